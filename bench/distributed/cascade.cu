@@ -83,11 +83,11 @@ class Bringer {
     return distinct;
   }
 
-  gpu::Brought<std::uint64_t> bring_pairs(bool from_host) {
+  gpu::DeviceElements<std::uint64_t> bring_pairs(bool from_host) {
     for_each_number("making pairs", size_, MakePair{PairMaker(plan_), first_, on_device_.data()}, stream_);
     return {hand_out(from_host), size_};
   }
-  gpu::Brought<Key32> bring_keys(bool from_host) {
+  gpu::DeviceElements<Key32> bring_keys(bool from_host) {
     for_each_number("making keys", size_, MakeKey{PairMaker(plan_), first_, keys_in(on_device_.data())},
                     stream_);
     gpu::fill_bytes(answers_in(on_device_.data()), 0xA5, size_, stream_);
@@ -144,7 +144,7 @@ CascadeOperation median_of(const std::vector<gpu::CascadeTimes>& rounds) {
   for (std::size_t stage = 0; stage < gpu::kStages; ++stage) {
     std::vector<double> of_stage;
     for (const gpu::CascadeTimes& round : rounds) of_stage.push_back(round.stages[stage]);
-    operation.stages.emplace_back(gpu::name_of(static_cast<gpu::Stage>(stage)), median(of_stage));
+    operation.stages.emplace_back(gpu::name_of(static_cast<gpu::BatchStage>(stage)), median(of_stage));
   }
   return operation;
 }
@@ -192,7 +192,7 @@ class CascadeBench {
   }
 
   void insert(gpu::DistributedTable& table, bool from_host, CascadeResult& result) {
-    std::vector<gpu::Brought<std::uint64_t>> pairs;
+    std::vector<gpu::DeviceElements<std::uint64_t>> pairs;
     for_each([&](Bringer& bringer) { pairs.push_back(bringer.bring_pairs(from_host)); });
     std::vector<gpu::CascadeTimes> rounds;
     for (std::uint32_t round = 0; round < setting_.rounds; ++round) {
@@ -204,7 +204,7 @@ class CascadeBench {
   }
 
   void find(gpu::DistributedTable& table, bool from_host, CascadeResult& result) {
-    std::vector<gpu::Brought<Key32>> keys;
+    std::vector<gpu::DeviceElements<Key32>> keys;
     std::vector<std::uint32_t*> answers;
     for_each([&](Bringer& bringer) {
       keys.push_back(bringer.bring_keys(from_host));

@@ -81,9 +81,9 @@ struct CheckAnswer {
 };
 
 template <class Element>
-class Comparison {
+class LaneComparison {
  public:
-  Comparison(std::size_t n, std::uint32_t rounds)
+  LaneComparison(std::size_t n, std::uint32_t rounds)
       : n_(n),
         rounds_(rounds),
         from_(n),
@@ -99,7 +99,7 @@ class Comparison {
   }
 
   MultisplitResult run(std::uint32_t parts) {
-    gpu::Multisplit<Element, PartOf> split(parts, PartOf{parts});
+    gpu::DeviceMultisplit<Element, PartOf> split(parts, PartOf{parts});
     MultisplitResult result{};
     result.parts = parts;
     result.element_bytes = sizeof(Element);
@@ -168,7 +168,7 @@ class Comparison {
 
 template <class Element>
 void compare(const MultisplitSetting& setting, const std::function<void(const MultisplitResult&)>& keep) {
-  Comparison<Element> comparison(setting.elements, setting.rounds);
+  LaneComparison<Element> comparison(setting.elements, setting.rounds);
   for (const std::uint32_t parts : setting.parts) keep(comparison.run(parts));
 }
 

@@ -75,7 +75,7 @@ class GpuHashGraph : public TableUnderTest {
   }
 
  private:
-  using Graph = gpu::HashGraph<Key32>;
+  using Graph = gpu::DeviceHashGraph<Key32>;
 
   [[nodiscard]] Graph build(const Key32* keys, const std::uint32_t* values, std::size_t n) const {
     return gpu::build_hash_graph<Key32>(keys, values, n, table::HashedBucket<Key32>(buckets_, seed_),

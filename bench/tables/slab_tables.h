@@ -72,7 +72,7 @@ struct SlabPairs {
   }
 
  private:
-  WARPMER_HD static std::uint32_t answer(typename Table::Found found) {
+  WARPMER_HD static std::uint32_t answer(typename Table::FoundElement found) {
     return found.found ? table::count_of(found.element) : kAbsent;
   }
 };

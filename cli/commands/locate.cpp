@@ -276,25 +276,25 @@ struct ReadNumbers {
   std::uint64_t hits = 0;
 };
 
-struct LocatedPart {
+struct LocatedPiece {
   std::string name;
   ReadNumbers numbers;
   bool last = false;
 };
 
-struct LocatedParts {
-  std::vector<LocatedPart> parts;
+struct LocatedPieces {
+  std::vector<LocatedPiece> parts;
   std::uint64_t input_bytes = 0;
 };
 
-LocatedParts summarise_batch(Locate& locate, LocatedReads& reads) {
+LocatedPieces summarise_batch(Locate& locate, LocatedReads& reads) {
   look_up(locate, reads);
-  LocatedParts summary{{}, reads.batch.input_bytes};
-  std::vector<LocatedPart>& parts = summary.parts;
+  LocatedPieces summary{{}, reads.batch.input_bytes};
+  std::vector<LocatedPiece>& parts = summary.parts;
   parts.reserve(reads.batch.pieces.size());
   for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
     const io::Piece& piece = reads.batch.pieces[i];
-    LocatedPart part{std::string(reads.batch.name(piece)), {}, piece.last};
+    LocatedPiece part{std::string(reads.batch.name(piece)), {}, piece.last};
     part.numbers.kmers = reads.located.asked[i];
     for (const backend::LocatedKmer& kmer : reads.located.of_piece(i)) {
       const std::uint64_t hits = locate.wanted(kmer.hits);
@@ -331,9 +331,9 @@ void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers numbers;  // of a read that goes on in the next batch
   Progress so_far{0, inputs.alike_bytes()};
-  OrderedStage<LocatedParts> ordered(kBatchesPerThread * locate.threads, [&](LocatedParts&& summary) {
+  OrderedStage<LocatedPieces> ordered(kBatchesPerThread * locate.threads, [&](LocatedPieces&& summary) {
     std::string text;
-    for (const LocatedPart& part : summary.parts) {
+    for (const LocatedPiece& part : summary.parts) {
       numbers.kmers += part.numbers.kmers;
       numbers.found += part.numbers.found;
       numbers.hits += part.numbers.hits;

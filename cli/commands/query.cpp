@@ -330,7 +330,8 @@ backend::LookupTable table_of(const QueryOptions& options) {
 }
 
 TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
-  const auto format = options.format == "bed" ? TrackRule::Format::bed : TrackRule::Format::bedgraph;
+  const auto format =
+      options.format == "bed" ? TrackRule::TrackFormat::bed : TrackRule::TrackFormat::bedgraph;
   return {format, index.params().k, options.found};
 }
 

@@ -41,9 +41,9 @@ extern "C" void clean_up_and_die(int signal) {
 }
 
 /// Prints a line on stderr, without using memory that other code owns: for signal handlers.
-class Line {
+class SignalMessage {
  public:
-  Line& operator<<(const char* text) {
+  SignalMessage& operator<<(const char* text) {
     for (; *text != '\0' && size_ + 1 < sizeof text_; ++text) {
       const auto byte = static_cast<unsigned char>(*text);
       text_[size_++] = byte < 0x20 || byte == 0x7f ? ' ' : *text;
@@ -72,7 +72,7 @@ extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*
   if (fault.name == nullptr) clean_up_and_die(signal);
   while (is_cleaning_up.test_and_set()) pause();
   file::remove_temp_files();
-  Line line;
+  SignalMessage line;
   line << "warpmer: error: " << fault.name << fault.what;
   line.print();
   _exit(kInputError);

@@ -19,7 +19,7 @@ using BatchText = std::vector<std::variant<std::string, ReadPart, TrackPart>>;
 /// Puts the parts of reads together, and writes them.
 class BatchJoiner {
  public:
-  BatchJoiner(TrackRule::Format format, TextOutput& output) : tracks_(format), output_(output) {}
+  BatchJoiner(TrackRule::TrackFormat format, TextOutput& output) : tracks_(format), output_(output) {}
 
   /// Writes a batch. Batches come in order; `so_far` is the share of the reads that is there with this one.
   void write(BatchText&& batch, const Progress& so_far = {});

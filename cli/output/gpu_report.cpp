@@ -12,13 +12,13 @@ namespace {
 
 std::string capability_of(const host::Gpu& gpu) { return fmt::format("{}.{}", gpu.major, gpu.minor); }
 
-const char* name_of(host::Link link) {
+const char* name_of(host::GpuLink link) {
   switch (link) {
-    case host::Link::nvlink:
+    case host::GpuLink::nvlink:
       return "NVLink";
-    case host::Link::pcie:
+    case host::GpuLink::pcie:
       return "PCIe";
-    case host::Link::none:
+    case host::GpuLink::none:
       break;
   }
   return "none (through host)";

@@ -6,15 +6,15 @@
 namespace warpmer::cli {
 namespace {
 
-using Format = TrackRule::Format;
+using TrackFormat = TrackRule::TrackFormat;
 
 bool is_in_track(const TrackRule& rule, std::uint64_t count) {
   if (count == backend::Profile::kNoKmer) return false;
-  return rule.format == Format::bedgraph || rule.found.contains(count);
+  return rule.format == TrackFormat::bedgraph || rule.found.contains(count);
 }
 
 TrackInterval interval_of(const TrackRule& rule, std::uint64_t position, std::uint64_t count) {
-  if (rule.format == Format::bedgraph) return {position, position + 1, count};
+  if (rule.format == TrackFormat::bedgraph) return {position, position + 1, count};
   return {position, position + rule.k, 0};
 }
 
@@ -22,7 +22,7 @@ bool goes_on(const TrackInterval& interval, const TrackInterval& next) {
   return next.begin <= interval.end && next.count == interval.count;
 }
 
-void append_line(std::string& out, std::string_view name, const TrackInterval& interval, Format format) {
+void append_line(std::string& out, std::string_view name, const TrackInterval& interval, TrackFormat format) {
   const auto append_column = [&out](std::uint64_t number) {
     out += '\t';
     append_number(out, number);
@@ -30,7 +30,7 @@ void append_line(std::string& out, std::string_view name, const TrackInterval& i
   out.append(name);
   append_column(interval.begin);
   append_column(interval.end);
-  if (format == Format::bedgraph) append_column(interval.count);
+  if (format == TrackFormat::bedgraph) append_column(interval.count);
   out += '\n';
 }
 

@@ -14,11 +14,11 @@ namespace warpmer::cli {
 
 /// The rule that makes intervals.
 struct TrackRule {
-  enum class Format : std::uint8_t {
+  enum class TrackFormat : std::uint8_t {
     bedgraph,  ///< neighbouring k-mers of the same count; a position is that of a k-mer's first base
     bed,       ///< bases that k-mers with a count within `found` cover; intervals that touch are one
   };
-  Format format = Format::bedgraph;
+  TrackFormat format = TrackFormat::bedgraph;
   std::uint32_t k = 0;
   backend::CountBounds found;
 };
@@ -47,7 +47,7 @@ TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::spa
 /// Joins the parts of sequences, handed over in order.
 class TrackJoiner {
  public:
-  explicit TrackJoiner(TrackRule::Format format) : format_(format) {}
+  explicit TrackJoiner(TrackRule::TrackFormat format) : format_(format) {}
   /// Appends the lines that are complete with this part: `NAME<TAB>BEGIN<TAB>END` and, in bedGraph,
   /// `<TAB>COUNT`.
   void add(const TrackPart& part, std::string& out);
@@ -55,7 +55,7 @@ class TrackJoiner {
  private:
   void flush(std::string_view name, std::string& out);
 
-  TrackRule::Format format_;
+  TrackRule::TrackFormat format_;
   std::optional<TrackInterval> open_;
 };
 

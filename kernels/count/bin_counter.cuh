@@ -70,7 +70,7 @@ class BinCounter {
   using Tile = CountTile<Key>;
   using Table = table::WarpDrive<Tile>;
   using Output = BinOutput<Key, Words>;
-  using Entry = CountedKmer<Key>;
+  using Entry = CountedHash<Key>;
 
   __device__ BinCounter(const CountTask<Key, Words>& task, const CountedView<Key>& run, bool has_run,
                         std::uint32_t slot_bits, BlockState<Key, Words>& state, char* shared)

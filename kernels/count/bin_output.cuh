@@ -26,7 +26,7 @@ struct HashRange {
 
 /// A k-mer that has been counted.
 template <class Key>
-struct CountedKmer {
+struct CountedHash {
   bool present;
   Key hash;
   std::uint64_t count;
@@ -45,7 +45,7 @@ class BinOutput {
   __device__ void set_bin(std::uint32_t bin) { bin_ = bin; }
 
   [[nodiscard]] __device__ bool keeps_all() const { return task_.kept.contains_all(); }
-  [[nodiscard]] __device__ bool keeps(const CountedKmer<Key>& kmer) const {
+  [[nodiscard]] __device__ bool keeps(const CountedHash<Key>& kmer) const {
     return kmer.present && task_.kept.contains(kmer.count);
   }
   [[nodiscard]] __device__ std::uint32_t range_of(Key hash) const {
@@ -76,7 +76,7 @@ class BinOutput {
     return task_.out_capacity > 0 && *const_cast<const volatile CountFault*>(task_.fault) == CountFault::none;
   }
 
-  __device__ void write(std::uint64_t at, const CountedKmer<Key>& kmer) const {
+  __device__ void write(std::uint64_t at, const CountedHash<Key>& kmer) const {
     task_.out.keys[at] = kmer.hash;
     if (kmer.count < kBigCount) {
       task_.out.counts[at] = static_cast<std::uint32_t>(kmer.count);

@@ -5,6 +5,7 @@
 #include "kernels/memory/tile_cuda.cuh"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
+#include "table/tile.h"
 #include "table/work_sharing.h"
 
 namespace warpmer::gpu {
@@ -50,8 +51,9 @@ class BlockBuckets {
     const Scheme scheme(slots_, (size_ - static_cast<std::uint32_t>(table::kStashSlots)) / Scheme::kBucket,
                         kSeed);
     table::Insertion mine{true, false, false};
-    share_work(tile, is_active, Request{key, n}, mine, [&](const Request& request) {
-      return pass == 0 ? placed(scheme.place(tile, request.key)) : scheme.add(tile, request.key, request.n);
+    share_work(tile, is_active, table::Slot<Key>{key, n}, mine, [&](const table::Slot<Key>& request) {
+      return pass == 0 ? placed(scheme.place(tile, request.key))
+                       : scheme.add(tile, request.key, request.count);
     });
     return mine;
   }
@@ -62,10 +64,6 @@ class BlockBuckets {
  private:
   using Tile = SharedBucketTile<Key>;
   static constexpr std::uint32_t kSeed = 1;
-  struct Request {
-    Key key;
-    std::uint32_t n;
-  };
 
   __device__ static table::Insertion placed(const table::Insertion& done) { return done; }
   __device__ static table::Insertion placed(const table::Displacement<Key>& done) { return done.insertion; }

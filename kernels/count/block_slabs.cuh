@@ -4,6 +4,7 @@
 
 #include "kernels/memory/tile_cuda.cuh"
 #include "table/slab_hash.h"
+#include "table/tile.h"
 #include "table/work_sharing.h"
 
 namespace warpmer::gpu {
@@ -55,8 +56,8 @@ class BlockSlabs {
     const table::SlabAlloc alloc(Units(bitmap_, slabs_ + buckets_, units()), state_);
     const table::SlabHash<Tile, Units, table::OrderedBucket<Key>> scheme(slabs_, bucket_of, alloc);
     table::Insertion mine{true, false, false};
-    share_work(tile, is_active, Request{key, n}, mine, [&](const Request& request) {
-      return scheme.insert(tile, resident_, request.key, request.n);
+    share_work(tile, is_active, table::Slot<Key>{key, n}, mine, [&](const table::Slot<Key>& request) {
+      return scheme.insert(tile, resident_, request.key, request.count);
     });
     return mine;
   }
@@ -70,10 +71,6 @@ class BlockSlabs {
   static constexpr std::uint32_t kWords = kSlab / sizeof(std::uint32_t);
   static constexpr int kLanes = kSlab / sizeof(Key);  // one key for each, counts included
   using Tile = CudaTile<Key, kLanes, 1>;
-  struct Request {
-    Key key;
-    std::uint32_t n;
-  };
 
   [[nodiscard]] __device__ std::uint32_t units() const { return size_ - buckets_; }
   /// Returns a word of a slab without elements: all ones for keys and the address, zeros for the words

@@ -166,7 +166,7 @@ __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
 
 /// An entry of the table, whose slots are followed by one for the hash that marks empty slots.
 template <class Key, int Words>
-__device__ CountedKmer<Key> entry(const LongBin<Key, Words>& bin, std::uint64_t slot) {
+__device__ CountedHash<Key> entry(const LongBin<Key, Words>& bin, std::uint64_t slot) {
   const LongBinState<Key>& state = *bin.state;
   if (slot == std::uint64_t{1} << bin.slot_bits)
     return {state.empty_key_count > 0, table::kEmptyKey<Key>, state.empty_key_count};
@@ -190,7 +190,7 @@ __global__ __launch_bounds__(kLongThreads) void measure_kernel(
   const std::uint64_t end = (std::uint64_t{1} << bin.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
        slot += std::uint64_t{gridDim.x} * kLongThreads) {
-    const CountedKmer<Key> kmer = entry(bin, slot);
+    const CountedHash<Key> kmer = entry(bin, slot);
     if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
   }
   __syncthreads();
@@ -231,7 +231,7 @@ __global__ __launch_bounds__(kLongThreads) void emit_kernel(const __grid_constan
   const std::uint64_t end = (std::uint64_t{1} << bin.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
        slot += std::uint64_t{gridDim.x} * kLongThreads) {
-    const CountedKmer<Key> kmer = entry(bin, slot);
+    const CountedHash<Key> kmer = entry(bin, slot);
     if (!kmer.present) continue;
     const bool kept = output.keeps(kmer);
     if (kmer.count == 1) {

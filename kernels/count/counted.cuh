@@ -41,12 +41,12 @@ inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
 
 template <class Key>
 struct BigCounts {
-  struct Entry {
+  struct BigCount {
     Key key;
     std::uint64_t count;
     std::uint32_t bin;
   };
-  Entry* entries;
+  BigCount* entries;
   std::uint32_t* size;
 
   /// Returns the count of an entry that says kBigCount.
@@ -112,7 +112,7 @@ class CountedBins {
   /// Returns the device memory that a run of so many entries and bins takes.
   static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t bins) {
     return entries * kEntryBytes + bins * kRunBinBytes +
-           kMostBigCounts * sizeof(typename BigCounts<Key>::Entry);
+           kMostBigCounts * sizeof(typename BigCounts<Key>::BigCount);
   }
   /// Bytes that a bin takes beside its entries: for freezing, and in a run.
   static constexpr std::uint64_t kBinBytes =
@@ -130,7 +130,7 @@ class CountedBins {
   DeviceArray<std::uint64_t> begins_;
   DeviceArray<std::uint32_t> sizes_;
   DeviceArray<std::uint32_t> ranges_;
-  DeviceArray<typename BigCounts<Key>::Entry> big_;
+  DeviceArray<typename BigCounts<Key>::BigCount> big_;
   DeviceArray<std::uint32_t> big_size_;
 };
 

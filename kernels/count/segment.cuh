@@ -21,7 +21,7 @@ struct SegmentView {
 template <int Words>
 struct Segment {
   /// The result of one split for the range.
-  struct Part {
+  struct SplitPart {
     std::uint64_t first_word = 0;  ///< number of the part's first word in `words`
     std::uint32_t base = 0;  ///< first of its offsets: number of words that the split had before the range
   };
@@ -30,7 +30,7 @@ struct Segment {
   DeviceArray<SuperKmer<Words>> words;
   DeviceArray<std::uint32_t> offsets;  ///< bins + 1 numbers for each part
   DeviceArray<std::uint32_t> kmers;    ///< one number for each bin of each part
-  std::vector<Part> parts;
+  std::vector<SplitPart> parts;
 
   Segment() = default;
   /// Allocates room on the current device for `word_count` words of so many bins in so many parts.

@@ -16,7 +16,7 @@ template <int Words>
 class StagedWords {
  public:
   /// Bytes of staging for each word of its capacity.
-  static constexpr std::uint64_t kStagingBytes = sizeof(SuperKmer<Words>) + sizeof(Place);
+  static constexpr std::uint64_t kStagingBytes = sizeof(SuperKmer<Words>) + sizeof(WordPlace);
 
   StagedWords(std::uint32_t bin_bits, std::uint32_t staging_words, cudaStream_t stream);
 
@@ -46,7 +46,7 @@ class StagedWords {
   cudaStream_t stream_;
   std::uint32_t region_capacity_;
   DeviceArray<SuperKmer<Words>> staged_words_;
-  DeviceArray<Place> places_;
+  DeviceArray<WordPlace> places_;
   DeviceArray<std::uint32_t> sizes_;
   DeviceArray<unsigned long long> bins_;
   DeviceArray<char> scan_scratch_;

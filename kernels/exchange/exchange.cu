@@ -63,7 +63,7 @@ void Exchange<Words>::end(std::uint32_t sender, Segment<Words>&& last, cudaStrea
 template <int Words>
 void Exchange<Words>::enqueue(std::uint32_t sender, Segment<Words>&& segment, cudaStream_t stream,
                               bool is_last) {
-  Outgoing outgoing{std::move(segment), std::vector<std::uint32_t>(size_ + 1)};
+  OutgoingSegment outgoing{std::move(segment), std::vector<std::uint32_t>(size_ + 1)};
   if (!outgoing.segment.parts.empty()) {
     for (std::uint32_t i = 0; i <= size_; ++i)
       copy_to_host(&outgoing.bounds[i], outgoing.segment.offsets.data() + first_bin(i), 1, stream);

@@ -93,14 +93,14 @@ class Exchange {
 
  private:
   /// A segment on its way to the owners.
-  struct Outgoing {
+  struct OutgoingSegment {
     Segment<Words> segment;
     std::vector<std::uint32_t> bounds;  ///< number of words before each range of bins, and of all words
   };
   /// A GPU as a sender.
   struct Sender {
-    std::deque<Outgoing> waiting;
-    std::optional<Outgoing> sent;  ///< only the exchange thread uses it
+    std::deque<OutgoingSegment> waiting;
+    std::optional<OutgoingSegment> sent;  ///< only the exchange thread uses it
     std::optional<Stream> moves;
     std::array<std::optional<Event>, 2> gone;  ///< events behind the moves of the last two rounds, by turns
     SpanClock clock, last_clock;               ///< the last round has its own clock

@@ -81,7 +81,7 @@ class ShardFreezer {
   [[nodiscard]] __device__ static bool plans() { return threadIdx.x >= kThreads; }
 
   /// A thread's entries, on their way to their places: those numbered threadIdx.x + e * kThreads.
-  struct Entries {
+  struct ThreadEntries {
     Key keys[kEach];
     std::uint32_t counts[kEach];
     std::uint32_t places[kEach];
@@ -186,11 +186,11 @@ class ShardFreezer {
     }
     __syncthreads();
     start_loading(sorter_.parts[0]);
-    Part part = sorter_.parts[0].part;
+    EntryPart part = sorter_.parts[0].part;
     __syncthreads();
     for (std::uint32_t number = 0; part.first < end; ++number) {
       LocatedPart<Shape>&over = sorter_.parts[number % 2], &next = sorter_.parts[(number + 1) % 2];
-      const Part next_part = next.part;
+      const EntryPart next_part = next.part;
       const auto prepare = [&] {
         if (plans()) {
           planner.locate(over);
@@ -224,7 +224,7 @@ class ShardFreezer {
     __pipeline_commit();
   }
   /// Those this thread has sent for.
-  __device__ void take_loaded(std::uint32_t n, Entries& entries) {
+  __device__ void take_loaded(std::uint32_t n, ThreadEntries& entries) {
     __pipeline_wait_prior(0);
     for_each(n, [&](std::uint32_t e, std::uint32_t i) {
       entries.keys[e] = sorter_.next_keys[i];
@@ -236,9 +236,9 @@ class ShardFreezer {
   /// Calls `prepare` when the room for entries on their way is free, and the warp that plans `plan_more`
   /// later.
   template <class Prepare, class PlanMore>
-  __device__ void pack_ranges(const Part& part, Prepare&& prepare, PlanMore&& plan_more) {
+  __device__ void pack_ranges(const EntryPart& part, Prepare&& prepare, PlanMore&& plan_more) {
     const std::uint32_t n = part.size;
-    Entries entries;
+    ThreadEntries entries;
     take_loaded(n, entries);
     prepare();
     // A bucket that begins before the part has its offset.
@@ -266,7 +266,7 @@ class ShardFreezer {
     std::uint32_t width = widest;
     for (Key first = begin;;) {
       const Key end = first + std::min<Key>(last - first, (Key{1} << width) - 1);
-      Entries entries;
+      ThreadEntries entries;
       const std::uint32_t n = load_some(range, first, end, entries);
       if (n > kCapacity) {
         --width;  // one hash has one entry
@@ -289,7 +289,7 @@ class ShardFreezer {
 
   /// Loads the entries of a range from `first` to `last`. Returns their number; if that is more than the
   /// capacity, nothing is loaded.
-  __device__ std::uint32_t load_some(std::uint32_t range, Key first, Key last, Entries& entries) {
+  __device__ std::uint32_t load_some(std::uint32_t range, Key first, Key last, ThreadEntries& entries) {
     __syncthreads();
     if (threadIdx.x == 0) sorter_.size = 0;
     __syncthreads();
@@ -320,7 +320,7 @@ class ShardFreezer {
   /// Finds the n entries' places in their order. A bucket is what `(hash - first) >> shift` says. Between,
   /// when the buckets' offsets are known, calls `with_offsets`. The keys are in shared memory, by bucket.
   template <class WithOffsets>
-  __device__ void sort(Entries& entries, std::uint32_t n, Key first, std::uint32_t shift,
+  __device__ void sort(ThreadEntries& entries, std::uint32_t n, Key first, std::uint32_t shift,
                        WithOffsets&& with_offsets) {
     if (threadIdx.x < kCapacityWords) sorter_.exceptions[threadIdx.x] = 0;
     if (threadIdx.x == 0) sorter_.any_exception = false;
@@ -391,7 +391,7 @@ class ShardFreezer {
 
   /// Writes the offsets of parts that are not whole buckets: the offset of a bucket is the number of the
   /// first entry in it or behind it.
-  __device__ void write_offsets(const Entries& entries, std::uint32_t n) {
+  __device__ void write_offsets(const ThreadEntries& entries, std::uint32_t n) {
     __syncthreads();
     for_each(n, [&](std::uint32_t e, std::uint32_t) { sorter_.keys[entries.places[e]] = entries.keys[e]; });
     __syncthreads();
@@ -404,7 +404,7 @@ class ShardFreezer {
   }
 
   /// Packs the n entries, whose places are known.
-  __device__ void write(const Entries& entries, std::uint32_t n) {
+  __device__ void write(const ThreadEntries& entries, std::uint32_t n) {
     const std::uint32_t bits = plan().layout.entry_bits;
     const std::uint64_t begin = written_ * bits;
     const auto skipped = static_cast<std::uint32_t>(begin % 32);
@@ -434,7 +434,7 @@ class ShardFreezer {
   }
 
   /// Entries of at most 64 bits, whose code a 32-bit count shows: the usual case, in few instructions.
-  __device__ void put_narrow(const Entries& entries, std::uint32_t n, std::uint32_t skipped) {
+  __device__ void put_narrow(const ThreadEntries& entries, std::uint32_t n, std::uint32_t skipped) {
     // Below 2^64: the code has a bit.
     const std::uint64_t rest_mask = (std::uint64_t{1} << plan().layout.rest_bits) - 1;
     const std::uint32_t code_bits = plan().shape.count_bits, escape = (1u << code_bits) - 1;
@@ -446,7 +446,7 @@ class ShardFreezer {
       if (code == escape) note_exception(entries.places[e]);
     });
   }
-  __device__ void put_wide(const Entries& entries, std::uint32_t n, std::uint32_t skipped) {
+  __device__ void put_wide(const ThreadEntries& entries, std::uint32_t n, std::uint32_t skipped) {
     const std::uint32_t rest_bits = plan().layout.rest_bits, code_bits = plan().shape.count_bits;
     const Key rest_mask = rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << rest_bits) - 1;
     const std::uint64_t escape = (std::uint64_t{1} << code_bits) - 1;
@@ -461,7 +461,7 @@ class ShardFreezer {
       if (code == escape) note_exception(entries.places[e]);
     });
   }
-  [[nodiscard]] __device__ std::uint64_t count(const Entries& entries, std::uint32_t e) const {
+  [[nodiscard]] __device__ std::uint64_t count(const ThreadEntries& entries, std::uint32_t e) const {
     return entry_count(task_, first_bin_, entries.keys[e], entries.counts[e]);
   }
 
@@ -469,7 +469,7 @@ class ShardFreezer {
     atomicOr(&sorter_.exceptions[place / 32], 1u << (place % 32));
     sorter_.any_exception = true;
   }
-  __device__ void write_exceptions(const Entries& entries, std::uint32_t n) {
+  __device__ void write_exceptions(const ThreadEntries& entries, std::uint32_t n) {
     if (warp_ == 0) {
       const std::uint32_t all =
           count_bits_before(sorter_.exceptions, kCapacityWords, sorter_.exceptions_before);

@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 
 /// The ranges [first, end), whose entries are taken together. If there is none, range `first` has too many
 /// entries. If `first` is the end of the piece, there are no more parts.
-struct Part {
+struct EntryPart {
   std::uint32_t first, end;
   std::uint32_t size;  ///< entries
   std::uint32_t
@@ -24,7 +24,7 @@ struct Part {
 /// A part, and the places of its entries.
 template <class Shape>
 struct LocatedPart {
-  Part part;
+  EntryPart part;
   std::uint32_t begin_bits[Shape::kCapacityWords];  ///< bit i is set when the i-th entry is its bin's first
   std::uint32_t begins_before[Shape::kCapacityWords];
   std::uint64_t bin_from[kMostBinsPerShard];  ///< for each bin with entries: its first number in the
@@ -37,7 +37,7 @@ struct PieceRanges {
   std::uint32_t range_buckets;            ///< largest number of the index's buckets in a range
   std::uint32_t begins[kMostRanges + 1];  ///< number of the shard's entries before each range, modulo 2^32
   unsigned long long entries_before;      ///< number of the shard's entries before the piece
-  Part planned;                           ///< part behind those that have been located
+  EntryPart planned;                      ///< part behind those that have been located
   // The following have an element for each bin, as `bin_at` numbers them.
   std::uint64_t bin_begins[kMostBinsPerShard];   ///< numbers in the arrays
   std::uint32_t bin_offsets[kMostBinsPerShard];  ///< begins of the planned part, counted from there
@@ -85,7 +85,7 @@ class PartPlanner {
   /// Finds the places of each bin's entries of the planned part.
   __device__ void locate(LocatedPart<Shape>& located) const {
     __pipeline_wait_prior(0);
-    const Part& part = piece_.planned;
+    const EntryPart& part = piece_.planned;
     if (lane_ == 0) located.part = part;
     __syncwarp();
     if (part.first == piece_.end) return;
@@ -115,7 +115,7 @@ class PartPlanner {
 
   /// Completes the part that has been located, and plans the next one.
   __device__ void complete(LocatedPart<Shape>& located) const {
-    const Part& part = located.part;
+    const EntryPart& part = located.part;
     if (part.first == piece_.end) return;
     count_bits_before(located.begin_bits, Shape::kCapacityWords, located.begins_before);
     plan_from(max(part.end, part.first + 1));
@@ -131,7 +131,7 @@ class PartPlanner {
 
   /// Chooses the part from a range on, and starts to fetch the ends of its bins.
   __device__ void plan_from(std::uint32_t range) const {
-    Part part = choose(range);
+    EntryPart part = choose(range);
     find_buckets(part);
     if (lane_ == 0) piece_.planned = part;
     if (range < piece_.end) {
@@ -148,7 +148,7 @@ class PartPlanner {
 
   /// Returns the part from this range on, with as many ranges as fit, and at most kBuckets buckets of the
   /// index.
-  [[nodiscard]] __device__ Part choose(std::uint32_t range) const {
+  [[nodiscard]] __device__ EntryPart choose(std::uint32_t range) const {
     std::uint32_t end = range, more = 0;
     do {
       const std::uint32_t next = end + lane_;
@@ -161,7 +161,7 @@ class PartPlanner {
     return {range, end, piece_.size(range, end), 1, false};
   }
 
-  __device__ void find_buckets(Part& part) const {
+  __device__ void find_buckets(EntryPart& part) const {
     if (plan_.shape.bucket_bits == 0 || part.end == part.first) return;
     const std::uint32_t rest_bits = plan_.layout.rest_bits, ranges = task_.counted.range_count;
     const Key first = range_begin<Key>(part.first, task_.k, ranges);

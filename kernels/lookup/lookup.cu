@@ -60,7 +60,7 @@ struct LaneShape {
 };
 
 /// A part of the joined text of a batch. Slices share no starts.
-struct Slice {
+struct TextSlice {
   JoinedPiece piece;  ///< which holds the first start
   std::uint64_t begin = 0;
   std::uint32_t starts = 0;
@@ -90,7 +90,7 @@ struct BatchSlot {
   PinnedArray<CutStatus> result{1};
   Stream stream;
   HostFence done;
-  Slice slice;
+  TextSlice slice;
   bool busy = false;
 };
 
@@ -105,16 +105,16 @@ bool widen(const std::uint32_t* answers, std::size_t n, std::uint64_t* counts) {
 }
 
 /// Used by one caller at a time, with the device current on which it was made.
-class Lane {
+class LookupLane {
  public:
-  Lane(const DeviceIndex& index, const LaneShape& shape, std::uint32_t k, bool lenient)
+  LookupLane(const DeviceIndex& index, const LaneShape& shape, std::uint32_t k, bool lenient)
       : index_(index), shape_(shape), k_(k), lenient_(lenient) {
     slots_.reserve(shape.slots);
     for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
   }
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
-  ~Lane() { drain(); }
+  LookupLane(const LookupLane&) = delete;
+  LookupLane& operator=(const LookupLane&) = delete;
+  ~LookupLane() { drain(); }
 
   /// Fills in `out`, which is laid out; `lookup` finds what is too large for an answer.
   void profile(const io::Batch& batch, const Lookup& lookup, Profile& out) {
@@ -148,7 +148,7 @@ class Lane {
   }
 
   void send(BatchSlot& slot, const io::Batch& batch) {
-    const Slice& slice = slot.slice;
+    const TextSlice& slice = slot.slice;
     join(batch, slice.piece, slice.begin, slice.bytes, slot.joined.data());
     copy_to_device(slot.text, slot.joined.data(), slice.bytes, slot.stream);
     reset_status(slot.status.data(), slot.stream);
@@ -210,8 +210,9 @@ class Station {
           std::uint32_t k, bool lenient)
       : gpu_(gpu),
         loaded_(std::move(loaded)),
-        lanes_([this, shape, k, lenient] { return std::make_unique<Lane>(*loaded_, shape, k, lenient); },
-               most_lanes) {}
+        lanes_(
+            [this, shape, k, lenient] { return std::make_unique<LookupLane>(*loaded_, shape, k, lenient); },
+            most_lanes) {}
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
@@ -227,7 +228,7 @@ class Station {
  private:
   const int gpu_;
   const std::unique_ptr<DeviceIndex> loaded_;
-  BufferPool<Lane> lanes_;  ///< as many as there is memory for
+  BufferPool<LookupLane> lanes_;  ///< as many as there is memory for
 };
 
 /// Returns the memory of each GPU that a lookup may hold: the least of all. Unused memory that earlier jobs

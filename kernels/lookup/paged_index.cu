@@ -41,7 +41,7 @@ class ShardFrames {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
-    for (Frame& frame : frames_) {
+    for (ShardFrame& frame : frames_) {
       frame.words.reserve(plan.frame_words + warpmer::kReadAheadWords);
       frame.readers.reserve(most_shards);
       frame.made.reserve(most_shards);
@@ -73,7 +73,7 @@ class ShardFrames {
   void begin() { check(cudaSetDevice(gpu_), "choosing a GPU"); }
 
   void load(std::uint32_t child, std::uint32_t number) {
-    Frame& frame = frames_[number];
+    ShardFrame& frame = frames_[number];
     frame.asked.wait();  // passed at once when it was never recorded
     const std::uint32_t first = plan_.first_shard[child], end = plan_.first_shard[child + 1];
     uploaders_.start(first, end, frame.words.data());
@@ -103,7 +103,7 @@ class ShardFrames {
   void settle() const { cudaStreamSynchronize(stream_); }
 
  private:
-  struct Frame {
+  struct ShardFrame {
     DeviceArray<std::uint64_t> words;  ///< payloads, one behind the other
     DeviceArray<index::ShardReader<Key>> readers;
     PinnedArray<index::ShardReader<Key>> made;  ///< on their way there
@@ -119,7 +119,7 @@ class ShardFrames {
   PagedLookupPlan plan_;
   index::IndexParams params_;
   int gpu_;
-  Frame frames_[backend::kPagedFrames];
+  ShardFrame frames_[backend::kPagedFrames];
   DeviceArray<std::uint16_t> child_of_;  ///< by shard
   std::vector<CutText> texts_;           ///< those that are asked about
   Stream stream_{Stream::Priority::high};
@@ -178,8 +178,7 @@ backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32
   return {kTileStarts,
           kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(index.params()),
           bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-          kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) +
-              kRounding,
+          kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) + kRounding,
           kRounding};
 }
 

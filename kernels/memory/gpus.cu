@@ -11,14 +11,14 @@ std::string version_name(int version) {
 }
 
 /// Returns the link by which a GPU reaches the memory of another.
-Link link_between(int from, int to) {
+GpuLink link_between(int from, int to) {
   int reaches = 0, atomics = 0;
   if (cudaDeviceGetP2PAttribute(&reaches, cudaDevP2PAttrAccessSupported, from, to) != cudaSuccess ||
       reaches == 0)
-    return Link::none;
+    return GpuLink::none;
   // NVLink carries atomic operations, PCIe does not.
   cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, from, to);
-  return atomics != 0 ? Link::nvlink : Link::pcie;
+  return atomics != 0 ? GpuLink::nvlink : GpuLink::pcie;
 }
 
 Gpu describe(int ordinal, int count) {
@@ -35,7 +35,7 @@ Gpu describe(int ordinal, int count) {
     char address[32] = {};
     if (cudaDeviceGetPCIBusId(address, sizeof address, ordinal) == cudaSuccess) gpu.pci_address = address;
     for (int other = 0; other < count; ++other)
-      gpu.links.push_back(other == ordinal ? Link::none : link_between(ordinal, other));
+      gpu.links.push_back(other == ordinal ? GpuLink::none : link_between(ordinal, other));
     if (gpu.major < 8) {
       gpu.problem = "compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
                     " is below 8.0, the least that warpmer supports";

@@ -29,7 +29,7 @@ class PayloadRing {
             const Reclaim& reclaim);
 
  private:
-  struct Chunk {
+  struct PayloadChunk {
     std::uint32_t first_shard;
     Event ready;
   };
@@ -38,7 +38,7 @@ class PayloadRing {
 
   DeviceArray<unsigned long long> memory_;
   RingPlaces places_{0};
-  std::deque<Chunk> chunks_;  ///< one for each place
+  std::deque<PayloadChunk> chunks_;  ///< one for each place
 };
 
 }  // namespace warpmer::gpu

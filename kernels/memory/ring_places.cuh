@@ -19,7 +19,7 @@ class RingPlaces {
   std::optional<std::uint64_t> take(std::uint64_t n) {
     std::uint64_t begin = taken_.empty() ? 0 : taken_.back().end;
     if (begin + n > size_) begin = 0;
-    const auto is_in_the_way = [&](const Place& taken) {
+    const auto is_in_the_way = [&](const TakenRange& taken) {
       return taken.begin < begin + n && begin < taken.end;
     };
     if (n > size_ || std::any_of(taken_.begin(), taken_.end(), is_in_the_way)) return std::nullopt;
@@ -30,12 +30,12 @@ class RingPlaces {
   void give_back() { taken_.pop_front(); }
 
  private:
-  struct Place {
+  struct TakenRange {
     std::uint64_t begin, end;
   };
 
   std::uint64_t size_;
-  std::deque<Place> taken_;
+  std::deque<TakenRange> taken_;
 };
 
 }  // namespace warpmer::gpu

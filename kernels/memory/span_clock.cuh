@@ -35,12 +35,12 @@ class SpanClock {
   [[nodiscard]] double seconds() const { return seconds_; }
 
  private:
-  struct Span {
+  struct TimedSpan {
     Event begin{Event::Kind::timing}, end{Event::Kind::timing};
   };
 
   void collect_oldest() {
-    const Span& span = open_.front();
+    const TimedSpan& span = open_.front();
     span.end.wait();
     seconds_ += span.end.seconds_since(span.begin);
     spare_.push_back(std::move(open_.front()));
@@ -48,8 +48,8 @@ class SpanClock {
   }
 
   static constexpr std::size_t kMostOpen = 256;
-  std::deque<Span> open_;
-  std::vector<Span> spare_;
+  std::deque<TimedSpan> open_;
+  std::vector<TimedSpan> spare_;
   double seconds_ = 0;
 };
 

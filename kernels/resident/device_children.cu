@@ -52,19 +52,19 @@ DeviceChildren<Key>::~DeviceChildren() {
 
 template <class Key>
 void DeviceChildren<Key>::wait_for_frames() const {
-  for (const Frame& frame : frames_) frame.stream.wait();
+  for (const ChildFrame& frame : frames_) frame.stream.wait();
 }
 /// Makes all work that is enqueued for any frame come after the work in `input_` now.
 template <class Key>
 void DeviceChildren<Key>::let_frames_follow() const {
   brought_.record(input_);
-  for (const Frame& frame : frames_) brought_.let_follow(frame.stream);
+  for (const ChildFrame& frame : frames_) brought_.let_follow(frame.stream);
 }
 
 template <class Key>
 void DeviceChildren<Key>::settle() noexcept {
   cudaStreamSynchronize(input_);
-  for (const Frame& frame : frames_) cudaStreamSynchronize(frame.stream);
+  for (const ChildFrame& frame : frames_) cudaStreamSynchronize(frame.stream);
 }
 
 template <class Key>
@@ -223,7 +223,7 @@ void DeviceChildren<Key>::find(std::uint32_t frame, const Child& child, std::siz
 
 template <class Key>
 ChildReport DeviceChildren<Key>::wait(std::uint32_t frame) {
-  const Frame& one = frames_[frame];
+  const ChildFrame& one = frames_[frame];
   copy_to_host(one.told.data(), one.report.data(), 1, one.stream);
   fill_bytes(one.report.data(), 0, 1, one.stream);
   one.stream.wait();
@@ -259,7 +259,7 @@ void DeviceChildren<Key>::bring_updates(const Update* updates, std::size_t n) {
 
 template <class Key>
 void DeviceChildren<Key>::bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
-  const Frame& one = frames_[frame];
+  const ChildFrame& one = frames_[frame];
   check(cudaMemcpyAsync(own_updates(frame), updates, n * sizeof *updates, cudaMemcpyDefault,
                         DriverLock::Shared(one.stream)),
         "copying to the GPU");
@@ -268,7 +268,7 @@ void DeviceChildren<Key>::bring_to_frame(std::uint32_t frame, const Update* upda
 
 template <class Key>
 void DeviceChildren<Key>::wait_for_input() {
-  for (const Frame& frame : frames_) frame.uploaded.wait();  // passed at once when it was never recorded
+  for (const ChildFrame& frame : frames_) frame.uploaded.wait();  // passed at once when it was never recorded
 }
 
 template <class Key>
@@ -374,7 +374,7 @@ template <class Key>
 std::size_t DeviceChildren<Key>::device_bytes() const {
   std::size_t bytes = updates_.bytes() + kept_.bytes() + update_order_.bytes() + query_order_.bytes() +
                       queries_.bytes() + answers_.bytes() + counters_.bytes() + wrapped_.bytes();
-  for (const Frame& frame : frames_) bytes += frame.memory.bytes() + frame.report.bytes();
+  for (const ChildFrame& frame : frames_) bytes += frame.memory.bytes() + frame.report.bytes();
   for (const DeviceArray<std::uint32_t>& directory : directories_) bytes += directory.bytes();
   return bytes;
 }

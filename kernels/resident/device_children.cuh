@@ -86,8 +86,8 @@ class DeviceChildren {
   [[nodiscard]] std::size_t device_bytes() const;
 
  private:
-  struct Frame {
-    explicit Frame(std::size_t bytes) : memory(bytes), report(1), told(1) {}
+  struct ChildFrame {
+    explicit ChildFrame(std::size_t bytes) : memory(bytes), report(1), told(1) {}
     DeviceArray<std::byte> memory;
     DeviceArray<table::ChildReport> report;
     PinnedArray<table::ChildReport> told;
@@ -147,7 +147,7 @@ class DeviceChildren {
   std::size_t frame_bytes_, batch_;
   std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< bytes of the host's memory
   Place place_;
-  std::vector<Frame> frames_;
+  std::vector<ChildFrame> frames_;
   std::vector<Image> images_, spare_;
   DeviceArray<Update> updates_, kept_;
   std::size_t waiting_ = 0;

@@ -302,7 +302,7 @@ index::ShardRange ResidentTable<Key>::shards_of(const table::ChildRange& range) 
 }
 
 template <class Key>
-auto ResidentTable<Key>::next(cudaStream_t stream) -> std::optional<Part> {
+auto ResidentTable<Key>::next(cudaStream_t stream) -> std::optional<ResidentPart> {
   if (ranges_.empty()) begin_reading();
   if (next_range_ == ranges_.size()) return std::nullopt;
   const table::ChildRange& range = ranges_[next_range_++];
@@ -311,7 +311,7 @@ auto ResidentTable<Key>::next(cudaStream_t stream) -> std::optional<Part> {
     brought = table_.bring(range.child);
     if (next_range_ < ranges_.size()) table_.bring(ranges_[next_range_].child);  // comes meanwhile
   });
-  Part part = put_in_bins(*brought, range, table_.storage().stream(brought->frame));
+  ResidentPart part = put_in_bins(*brought, range, table_.storage().stream(brought->frame));
   table_.done_with(range.child);
   const Event filled;
   filled.record(table_.storage().stream(brought->frame));
@@ -339,7 +339,7 @@ void ResidentTable<Key>::begin_reading() {
 /// frame's.
 template <class Key>
 auto ResidentTable<Key>::put_in_bins(const typename PagedKmerTable<Key>::Brought& brought,
-                                     const table::ChildRange& range, cudaStream_t stream) -> Part {
+                                     const table::ChildRange& range, cudaStream_t stream) -> ResidentPart {
   const index::ShardRange shards = shards_of(range);
   const std::uint32_t each = bins_.bins_per_shard(), bins = (shards.end - shards.first) * each;
   const std::uint64_t entries = table_.filled(range.child) + 1;
@@ -362,7 +362,7 @@ auto ResidentTable<Key>::put_in_bins(const typename PagedKmerTable<Key>::Brought
     throw InternalError("a child table has more than it was given");
   fill_bins(task, sizes, stream);
 
-  Part part{shards.first, shards.end, task.run, {}};
+  ResidentPart part{shards.first, shards.end, task.run, {}};
   for (auto first = sizes.begin(); first != sizes.end(); first += each)
     part.kmers.push_back(std::accumulate(first, first + each, std::uint64_t{0}));
   return part;

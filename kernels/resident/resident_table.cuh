@@ -54,14 +54,14 @@ class ResidentTable {
   void flush();
 
   /// The k-mers of some shards in the table.
-  struct Part {
+  struct ResidentPart {
     std::uint32_t first_shard, end_shard;
     CountedView<Key> run;
     std::vector<std::uint64_t> kmers;  ///< numbers by shard
   };
   /// Returns the next shards, in order, when nothing more is to be added; none after the last. Work that is
   /// enqueued in `stream` from then on finds them; they are gone with the next call.
-  std::optional<Part> next(cudaStream_t stream);
+  std::optional<ResidentPart> next(cudaStream_t stream);
 
   [[nodiscard]] const table::PagingCounts& paging() const { return table_.paging(); }
   [[nodiscard]] const table::PagedTableCounts& counts() const { return table_.counts(); }
@@ -74,8 +74,8 @@ class ResidentTable {
   void insert_items(std::uint64_t n);
   void take_noted();
   void begin_reading();
-  [[nodiscard]] Part put_in_bins(const typename PagedKmerTable<Key>::Brought& brought,
-                                 const table::ChildRange& range, cudaStream_t stream);
+  [[nodiscard]] ResidentPart put_in_bins(const typename PagedKmerTable<Key>::Brought& brought,
+                                         const table::ChildRange& range, cudaStream_t stream);
   [[nodiscard]] index::ShardRange shards_of(const table::ChildRange& range) const;
   template <class Work>
   void explained(Work&& work) const;

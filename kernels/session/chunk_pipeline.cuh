@@ -99,7 +99,7 @@ class ChunkPipeline {
       // The first chunk has few shards: they show how large tables have to be.
       const std::uint32_t most =
           number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
-      Chunk chunk = plan_chunk(first, std::min(most, end - first), words);
+      ShardChunk chunk = plan_chunk(first, std::min(most, end - first), words);
       Buffers& buffers = buffers_[number_ % 2];
       if (outlets.wait_for_words) outlets.wait_for_words(chunk.first_shard + chunk.shards);
       count(chunk, buffers);
@@ -162,7 +162,7 @@ class ChunkPipeline {
   [[nodiscard]] double freeze_seconds() const { return clock_.seconds(); }
 
  private:
-  struct Chunk {
+  struct ShardChunk {
     std::uint32_t first_shard, shards;
     std::uint64_t kmers;  ///< number of k-mers, as far as is known
     std::uint64_t bound;  ///< entries at most, or so it seems
@@ -170,7 +170,7 @@ class ChunkPipeline {
     std::uint32_t bin_shift = 0;  ///< 2^bin_shift bins were counted as one
   };
   /// The results of counting a chunk, in one piece of memory, which goes to the host as a whole.
-  struct Found {
+  struct ChunkResult {
     unsigned long long size;
     CountFault fault;
     std::uint32_t large_size;
@@ -178,7 +178,7 @@ class ChunkPipeline {
   /// The buffers of a chunk: counted bins, and the data from which they are frozen.
   struct Buffers {
     CountedBins<Key> counted;
-    DeviceArray<std::uint32_t> found;  ///< `Found`, and the widths of each shard
+    DeviceArray<std::uint32_t> found;  ///< `ChunkResult`, and the widths of each shard
     DeviceArray<unsigned long long> tallies;
     DeviceArray<std::uint64_t> large;
     DeviceArray<ShardPlan> plans;
@@ -195,11 +195,13 @@ class ChunkPipeline {
           host_found(found_words(shards)),
           host_plans(shards) {}
     static std::size_t found_words(std::uint32_t shards) {
-      return sizeof(Found) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
+      return sizeof(ChunkResult) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
     }
-    [[nodiscard]] const Found& result() const { return *reinterpret_cast<const Found*>(host_found.data()); }
+    [[nodiscard]] const ChunkResult& result() const {
+      return *reinterpret_cast<const ChunkResult*>(host_found.data());
+    }
     [[nodiscard]] const std::uint32_t* result_widths() const {
-      return host_found.data() + sizeof(Found) / sizeof(std::uint32_t);
+      return host_found.data() + sizeof(ChunkResult) / sizeof(std::uint32_t);
     }
   };
 
@@ -207,8 +209,8 @@ class ChunkPipeline {
     return loads_[shard - range_.first_shard()];
   }
 
-  Chunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
-    Chunk chunk{first, 0, 0, 0, words, 0};
+  ShardChunk plan_chunk(std::uint32_t first, std::uint32_t most, const Waiting& words) const {
+    ShardChunk chunk{first, 0, 0, 0, words, 0};
     most = std::min(most, std::max(1u, size_.bins / range_.bins_per_shard()));
     while (chunk.shards < most) {
       const std::uint64_t kmers = chunk.kmers + load_of(first + chunk.shards);
@@ -233,11 +235,11 @@ class ChunkPipeline {
     return std::min(kmers, static_cast<std::uint64_t>(expected));
   }
 
-  [[nodiscard]] CountTask<Key, Words> task_for(const Chunk& chunk) const {
+  [[nodiscard]] CountTask<Key, Words> task_for(const ShardChunk& chunk) const {
     return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.bin_shift);
   }
 
-  void count(Chunk& chunk, Buffers& buffers) {
+  void count(ShardChunk& chunk, Buffers& buffers) {
     chunk.bin_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
     CountTask<Key, Words> task = task_for(chunk);
     task.kept = plan_.kept;
@@ -247,7 +249,7 @@ class ChunkPipeline {
     buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.bins));
     task.out = buffers.counted.view(task.first_bin, buffers.ranges);
     task.out_capacity = buffers.counted.capacity();
-    auto* const found = reinterpret_cast<Found*>(buffers.found.data());
+    auto* const found = reinterpret_cast<ChunkResult*>(buffers.found.data());
     const std::size_t found_words = Buffers::found_words(chunk.shards);
     task.out_size = &found->size;
     task.fault = &found->fault;
@@ -278,7 +280,7 @@ class ChunkPipeline {
   }
   /// Makes room of one size for all chunks but unusual ones, because memory that the device works on must not
   /// move.
-  void make_room(Buffers& buffers, const Chunk& chunk) {
+  void make_room(Buffers& buffers, const ShardChunk& chunk) {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
     const std::uint32_t bins = std::min(range_.bins(), std::max(size_.bins, range_.bins_per_shard()));
     if (buffers.counted.capacity() >= entries) return;
@@ -292,7 +294,7 @@ class ChunkPipeline {
 
   /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more
   /// k-mers than were foreseen is counted again.
-  void freeze(const Chunk& chunk, Buffers& buffers, const Outlets& outlets) {
+  void freeze(const ShardChunk& chunk, Buffers& buffers, const Outlets& outlets) {
     buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
     if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
@@ -347,7 +349,8 @@ class ChunkPipeline {
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
 
   /// Lays out the payloads of a chunk's shards. Returns the number of their words.
-  std::uint64_t lay_out(const Chunk& chunk, const Buffers& buffers, std::vector<ShardPlan>& plans) const {
+  std::uint64_t lay_out(const ShardChunk& chunk, const Buffers& buffers,
+                        std::vector<ShardPlan>& plans) const {
     std::uint64_t words = 0;
     for (std::uint32_t s = 0; s < chunk.shards; ++s) {
       index::CountWidths of_width{};
@@ -364,13 +367,14 @@ class ChunkPipeline {
     return words;
   }
 
-  void count_in_halves(const Chunk& chunk, std::uint64_t entries, Buffers& buffers, const Outlets& outlets) {
+  void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, Buffers& buffers,
+                       const Outlets& outlets) {
     // Shards go in order, so that both halves take turns in one buffer.
-    Chunk halves[2] = {chunk, chunk};
+    ShardChunk halves[2] = {chunk, chunk};
     halves[0].shards = chunk.shards / 2;
     halves[1].first_shard += halves[0].shards;
     halves[1].shards -= halves[0].shards;
-    for (Chunk& half : halves) {
+    for (ShardChunk& half : halves) {
       if (half.shards == 0) continue;
       half.kmers = 0;
       for (std::uint32_t shard = 0; shard < half.shards; ++shard)
@@ -385,7 +389,7 @@ class ChunkPipeline {
 
   /// Notes the numbers from which later chunks are estimated: those of the last chunk, or much of those
   /// before.
-  void note_kept(const Chunk& chunk, std::uint64_t entries) {
+  void note_kept(const ShardChunk& chunk, std::uint64_t entries) {
     if (chunk.kmers == 0) return;
     const double kept = static_cast<double>(entries) / static_cast<double>(chunk.kmers);
     kept_of_kmers_ = number_ == 0 ? kept : std::max(kept, kept_of_kmers_ * 15 / 16);
@@ -416,9 +420,9 @@ class ChunkPipeline {
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
   double kept_of_kmers_ = 1;
-  double entries_per_shard_ = 0;  ///< entries a shard in the chunk that was frozen last; 0: not yet known
-  std::uint32_t number_ = 0;      ///< number of chunks planned
-  std::optional<Chunk> before_;   ///< chunk that is counted and still to be frozen
+  double entries_per_shard_ = 0;      ///< entries a shard in the chunk that was frozen last; 0: not yet known
+  std::uint32_t number_ = 0;          ///< number of chunks planned
+  std::optional<ShardChunk> before_;  ///< chunk that is counted and still to be frozen
   DeviceArray<unsigned long long> tallies_;
   DeviceArray<std::uint32_t> freeze_scratch_;
   std::vector<unsigned long long> histogram_;

@@ -540,7 +540,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   const std::shared_ptr<Exchange<Words>> exchange_;
   const std::uint32_t number_;
   const BinRange range_;
-  CutParams cut_;
+  DeviceCutParams cut_;
   Stream stream_;
   StagedWords<Words> staged_;
   PendingWords<Words> pending_;

@@ -21,7 +21,7 @@ class DownloadStreams {
   explicit DownloadStreams(const Peers& peers) : peers_(peers), streams_(peers.size()) {}
 
   /// Enqueues the copy of some words of a shard's payload. Changes the current device.
-  void send(const ShardQueue::Item& item, std::uint64_t first_word, std::uint64_t words,
+  void send(const ShardQueue::QueuedShard& item, std::uint64_t first_word, std::uint64_t words,
             unsigned long long* to, HostFence& copied) {
     check(cudaSetDevice(peers_.gpu(item.gpu)), "choosing a GPU");
     DownloadStream& one = streams_[item.gpu];

@@ -214,16 +214,16 @@ class Session : public Interface {
 };
 
 /// For k <= 12.
-class DenseSession : public Session<DenseCounting> {
+class DeviceDenseSession : public Session<DenseCounting> {
  public:
-  DenseSession(Peers& peers, const backend::CountPlan& plan) : Session(peers, plan), tally_(plan.kept) {
+  DeviceDenseSession(Peers& peers, const backend::CountPlan& plan) : Session(peers, plan), tally_(plan.kept) {
     check_room(peers, plan);
     for (const int gpu : peers.gpus()) {
       const CurrentDevice current(gpu);
       counters_.push_back(std::make_unique<DenseCounter>(plan.kmers.k));
     }
   }
-  ~DenseSession() override {
+  ~DeviceDenseSession() override {
     let_devices_finish();
     for (std::uint32_t number = 0; number < counters_.size(); ++number) {
       cudaSetDevice(peers_.gpu(number));
@@ -274,9 +274,9 @@ class DenseSession : public Session<DenseCounting> {
 };
 
 /// For k > 12.
-class ShardedSession : public Session<ShardedCounting> {
+class DeviceShardedSession : public Session<ShardedCounting> {
  public:
-  ShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident)
+  DeviceShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident)
       : Session(peers, plan), delivery_(peers, plan.threads) {
     const DeviceCountPlan device = device_plan(peers, plan, resident);
     if (plan.ranks->are_several()) {
@@ -289,7 +289,7 @@ class ShardedSession : public Session<ShardedCounting> {
       counters_.push_back(make_device_counter(device));
     }
   }
-  ~ShardedSession() override {
+  ~DeviceShardedSession() override {
     let_devices_finish();
     for (std::uint32_t number = 0; number < counters_.size(); ++number) {
       cudaSetDevice(peers_.gpu(number));
@@ -446,11 +446,11 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
 
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
                                                       const ResidentShare& resident) {
-  return std::make_unique<ShardedSession>(peers, plan, resident);
+  return std::make_unique<DeviceShardedSession>(peers, plan, resident);
 }
 
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan) {
-  return std::make_unique<DenseSession>(peers, plan);
+  return std::make_unique<DeviceDenseSession>(peers, plan);
 }
 
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan) {

@@ -36,7 +36,7 @@ class ShardDelivery {
       check(cudaSetDevice(peers_.gpu(thread % peers_.size())), "choosing a GPU");
       ShardDownloader downloader(peers_, shared_download_streams_);
       const auto deliver = [&] {
-        const ShardQueue::Item item = downloader.next();
+        const ShardQueue::QueuedShard item = downloader.next();
         // A shard that cannot go to its place at once does not keep the GPU waiting.
         const bool has_offset = sink.places() != nullptr && sink.places()->has_offset(item.shard());
         index::FrozenShard frozen =
@@ -53,7 +53,7 @@ class ShardDelivery {
       };
       // Delivers the shards of the chunks up to the one that begins with `last_chunk`; one of them is on its
       // way while the one before is delivered.
-      const auto deliver_all = [&](std::optional<ShardQueue::Item>&& first, std::uint32_t last_chunk) {
+      const auto deliver_all = [&](std::optional<ShardQueue::QueuedShard>&& first, std::uint32_t last_chunk) {
         if (first) downloader.begin(*std::move(first));
         while (downloader.under_way() > 0) {
           if (auto next = queue_.try_take_after(downloader.last_shard(), last_chunk))

@@ -29,26 +29,26 @@ class ShardDownloader {
   /// After an error, too, nothing is under way afterwards.
   ~ShardDownloader() {
     if (pieces_taken_ == pieces_sent_for_) return;
-    for (Piece& piece : pieces_) try_to_wait_for(piece);
+    for (PieceDownload& piece : pieces_) try_to_wait_for(piece);
     streams_.alone([&] { streams_.resource().let_copies_end(); });
   }
   ShardDownloader(const ShardDownloader&) = delete;
   ShardDownloader& operator=(const ShardDownloader&) = delete;
 
   /// Begins to fetch one more shard.
-  void begin(ShardQueue::Item&& item) {
+  void begin(ShardQueue::QueuedShard&& item) {
     orders_.push_back({std::move(item), 0, 0});
     send_for_pieces();
   }
   /// Return the number of shards that are begun and not completed, the first of them, and the last.
   [[nodiscard]] std::size_t under_way() const { return orders_.size(); }
-  [[nodiscard]] const ShardQueue::Item& next() const { return orders_.front().item; }
+  [[nodiscard]] const ShardQueue::QueuedShard& next() const { return orders_.front().item; }
   [[nodiscard]] std::uint32_t last_shard() const { return orders_.back().item.shard(); }
 
   /// Returns the first shard in memory, which is that of `payload`. Its words are summed as they are taken
   /// out, while they are in the core's cache: reading them again would take as long as copying them.
   index::FrozenShard in_memory(std::vector<std::uint64_t>&& payload) {
-    const Order& order = orders_.front();
+    const DownloadOrder& order = orders_.front();
     payload.clear();
     payload.reserve(order.words() + warpmer::kReadAheadWords);
     file::Checksum checksum;
@@ -66,7 +66,7 @@ class ShardDownloader {
   }
   /// Ends the first shard; all of it has been taken out.
   void complete() {
-    const Order& order = orders_.front();
+    const DownloadOrder& order = orders_.front();
     if (order.taken < order.words()) throw InternalError("a shard on a GPU was not fetched");
     bytes_ += order.words() * sizeof(std::uint64_t);
     orders_.pop_front();
@@ -81,8 +81,8 @@ class ShardDownloader {
   static constexpr unsigned kHalves = 2;
   static constexpr std::uint64_t kHalfWords = PinnedBlocks::kBytes / kHalves / sizeof(std::uint64_t);
 
-  struct Order {
-    ShardQueue::Item item;
+  struct DownloadOrder {
+    ShardQueue::QueuedShard item;
     std::uint64_t sent_for, taken;  ///< words
 
     [[nodiscard]] std::uint64_t words() const {
@@ -90,8 +90,8 @@ class ShardDownloader {
     }
   };
   /// Some words of a shard that have been requested.
-  struct Piece : DownloadStreamQueue::Task {
-    ShardQueue::Item item;
+  struct PieceDownload : DownloadStreamQueue::Task {
+    ShardQueue::QueuedShard item;
     std::uint64_t first_word = 0, words = 0;
     std::uint64_t* to = nullptr;
     HostFence copied;
@@ -114,9 +114,9 @@ class ShardDownloader {
   /// Calls `take(words, n)` for one piece of the first shard after the other.
   template <class Take>
   void take_pieces(const Take& take) {
-    Order& order = orders_.front();
+    DownloadOrder& order = orders_.front();
     while (order.taken < order.words()) {
-      Piece& piece = pieces_[pieces_taken_ % kHalves];
+      PieceDownload& piece = pieces_[pieces_taken_ % kHalves];
       const auto start = Clock::now();
       streams_.wait_for(piece);
       piece.copied.wait();
@@ -140,16 +140,16 @@ class ShardDownloader {
 
   /// Requests the next pieces for the free halves.
   void send_for_pieces() {
-    for (Order& order : orders_) {
+    for (DownloadOrder& order : orders_) {
       while (order.sent_for < order.words()) {
         if (pieces_sent_for_ - pieces_taken_ == kHalves) return;
         send_for_piece(order);
       }
     }
   }
-  void send_for_piece(Order& order) {
+  void send_for_piece(DownloadOrder& order) {
     const std::uint64_t number = pieces_sent_for_ % kHalves;
-    Piece& piece = pieces_[number];
+    PieceDownload& piece = pieces_[number];
     piece.item = order.item;
     piece.first_word = order.sent_for;
     piece.words = std::min(kHalfWords, order.words() - order.sent_for);
@@ -158,7 +158,7 @@ class ShardDownloader {
     order.sent_for += piece.words;
     streams_.add(piece);
   }
-  void try_to_wait_for(Piece& piece) noexcept {
+  void try_to_wait_for(PieceDownload& piece) noexcept {
     try {
       streams_.wait_for(piece);
     } catch (...) {  // then there is no copy to wait for
@@ -167,8 +167,8 @@ class ShardDownloader {
 
   DownloadStreamQueue& streams_;
   PinnedBlock block_;
-  std::deque<Order> orders_;
-  Piece pieces_[kHalves];  ///< one for each half
+  std::deque<DownloadOrder> orders_;
+  PieceDownload pieces_[kHalves];  ///< one for each half
   std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
   const Passing passing_{*this};
   double seconds_ = 0;

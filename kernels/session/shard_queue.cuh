@@ -17,7 +17,7 @@ namespace warpmer::gpu {
 /// order, and a shard that comes too early has to wait in memory.
 class ShardQueue {
  public:
-  struct Item {
+  struct QueuedShard {
     std::shared_ptr<const FrozenChunk> chunk;
     std::uint32_t number;  ///< number of the shard in the chunk
     std::uint32_t gpu;     ///< GPU that has it
@@ -36,11 +36,11 @@ class ShardQueue {
     if (failure_) std::rethrow_exception(failure_);
     left_[chunk->first_shard] = chunk->plans.size();
     for (std::uint32_t s = 0; s < chunk->plans.size(); ++s)
-      items_.emplace(chunk->first_shard + s, Item{chunk, s, gpu});
+      items_.emplace(chunk->first_shard + s, QueuedShard{chunk, s, gpu});
     changed_.notify_all();
   }
   /// Waits for an item, and returns it; none when no more come.
-  std::optional<Item> take() {
+  std::optional<QueuedShard> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
     if (items_.empty()) return std::nullopt;
@@ -49,20 +49,20 @@ class ShardQueue {
   /// Returns an item that is there and comes no later than the chunk that begins with this shard, if any. A
   /// thread that waits for a chunk helps with these; with later ones it would keep the GPU waiting, and
   /// itself, if it makes the shards before them.
-  std::optional<Item> try_take(std::uint32_t first_shard) {
+  std::optional<QueuedShard> try_take(std::uint32_t first_shard) {
     return try_take_after(std::nullopt, first_shard);
   }
   /// Returns such an item that comes behind `before`, for a thread that already has that one. It must not get
   /// any that comes earlier: it may be waiting, with its first item, until all shards before that are
   /// written.
-  std::optional<Item> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
+  std::optional<QueuedShard> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
     const std::lock_guard lock(mutex_);
     const auto at = before ? items_.upper_bound(*before) : items_.begin();
     if (at == items_.end() || at->second.chunk->first_shard > first_shard) return std::nullopt;
     return pop(at);
   }
   /// Reports that the item's part of the chunk's memory is no longer needed.
-  void fetched(const Item& item) {
+  void fetched(const QueuedShard& item) {
     const std::lock_guard lock(mutex_);
     --left_[item.chunk->first_shard];
     changed_.notify_all();
@@ -89,18 +89,18 @@ class ShardQueue {
   }
 
  private:
-  Item pop(std::map<std::uint32_t, Item>::iterator at) {
-    Item item = std::move(at->second);
+  QueuedShard pop(std::map<std::uint32_t, QueuedShard>::iterator at) {
+    QueuedShard item = std::move(at->second);
     items_.erase(at);
     return item;
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint32_t, Item> items_;        ///< by shard
-  std::map<std::uint32_t, std::size_t> left_;  ///< number of shards not fetched, by the chunk's first shard
-  std::uint32_t open_;                         ///< number of GPUs that may put more
-  std::exception_ptr failure_;                 ///< the first failure
+  std::map<std::uint32_t, QueuedShard> items_;  ///< by shard
+  std::map<std::uint32_t, std::size_t> left_;   ///< number of shards not fetched, by the chunk's first shard
+  std::uint32_t open_;                          ///< number of GPUs that may put more
+  std::exception_ptr failure_;                  ///< the first failure
 };
 
 }  // namespace warpmer::gpu

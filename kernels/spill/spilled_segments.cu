@@ -21,7 +21,7 @@ void SpilledSegments<Words>::Unmap::operator()(char* memory) const {
 
 /// One split's words of the bins, off the device. Numbers of words are counted from its first one.
 template <int Words>
-struct SpilledSegments<Words>::Part {
+struct SpilledSegments<Words>::SpilledPart {
   /// Words of one shard that were written at once, with their checksum; to where the next begin. The first
   /// unit of a shard, which may have no words, has the offsets of the shard's bins in front.
   struct Unit {
@@ -48,14 +48,14 @@ template <int Words>
 struct SpilledSegments<Words>::Leaving {
   Segment<Words> segment;
   Event complete;
-  std::vector<Part> parts = {};
+  std::vector<SpilledPart> parts = {};
   std::size_t pieces_left = 1;  ///< guarded by the owner's mutex
 };
 
 /// A piece of work that one worker does for a segment: it takes all offsets out and finds a place for each
 /// part, or it takes some of a part's words out.
 template <int Words>
-struct SpilledSegments<Words>::Piece {
+struct SpilledSegments<Words>::SpillPiece {
   Leaving* leaving;
   std::size_t part = 0;
   std::uint32_t first = 0, end = 0;  ///< words; none for the offsets
@@ -65,8 +65,8 @@ struct SpilledSegments<Words>::Piece {
 
 /// The words of a part that are to be brought back.
 template <int Words>
-struct SpilledSegments<Words>::Slice {
-  const Part* part;
+struct SpilledSegments<Words>::SpilledSlice {
+  const SpilledPart* part;
   std::uint32_t first_shard, shards;  ///< counted from the first of all
   SuperKmer<Words>* words_to;
   std::uint32_t* offsets_to;
@@ -77,12 +77,12 @@ struct SpilledSegments<Words>::Slice {
 
 /// A thread with its stream and its buffers.
 template <int Words>
-class SpilledSegments<Words>::Worker {
+class SpilledSegments<Words>::SpillThread {
  public:
-  explicit Worker(SpilledSegments& owner) : owner_(owner) {}
-  ~Worker() { let_copies_end(); }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  explicit SpillThread(SpilledSegments& owner) : owner_(owner) {}
+  ~SpillThread() { let_copies_end(); }
+  SpillThread(const SpillThread&) = delete;
+  SpillThread& operator=(const SpillThread&) = delete;
 
   void start() {
     thread_ = std::thread([this] { owner_.work(*this); });
@@ -94,14 +94,14 @@ class SpilledSegments<Words>::Worker {
 
   /// Takes the offsets of a segment's parts off the device, and parts that go to the file altogether. Returns
   /// what is left to be done.
-  std::vector<Piece> open(Leaving& leaving) {
+  std::vector<SpillPiece> open(Leaving& leaving) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = leaving.segment;
     leaving.complete.let_follow(stream_);
-    std::vector<Piece> pieces;
+    std::vector<SpillPiece> pieces;
     leaving.parts.resize(segment.parts.size());
     for (std::size_t number = 0; number < segment.parts.size(); ++number) {
-      Part& part = leaving.parts[number];
+      SpilledPart& part = leaving.parts[number];
       take_offsets(segment, number, part);
       const std::uint64_t words_bytes = part.words() * kWordBytes;
       const std::uint64_t bytes = words_bytes + segment.bins * kOffsetBytes;
@@ -122,7 +122,7 @@ class SpilledSegments<Words>::Worker {
   }
 
   /// Takes words out, of a segment that a worker has opened.
-  void take_out(const Piece& piece) {
+  void take_out(const SpillPiece& piece) {
     const Timer timer(totals_.out_seconds);
     const Segment<Words>& segment = piece.leaving->segment;
     char* to = piece.leaving->parts[piece.part].memory.get() + piece.first * kWordBytes;
@@ -135,12 +135,12 @@ class SpilledSegments<Words>::Worker {
   }
 
   /// Begins to bring slices back, which follow one another on the device.
-  void bring(const std::vector<Slice>& slices, const Event& free) {
+  void bring(const std::vector<SpilledSlice>& slices, const Event& free) {
     const Timer timer(totals_.back_seconds);
     free.let_follow(stream_);
     words_.begin_send(slices.front().words_to);
     offsets_.begin_send(slices.front().offsets_to);
-    for (const Slice& slice : slices) {
+    for (const SpilledSlice& slice : slices) {
       const std::uint64_t bins = std::uint64_t{slice.shards} * owner_.bins_per_shard_;
       const std::uint64_t words = slice.end_word() - slice.first_word();
       const std::uint64_t bytes = words * kWordBytes + bins * kOffsetBytes;
@@ -165,7 +165,7 @@ class SpilledSegments<Words>::Worker {
 
   [[nodiscard]] const SpillTotals& totals() const { return totals_; }
 
-  std::vector<Slice> slices;  ///< to be brought back; guarded by the owner's mutex
+  std::vector<SpilledSlice> slices;  ///< to be brought back; guarded by the owner's mutex
   const Event* free = nullptr;
 
  private:
@@ -180,7 +180,7 @@ class SpilledSegments<Words>::Worker {
   };
   static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>), kOffsetBytes = sizeof(std::uint32_t);
 
-  void take_offsets(const Segment<Words>& segment, std::size_t number, Part& part) {
+  void take_offsets(const Segment<Words>& segment, std::size_t number, SpilledPart& part) {
     const std::uint64_t offsets = segment.bins + std::uint64_t{1};
     offsets_of_part_.resize(offsets);
     offsets_.receive(segment.offsets.data() + number * offsets, offsets,
@@ -192,7 +192,7 @@ class SpilledSegments<Words>::Worker {
       part.shard_begins.push_back(offsets_of_part_[bin] - part.base);
   }
   /// Writes a part to the file, one buffer of words after the other.
-  void write(const SuperKmer<Words>* words, Part& part) {
+  void write(const SuperKmer<Words>* words, SpilledPart& part) {
     file::SpillFile& file = owner_.file();
     part.place = file.allocate(part.words() * kWordBytes + part.shards() * shard_offsets_bytes());
     std::uint64_t at = part.place;
@@ -205,8 +205,8 @@ class SpilledSegments<Words>::Worker {
   }
   /// Writes the words [first, end) of a part to `at`, which moves on.
   void write_units(file::SpillFile& file, const SuperKmer<Words>* words, std::uint32_t first,
-                   std::uint32_t end, Part& part, std::uint64_t& at) {
-    std::vector<file::Piece> pieces;
+                   std::uint32_t end, SpilledPart& part, std::uint64_t& at) {
+    std::vector<file::WritePiece> pieces;
     const std::uint64_t begin = at;
     for (std::uint32_t word = first;;) {
       const auto shard = static_cast<std::uint32_t>(part.first_units.size());  // the next one
@@ -225,13 +225,13 @@ class SpilledSegments<Words>::Worker {
       part.units.push_back({word, file::checksum(std::span(pieces).subspan(first_piece))});
       word = unit_end;
     }
-    for (const file::Piece& piece : pieces) at += piece.bytes;
+    for (const file::WritePiece& piece : pieces) at += piece.bytes;
     file.write(begin, pieces);
   }
 
   /// Reads the units of a slice.
-  void read(const Slice& slice) {
-    const Part& part = *slice.part;
+  void read(const SpilledSlice& slice) {
+    const SpilledPart& part = *slice.part;
     for (std::uint32_t shard = slice.first_shard; shard < slice.first_shard + slice.shards; ++shard) {
       for (std::uint32_t number = part.first_units[shard]; number < part.first_units[shard + 1]; ++number) {
         const std::uint32_t end =
@@ -248,7 +248,7 @@ class SpilledSegments<Words>::Worker {
     const std::uint32_t end_offset = part.base + slice.end_word();
     offsets_.append(&end_offset, 1);
   }
-  const char* read_unit(const Part& part, std::uint32_t shard, std::uint32_t number, std::uint32_t end,
+  const char* read_unit(const SpilledPart& part, std::uint32_t shard, std::uint32_t number, std::uint32_t end,
                         bool has_offsets) {
     const std::uint32_t first = part.units[number].first_word;
     const std::uint64_t offsets = has_offsets ? shard_offsets_bytes() : 0;
@@ -321,7 +321,7 @@ template <int Words>
 void SpilledSegments<Words>::put(Segment<Words>&& segment, cudaStream_t stream) {
   if (workers_.empty()) {
     for (unsigned i = 0; i < plan_.threads; ++i) {
-      workers_.push_back(std::make_unique<Worker>(*this));
+      workers_.push_back(std::make_unique<SpillThread>(*this));
       workers_.back()->start();
     }
   }
@@ -363,15 +363,15 @@ void SpilledSegments<Words>::begin_fetch(std::uint32_t first_shard, std::uint32_
   to.first_bin = first_shard * bins_per_shard_;
   to.bins = shards * bins_per_shard_;
   to.begins.assign(1, 0);
-  std::vector<Slice> all;
+  std::vector<SpilledSlice> all;
   for (std::uint32_t number = first_part; number < end_part; ++number) {
-    const Slice slice{&parts_[number], own, shards, to.words.data() + to.begins.back(),
-                      to.offsets.data() + std::size_t{to.size()} * (to.bins + 1)};
+    const SpilledSlice slice{&parts_[number], own, shards, to.words.data() + to.begins.back(),
+                             to.offsets.data() + std::size_t{to.size()} * (to.bins + 1)};
     all.push_back(slice);
     to.begins.push_back(to.begins.back() + (slice.end_word() - slice.first_word()));
   }
   // To each worker slices that follow one another, and about as many words.
-  std::vector<std::vector<Slice>> slices(workers_.size());
+  std::vector<std::vector<SpilledSlice>> slices(workers_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint64_t middle = (std::uint64_t{to.begins[i]} + to.begins[i + 1]) / 2;
     slices[middle * workers_.size() / (std::uint64_t{to.word_count()} + 1)].push_back(all[i]);
@@ -411,7 +411,7 @@ SpillTotals SpilledSegments<Words>::totals() const {
 
 /// Keeps a part. What parts take beyond kRememberedBytes is the host's, too.
 template <int Words>
-void SpilledSegments<Words>::remember(Part&& part) {
+void SpilledSegments<Words>::remember(SpilledPart&& part) {
   part.shard_begins.shrink_to_fit();
   part.units.shrink_to_fit();
   part.first_units.shrink_to_fit();
@@ -427,10 +427,10 @@ void SpilledSegments<Words>::remember(Part&& part) {
 
 /// Has a worker do its part of taking out a segment. The lock is open meanwhile.
 template <int Words>
-void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
+void SpilledSegments<Words>::move_piece(SpillThread& worker, const SpillPiece& piece,
                                         std::unique_lock<std::mutex>& lock) {
   lock.unlock();
-  std::vector<Piece> pieces;
+  std::vector<SpillPiece> pieces;
   if (piece.opens()) {
     pieces = worker.open(*piece.leaving);
   } else {
@@ -440,7 +440,7 @@ void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
   // They come before segments that no worker has opened, so that a segment that has begun to leave is out
   // soon.
   const auto unopened =
-      std::find_if(pieces_.begin(), pieces_.end(), [](const Piece& other) { return other.opens(); });
+      std::find_if(pieces_.begin(), pieces_.end(), [](const SpillPiece& other) { return other.opens(); });
   pieces_.insert(unopened, pieces.begin(), pieces.end());
   piece.leaving->pieces_left += pieces.size();
   if (!pieces.empty()) changed_.notify_all();
@@ -451,7 +451,7 @@ void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
   // Whoever allocates next, in whatever stream, is to find it free.
   check(cudaStreamSynchronize(cudaStreamPerThread), "giving device memory back");
   lock.lock();
-  for (Part& part : piece.leaving->parts) remember(std::move(part));
+  for (SpilledPart& part : piece.leaving->parts) remember(std::move(part));
   leaving_.remove_if([&](const Leaving& leaving) { return &leaving == piece.leaving; });
   leaving_bytes_ -= bytes;
   changed_.notify_all();
@@ -459,7 +459,7 @@ void SpilledSegments<Words>::move_piece(Worker& worker, const Piece& piece,
 
 /// A worker's thread: takes out what is leaving, and brings back what it is told to.
 template <int Words>
-void SpilledSegments<Words>::work(Worker& worker) {
+void SpilledSegments<Words>::work(SpillThread& worker) {
   bool is_bringing = false;
   std::unique_lock lock(mutex_, std::defer_lock);
   try {
@@ -470,14 +470,14 @@ void SpilledSegments<Words>::work(Worker& worker) {
       is_bringing = !worker.slices.empty();
       if (stop_ || failure_) break;
       if (is_bringing) {
-        const std::vector<Slice> slices = std::exchange(worker.slices, {});
+        const std::vector<SpilledSlice> slices = std::exchange(worker.slices, {});
         lock.unlock();
         worker.bring(slices, *worker.free);
         lock.lock();
         --fetching_;
         changed_.notify_all();
       } else {
-        const Piece piece = pieces_.front();
+        const SpillPiece piece = pieces_.front();
         pieces_.pop_front();
         move_piece(worker, piece, lock);
       }

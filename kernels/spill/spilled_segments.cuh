@@ -103,17 +103,17 @@ class SpilledSegments {
   /// Unpinned memory of the host: the driver pins for one thread at a time, and lets no thread copy
   /// meanwhile.
   using HostBytes = std::unique_ptr<char, Unmap>;
-  struct Part;
-  struct Slice;
+  struct SpilledPart;
+  struct SpilledSlice;
   struct Leaving;
-  struct Piece;
-  class Worker;
+  struct SpillPiece;
+  class SpillThread;
 
   file::SpillFile& file();
   HostBytes allocate(std::uint64_t bytes);
-  void remember(Part&& part);
-  void work(Worker& worker);
-  void move_piece(Worker& worker, const Piece& piece, std::unique_lock<std::mutex>& lock);
+  void remember(SpilledPart&& part);
+  void work(SpillThread& worker);
+  void move_piece(SpillThread& worker, const SpillPiece& piece, std::unique_lock<std::mutex>& lock);
 
   const SpillPlan plan_;
   const std::uint32_t first_bin_, end_bin_, bins_per_shard_;
@@ -126,14 +126,15 @@ class SpilledSegments {
   std::condition_variable changed_;
   std::unique_ptr<file::SpillFile> file_;
   std::uint64_t host_bytes_left_, remembered_bytes_left_;
-  std::deque<Part> parts_;  ///< parts that are out
+  std::deque<SpilledPart> parts_;  ///< parts that are out
   std::list<Leaving> leaving_;
   std::uint64_t leaving_bytes_ = 0;
-  std::deque<Piece> pieces_;  ///< pieces of these that no thread has taken yet, whole segments behind others
+  std::deque<SpillPiece>
+      pieces_;  ///< pieces of these that no thread has taken yet, whole segments behind others
   std::uint32_t fetching_ = 0;  ///< number of workers that are fetching
   bool stop_ = false;
   std::exception_ptr failure_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<SpillThread>> workers_;
 };
 
 }  // namespace warpmer::gpu

@@ -64,29 +64,29 @@ struct TableLane {
   Event arrived, finished;
   Event counted{Event::Kind::polled};
   StageMarks marks;
-  Multisplit<std::uint64_t, KeyOwner> pair_split;
-  Multisplit<Key32, KeyOwner> key_split;
+  DeviceMultisplit<std::uint64_t, KeyOwner> pair_split;
+  DeviceMultisplit<Key32, KeyOwner> key_split;
   PinnedArray<std::uint64_t> sizes;  ///< sizes of the parts
   DeviceArray<std::uint64_t> brought, parted, received;
 };
 
 /// Returns the elements of a batch that a device brings.
 template <class T>
-Brought<T> of_batch(const Brought<T>& all, std::size_t number, std::size_t batch) {
+DeviceElements<T> of_batch(const DeviceElements<T>& all, std::size_t number, std::size_t batch) {
   const std::size_t begin = std::min(number * batch, all.size);
   return {all.data + begin, std::min(batch, all.size - begin)};
 }
 
 template <class T>
-std::size_t batches_of(const std::vector<Brought<T>>& all, std::size_t batch) {
+std::size_t batches_of(const std::vector<DeviceElements<T>>& all, std::size_t batch) {
   std::size_t most = 0;
-  for (const Brought<T>& one : all) most = std::max(most, one.size);
+  for (const DeviceElements<T>& one : all) most = std::max(most, one.size);
   return (most + batch - 1) / batch;
 }
 
 }  // namespace
 
-const char* name_of(Stage stage) {
+const char* name_of(BatchStage stage) {
   constexpr std::array<const char*, kStages> kNames = {"upload", "split",     "plan",    "transpose",
                                                        "table",  "give_back", "restore", "download"};
   return kNames[static_cast<std::size_t>(stage)];
@@ -125,7 +125,7 @@ class DistributedTable::Pipeline {
   }
   [[nodiscard]] bool goes_through_host() const { return transposition_.goes_through_host(); }
 
-  void insert(const std::vector<Brought<std::uint64_t>>& batch, Side side) {
+  void insert(const std::vector<DeviceElements<std::uint64_t>>& batch, Side side) {
     for_each([&](TableLane& lane, std::size_t device) {
       const std::size_t n = batch[device].size;
       lane.marks.set(lane.stream);
@@ -146,7 +146,8 @@ class DistributedTable::Pipeline {
     });
   }
 
-  void find(const std::vector<Brought<Key32>>& batch, const std::vector<std::uint32_t*>& answers, Side side) {
+  void find(const std::vector<DeviceElements<Key32>>& batch, const std::vector<std::uint32_t*>& answers,
+            Side side) {
     for_each([&](TableLane& lane, std::size_t device) {
       lane.marks.set(lane.stream);
       if (side == Side::host)
@@ -291,19 +292,19 @@ CascadeTimes DistributedTable::run_all(std::size_t batches, std::size_t stages, 
   return times;
 }
 
-CascadeTimes DistributedTable::insert(const std::vector<Brought<std::uint64_t>>& pairs, Side side) {
-  const auto stages = static_cast<std::size_t>(Stage::table) + 1;
+CascadeTimes DistributedTable::insert(const std::vector<DeviceElements<std::uint64_t>>& pairs, Side side) {
+  const auto stages = static_cast<std::size_t>(BatchStage::table) + 1;
   return run_all(batches_of(pairs, batch_), stages, [&](Pipeline& pipeline, std::size_t number) {
-    std::vector<Brought<std::uint64_t>> batch;
-    for (const Brought<std::uint64_t>& all : pairs) batch.push_back(of_batch(all, number, batch_));
+    std::vector<DeviceElements<std::uint64_t>> batch;
+    for (const DeviceElements<std::uint64_t>& all : pairs) batch.push_back(of_batch(all, number, batch_));
     pipeline.insert(batch, side);
   });
 }
 
-CascadeTimes DistributedTable::find(const std::vector<Brought<table::Key32>>& keys,
+CascadeTimes DistributedTable::find(const std::vector<DeviceElements<table::Key32>>& keys,
                                     const std::vector<std::uint32_t*>& answers, Side side) {
   return run_all(batches_of(keys, batch_), kStages, [&](Pipeline& pipeline, std::size_t number) {
-    std::vector<Brought<Key32>> batch;
+    std::vector<DeviceElements<Key32>> batch;
     std::vector<std::uint32_t*> answers_of_batch;
     for (std::size_t device = 0; device < keys.size(); ++device) {
       batch.push_back(of_batch(keys[device], number, batch_));

@@ -35,7 +35,7 @@ class KeyOwner {
 };
 
 /// The stages of a batch on a device, in this order. Insertions stop after `table`.
-enum class Stage : std::size_t {
+enum class BatchStage : std::size_t {
   upload,     ///< copy from the host; nothing when it is on the device
   split,      ///< multisplit
   plan,       ///< until the host knows the sizes of all devices' parts
@@ -46,7 +46,7 @@ enum class Stage : std::size_t {
   download,
 };
 inline constexpr std::size_t kStages = 8;
-[[nodiscard]] const char* name_of(Stage stage);
+[[nodiscard]] const char* name_of(BatchStage stage);
 
 /// The times of all batches.
 struct CascadeTimes {
@@ -64,7 +64,7 @@ enum class Side {
 
 /// The elements that one device brings.
 template <class T>
-struct Brought {
+struct DeviceElements {
   const T* data;
   std::size_t size;
 };
@@ -89,10 +89,10 @@ class DistributedTable {
 
   /// Inserts the pairs (table::word_of key and value) that each device brings; values of the same key are
   /// added up. `pairs` has one element for each device. Returns when all are in.
-  CascadeTimes insert(const std::vector<Brought<std::uint64_t>>& pairs, Side side);
+  CascadeTimes insert(const std::vector<DeviceElements<std::uint64_t>>& pairs, Side side);
   /// Looks up the keys that each device brings; `answers` get the values, or kNoValue, in the order of the
   /// keys, and lie on the same side as the keys.
-  CascadeTimes find(const std::vector<Brought<table::Key32>>& keys,
+  CascadeTimes find(const std::vector<DeviceElements<table::Key32>>& keys,
                     const std::vector<std::uint32_t*>& answers, Side side);
 
   void clear();

@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 
 /// A HashGraph in device memory.
 template <class Key>
-struct HashGraph {
+struct DeviceHashGraph {
   table::HashedBucket<Key> bucket_of;
   DeviceArray<std::uint32_t> offsets;  ///< buckets + 1
   DeviceArray<Key> keys;
@@ -31,9 +31,9 @@ struct HashGraph {
 /// the entries once more while it builds, and so do large buckets that are grouped. Throws a ResourceError
 /// beyond 2^32 - 1 entries, or without memory.
 template <class Key>
-HashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
-                                const table::HashedBucket<Key>& bucket_of, table::HashGraphVersion version,
-                                bool group, cudaStream_t stream);
+DeviceHashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
+                                      const table::HashedBucket<Key>& bucket_of,
+                                      table::HashGraphVersion version, bool group, cudaStream_t stream);
 
 /// The entries that a query finds.
 struct Matches {
@@ -44,13 +44,14 @@ struct Matches {
 /// Probe-standard: writes the `matches` of each of the `n` queries; all arrays are in device memory. A query
 /// of an ungrouped graph walks its whole bucket.
 template <class Key>
-void probe_standard(const typename HashGraph<Key>::View& table, const Key* queries, std::size_t n,
+void probe_standard(const typename DeviceHashGraph<Key>::View& table, const Key* queries, std::size_t n,
                     Matches* matches, cudaStream_t stream);
 
 /// Probe-new: does the same for queries in a HashGraph that has the same buckets as `table`, and whose values
 /// are the numbers of the `n` queries. Buckets of two ungrouped graphs cost the product of their sizes.
 template <class Key>
-void probe_new(const typename HashGraph<Key>::View& table, const typename HashGraph<Key>::View& queries,
-               std::size_t n, Matches* matches, cudaStream_t stream);
+void probe_new(const typename DeviceHashGraph<Key>::View& table,
+               const typename DeviceHashGraph<Key>::View& queries, std::size_t n, Matches* matches,
+               cudaStream_t stream);
 
 }  // namespace warpmer::gpu

@@ -214,10 +214,10 @@ __global__ void move_large_buckets_kernel(const std::uint32_t* offsets, std::siz
 }
 
 template <class Key>
-class Builder {
+class DeviceHashGraphBuilder {
  public:
-  Builder(const Key* keys, const std::uint32_t* values, std::size_t n, const HashedBucket<Key>& bucket_of,
-          cudaStream_t stream)
+  DeviceHashGraphBuilder(const Key* keys, const std::uint32_t* values, std::size_t n,
+                         const HashedBucket<Key>& bucket_of, cudaStream_t stream)
       : keys_(keys),
         values_(values),
         n_(n),
@@ -234,7 +234,7 @@ class Builder {
     copy_to_device(graph_.offsets.data() + buckets_, &entries, 1, stream_);
   }
 
-  HashGraph<Key> build(table::HashGraphVersion version, bool group) {
+  DeviceHashGraph<Key> build(table::HashGraphVersion version, bool group) {
     if (n_ > 0 && version == table::HashGraphVersion::v1) {
       count_and_place(keys_, values_);
     } else if (n_ > 0) {
@@ -361,26 +361,27 @@ class Builder {
   std::size_t n_;
   cudaStream_t stream_;
   std::uint32_t buckets_;
-  HashGraph<Key> graph_;
+  DeviceHashGraph<Key> graph_;
 };
 
 }  // namespace
 
 template <class Key>
-HashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
-                                const table::HashedBucket<Key>& bucket_of, table::HashGraphVersion version,
-                                bool group, cudaStream_t stream) {
-  return Builder<Key>(keys, values, n, bucket_of, stream).build(version, group);
+DeviceHashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
+                                      const table::HashedBucket<Key>& bucket_of,
+                                      table::HashGraphVersion version, bool group, cudaStream_t stream) {
+  return DeviceHashGraphBuilder<Key>(keys, values, n, bucket_of, stream).build(version, group);
 }
 
-template HashGraph<std::uint32_t> build_hash_graph(const std::uint32_t*, const std::uint32_t*, std::size_t,
-                                                   const table::HashedBucket<std::uint32_t>&,
-                                                   table::HashGraphVersion, bool, cudaStream_t);
-template HashGraph<Key64> build_hash_graph(const Key64*, const std::uint32_t*, std::size_t,
-                                           const table::HashedBucket<Key64>&, table::HashGraphVersion, bool,
-                                           cudaStream_t);
-template HashGraph<Key128> build_hash_graph(const Key128*, const std::uint32_t*, std::size_t,
-                                            const table::HashedBucket<Key128>&, table::HashGraphVersion, bool,
-                                            cudaStream_t);
+template DeviceHashGraph<std::uint32_t> build_hash_graph(const std::uint32_t*, const std::uint32_t*,
+                                                         std::size_t,
+                                                         const table::HashedBucket<std::uint32_t>&,
+                                                         table::HashGraphVersion, bool, cudaStream_t);
+template DeviceHashGraph<Key64> build_hash_graph(const Key64*, const std::uint32_t*, std::size_t,
+                                                 const table::HashedBucket<Key64>&, table::HashGraphVersion,
+                                                 bool, cudaStream_t);
+template DeviceHashGraph<Key128> build_hash_graph(const Key128*, const std::uint32_t*, std::size_t,
+                                                  const table::HashedBucket<Key128>&, table::HashGraphVersion,
+                                                  bool, cudaStream_t);
 
 }  // namespace warpmer::gpu

@@ -14,7 +14,7 @@ using table::EntryRange;
 constexpr std::uint32_t kGraphProbeThreads = 256;
 
 /// The entries that a query finds, piece by piece.
-struct Found {
+struct FoundEntries {
   Matches matches{0, 0};
   __device__ void add(EntryRange found) {
     if (matches.count == 0) matches.first = static_cast<std::uint32_t>(found.first);
@@ -23,15 +23,15 @@ struct Found {
 };
 
 template <class Key>
-__device__ Matches matches_of(const typename HashGraph<Key>::View& table, EntryRange bucket, Key key) {
-  Found found;
+__device__ Matches matches_of(const typename DeviceHashGraph<Key>::View& table, EntryRange bucket, Key key) {
+  FoundEntries found;
   table.probe_bucket(bucket, key, [&](EntryRange range) { found.add(range); });
   return found.matches;
 }
 
 template <class Key>
-__global__ void probe_standard_kernel(typename HashGraph<Key>::View table, const Key* queries, std::size_t n,
-                                      Matches* matches) {
+__global__ void probe_standard_kernel(typename DeviceHashGraph<Key>::View table, const Key* queries,
+                                      std::size_t n, Matches* matches) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += threads) {
     const Key key = queries[i];
@@ -42,8 +42,8 @@ __global__ void probe_standard_kernel(typename HashGraph<Key>::View table, const
 /// A thread a bucket. Those with very many queries are left to the next kernel, where every query has a
 /// thread: a hot key must not keep one thread busy for all.
 template <class Key>
-__global__ void intersect_buckets_kernel(typename HashGraph<Key>::View table,
-                                         typename HashGraph<Key>::View queries, Matches* matches,
+__global__ void intersect_buckets_kernel(typename DeviceHashGraph<Key>::View table,
+                                         typename DeviceHashGraph<Key>::View queries, Matches* matches,
                                          std::uint32_t* has_large) {
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
   const std::uint32_t buckets = queries.buckets();
@@ -55,7 +55,7 @@ __global__ void intersect_buckets_kernel(typename HashGraph<Key>::View table,
     }
     table::intersect_bucket(table, queries, bucket, [&](EntryRange asked, EntryRange found) {
       for (std::uint64_t q = asked.first; q < asked.last; ++q) {
-        Found so_far{matches[queries.values[q]]};
+        FoundEntries so_far{matches[queries.values[q]]};
         so_far.add(found);
         matches[queries.values[q]] = so_far.matches;
       }
@@ -64,8 +64,8 @@ __global__ void intersect_buckets_kernel(typename HashGraph<Key>::View table,
 }
 
 template <class Key>
-__global__ void probe_large_buckets_kernel(typename HashGraph<Key>::View table,
-                                           typename HashGraph<Key>::View queries, std::size_t n,
+__global__ void probe_large_buckets_kernel(typename DeviceHashGraph<Key>::View table,
+                                           typename DeviceHashGraph<Key>::View queries, std::size_t n,
                                            Matches* matches, const std::uint32_t* has_large) {
   if (*has_large == 0) return;
   const std::size_t threads = std::size_t{gridDim.x} * blockDim.x;
@@ -86,7 +86,7 @@ std::uint32_t grid_for(void (*kernel)(Parameters...), std::uint64_t n) {
 }  // namespace
 
 template <class Key>
-void probe_standard(const typename HashGraph<Key>::View& table, const Key* queries, std::size_t n,
+void probe_standard(const typename DeviceHashGraph<Key>::View& table, const Key* queries, std::size_t n,
                     Matches* matches, cudaStream_t stream) {
   if (n == 0) return;
   const std::uint32_t grid = grid_for(probe_standard_kernel<Key>, n);
@@ -96,8 +96,9 @@ void probe_standard(const typename HashGraph<Key>::View& table, const Key* queri
 }
 
 template <class Key>
-void probe_new(const typename HashGraph<Key>::View& table, const typename HashGraph<Key>::View& queries,
-               std::size_t n, Matches* matches, cudaStream_t stream) {
+void probe_new(const typename DeviceHashGraph<Key>::View& table,
+               const typename DeviceHashGraph<Key>::View& queries, std::size_t n, Matches* matches,
+               cudaStream_t stream) {
   if (n == 0) return;
   if (table.buckets() != queries.buckets())
     throw InternalError("HashGraphs with different buckets cannot be intersected");
@@ -115,18 +116,18 @@ void probe_new(const typename HashGraph<Key>::View& table, const typename HashGr
   check(cudaStreamSynchronize(stream), "intersecting two HashGraphs");
 }
 
-template void probe_standard<std::uint32_t>(const HashGraph<std::uint32_t>::View&, const std::uint32_t*,
+template void probe_standard<std::uint32_t>(const DeviceHashGraph<std::uint32_t>::View&, const std::uint32_t*,
                                             std::size_t, Matches*, cudaStream_t);
-template void probe_standard<Key64>(const HashGraph<Key64>::View&, const Key64*, std::size_t, Matches*,
+template void probe_standard<Key64>(const DeviceHashGraph<Key64>::View&, const Key64*, std::size_t, Matches*,
                                     cudaStream_t);
-template void probe_standard<Key128>(const HashGraph<Key128>::View&, const Key128*, std::size_t, Matches*,
-                                     cudaStream_t);
-template void probe_new<std::uint32_t>(const HashGraph<std::uint32_t>::View&,
-                                       const HashGraph<std::uint32_t>::View&, std::size_t, Matches*,
+template void probe_standard<Key128>(const DeviceHashGraph<Key128>::View&, const Key128*, std::size_t,
+                                     Matches*, cudaStream_t);
+template void probe_new<std::uint32_t>(const DeviceHashGraph<std::uint32_t>::View&,
+                                       const DeviceHashGraph<std::uint32_t>::View&, std::size_t, Matches*,
                                        cudaStream_t);
-template void probe_new<Key64>(const HashGraph<Key64>::View&, const HashGraph<Key64>::View&, std::size_t,
-                               Matches*, cudaStream_t);
-template void probe_new<Key128>(const HashGraph<Key128>::View&, const HashGraph<Key128>::View&, std::size_t,
-                                Matches*, cudaStream_t);
+template void probe_new<Key64>(const DeviceHashGraph<Key64>::View&, const DeviceHashGraph<Key64>::View&,
+                               std::size_t, Matches*, cudaStream_t);
+template void probe_new<Key128>(const DeviceHashGraph<Key128>::View&, const DeviceHashGraph<Key128>::View&,
+                                std::size_t, Matches*, cudaStream_t);
 
 }  // namespace warpmer::gpu

@@ -37,13 +37,13 @@ struct Layout {
 };
 
 /// The result when the lanes of a warp compare their parts.
-struct Comparison {
+struct LaneComparison {
   std::uint32_t peers;      ///< lanes whose element goes to the same part as this lane's
   std::uint32_t low, high;  ///< number of elements for the part with this lane's number, and for that + 32
 };
 
 /// All 32 lanes take part; those without an element say so.
-__device__ inline Comparison compare(std::uint32_t part, bool is_there, std::uint32_t part_bits) {
+__device__ inline LaneComparison compare(std::uint32_t part, bool is_there, std::uint32_t part_bits) {
   const std::uint32_t lane = threadIdx.x % 32;
   const std::uint32_t there = __ballot_sync(~0u, is_there);
   // A lane whose number is no part's counts none.
@@ -121,7 +121,7 @@ class Walk {
     for (std::uint32_t i = 0; i < kOwn; ++i) {
       const bool is_there = place_of(i) < size;
       parts[i] = is_there ? part_of_(elements[i]) : 0;
-      const Comparison compared = compare(parts[i], is_there, layout_.part_bits);
+      const LaneComparison compared = compare(parts[i], is_there, layout_.part_bits);
       std::uint32_t before = __shfl_sync(~0u, low, parts[i] % 32);
       if (layout_.part_bits > 5) {
         const std::uint32_t before_high = __shfl_sync(~0u, high, parts[i] % 32);
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(kThreads)
     }
 #pragma unroll
     for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-      const Comparison compared = compare(parts[i], parts[i] < kMostParts, layout.part_bits);
+      const LaneComparison compared = compare(parts[i], parts[i] < kMostParts, layout.part_bits);
       low += compared.low;
       high += compared.high;
     }
@@ -257,10 +257,10 @@ void scan(const Layout& layout, std::uint64_t* counts, std::uint64_t* sizes, cud
 /// `PartOf` names an element's part, in device code: `std::uint32_t operator()(const Element&) const`, below
 /// `parts`. Elements are trivial, of 4, 8, 16 or 32 bytes.
 template <class Element, class PartOf>
-class Multisplit {
+class DeviceMultisplit {
  public:
   /// `parts`: 1 to kMostParts.
-  Multisplit(std::uint32_t parts, PartOf part_of)
+  DeviceMultisplit(std::uint32_t parts, PartOf part_of)
       : part_of_(part_of),
         grid_(persistent_grid(multisplit::place_kernel<Element, PartOf>, multisplit::kThreads, 0)),
         starts_(std::size_t{parts} * grid_) {

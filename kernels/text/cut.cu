@@ -26,7 +26,7 @@ struct CutTile : TextTile, MinimizerTile {
 };
 
 /// Finds where super-k-mers begin: `tile.starts` and `tile.minimizers`. Returns their number.
-__device__ std::uint32_t find_super_kmers(CutTile& tile, const CutParams& params) {
+__device__ std::uint32_t find_super_kmers(CutTile& tile, const DeviceCutParams& params) {
   const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t first = threadIdx.x * kStartsPerThread;
   std::uint32_t minimizer[kStartsPerThread];
@@ -148,7 +148,7 @@ __device__ void stage(const Staging<Words>& staging, std::uint32_t at, const Sup
 
 template <int Words>
 __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std::uint32_t bytes,
-                                                           CutParams params, Staging<Words> staging,
+                                                           DeviceCutParams params, Staging<Words> staging,
                                                            const std::uint32_t* tiles, std::uint32_t* left,
                                                            CutStatus* status) {
   __shared__ CutTile tile;
@@ -201,9 +201,9 @@ __global__ void reset_status_kernel(CutStatus* status) { *status = {0, UINT32_MA
 }  // namespace
 
 template <int Words>
-void launch_cut(const char* text, std::uint32_t bytes, const CutParams& params, const Staging<Words>& staging,
-                const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left, CutStatus* status,
-                cudaStream_t stream) {
+void launch_cut(const char* text, std::uint32_t bytes, const DeviceCutParams& params,
+                const Staging<Words>& staging, const std::uint32_t* tiles, std::uint32_t tile_count,
+                std::uint32_t* left, CutStatus* status, cudaStream_t stream) {
   if (tile_count > 0) {
     cut_kernel<Words><<<tile_count, kTileThreads, 0, DriverLock::Shared(stream)>>>(
         text, bytes, params, staging, tiles, left, status);
@@ -219,9 +219,9 @@ void reset_status(CutStatus* status, cudaStream_t stream) {
   check_launch("preparing to cut reads");
 }
 
-template void launch_cut<2>(const char*, std::uint32_t, const CutParams&, const Staging<2>&,
+template void launch_cut<2>(const char*, std::uint32_t, const DeviceCutParams&, const Staging<2>&,
                             const std::uint32_t*, std::uint32_t, std::uint32_t*, CutStatus*, cudaStream_t);
-template void launch_cut<4>(const char*, std::uint32_t, const CutParams&, const Staging<4>&,
+template void launch_cut<4>(const char*, std::uint32_t, const DeviceCutParams&, const Staging<4>&,
                             const std::uint32_t*, std::uint32_t, std::uint32_t*, CutStatus*, cudaStream_t);
 
 }  // namespace warpmer::gpu

@@ -17,7 +17,7 @@ constexpr std::size_t text_room(std::size_t bytes) {
 }
 constexpr std::uint32_t tiles_of(std::uint32_t bytes) { return (bytes + kTileStarts - 1) / kTileStarts; }
 
-struct CutParams {
+struct DeviceCutParams {
   std::uint32_t k;
   std::uint32_t m;         ///< length of the minimizer
   std::uint32_t bin_bits;  ///< 2^bin_bits bins: the shard, and more bits of the same hash
@@ -25,7 +25,7 @@ struct CutParams {
 
 /// The place of a word: its bin, and the number of words of this bin that came before it since the last
 /// split.
-struct Place {
+struct WordPlace {
   std::uint32_t bin;
   std::uint32_t rank;
 };
@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kRegions = 1u << kRegionBits;
 template <int Words>
 struct Staging {
   SuperKmer<Words>* words;
-  Place* places;
+  WordPlace* places;
   std::uint32_t region_capacity;  ///< at least kTileStarts, which a tile may need
   std::uint32_t* sizes;           ///< sizes of the regions; beyond their capacity if more was asked for
   /// For each bin, the number of words in the low half and of their k-mers in the high half.
@@ -61,9 +61,9 @@ struct CutStatus {
 /// Enqueues the cut of `bytes` characters into staging. `tiles` (null: all) and `left` are arrays of
 /// tile numbers on the device; `status`, on the device, is set up by `reset_status`.
 template <int Words>
-void launch_cut(const char* text, std::uint32_t bytes, const CutParams& params, const Staging<Words>& staging,
-                const std::uint32_t* tiles, std::uint32_t tile_count, std::uint32_t* left, CutStatus* status,
-                cudaStream_t stream);
+void launch_cut(const char* text, std::uint32_t bytes, const DeviceCutParams& params,
+                const Staging<Words>& staging, const std::uint32_t* tiles, std::uint32_t tile_count,
+                std::uint32_t* left, CutStatus* status, cudaStream_t stream);
 
 /// Enqueues the initial value of a status.
 void reset_status(CutStatus* status, cudaStream_t stream);

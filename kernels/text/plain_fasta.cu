@@ -16,8 +16,9 @@ using io::FastaStretch;
 
 __device__ FastaStretch shuffle(const FastaStretch& stretch, std::uint32_t lane) {
   const int from = static_cast<int>(lane);
-  return {__shfl_sync(~0u, stretch.open, from), __shfl_sync(~0u, stretch.rest, from),
-          static_cast<FastaStretch::Line>(__shfl_sync(~0u, static_cast<std::uint32_t>(stretch.line), from))};
+  return {
+      __shfl_sync(~0u, stretch.open, from), __shfl_sync(~0u, stretch.rest, from),
+      static_cast<FastaStretch::LineKind>(__shfl_sync(~0u, static_cast<std::uint32_t>(stretch.line), from))};
 }
 
 /// This lane's stretch with those of the lanes before it.

@@ -83,14 +83,14 @@ __global__ __launch_bounds__(kPlainThreads) void list_lines_kernel(const char* t
 }
 
 /// A line: [begin, end).
-struct Line {
+struct LineBounds {
   std::uint32_t begin, end;
   [[nodiscard]] __device__ std::uint32_t size() const { return end - begin; }
 };
 
 /// Copies a sequence, and fills the record's place up with separators. Returns whether all quality characters
 /// are such, and no base is blank. By all lanes.
-__device__ bool join_record(const char* text, Line bases, Line quality, std::uint32_t place_bytes,
+__device__ bool join_record(const char* text, LineBounds bases, LineBounds quality, std::uint32_t place_bytes,
                             char lowest_quality, char* to) {
   bool is_bad = false;
   for (std::uint32_t i = threadIdx.x % 32; i < place_bytes; i += 32) {
@@ -117,8 +117,8 @@ __global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char*
   for (std::uint32_t record = blockIdx.x * kPlainWarps + threadIdx.x / 32; record < records;
        record += gridDim.x * kPlainWarps) {
     const std::uint32_t* const ends = line_ends + 4 * record;
-    const Line header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
-    const Line bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
+    const LineBounds header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
+    const LineBounds bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
     const char first = text[bases.begin];  // of an empty line the line end, as of the next one
     // The '+' line may say anything. All of this holds for all lanes alike.
     bool is_plain = text[header.begin] == '@' && first != '@' && first != '>' && first != '+' &&

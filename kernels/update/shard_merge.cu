@@ -100,7 +100,7 @@ class PieceMerger {
 
  private:
   /// A thread's entries: those numbered threadIdx.x + e * kPieceThreads.
-  struct Entries {
+  struct ThreadTotals {
     std::uint64_t totals[kEach];  ///< 0: nothing is left, or it is another entry's
     std::uint32_t others[kEach];  ///< entries before this one in the other input that adds
   };
@@ -170,7 +170,7 @@ class PieceMerger {
       at += sizes[i];
     }
     __syncthreads();
-    Entries entries;
+    ThreadTotals entries;
     add_up(sizes, entries);
     if constexpr (writes) {
       write_range(sizes, entries);
@@ -216,7 +216,7 @@ class PieceMerger {
 
   /// Computes the count of each entry. If a k-mer was there before and is added, its first entry gets the
   /// count; a k-mer that is only removed has no such entry.
-  __device__ void add_up(const std::uint32_t (&sizes)[kInputs], Entries& entries) {
+  __device__ void add_up(const std::uint32_t (&sizes)[kInputs], ThreadTotals& entries) {
     const std::uint32_t was = sizes[0], added = sizes[1], adding = was + added, all = adding + sizes[2];
     for_each([&](std::uint32_t e, std::uint32_t i) {
       std::uint64_t total = 0;
@@ -257,7 +257,7 @@ class PieceMerger {
 
   // --- Measuring
 
-  __device__ void note(const Entries& entries) {
+  __device__ void note(const ThreadTotals& entries) {
     for_each([&](std::uint32_t e, std::uint32_t) {
       const std::uint64_t count = entries.totals[e];
       const auto width = static_cast<std::uint32_t>(64 - __clzll(static_cast<long long>(count)));
@@ -323,7 +323,7 @@ class PieceMerger {
     return memory_.kept_before[i / 32] + __popc(memory_.kept[i / 32] & ((1u << (i % 32)) - 1));
   }
 
-  __device__ void write_range(const std::uint32_t (&sizes)[kInputs], const Entries& entries) {
+  __device__ void write_range(const std::uint32_t (&sizes)[kInputs], const ThreadTotals& entries) {
     const std::uint32_t was = sizes[0];
     for_indices(Memory::kBitWords, [&](std::uint64_t w) { memory_.exceptions[w] = 0; });
     if (threadIdx.x == 0) memory_.kept[Memory::kBitWords] = 0;
@@ -406,7 +406,7 @@ class PieceMerger {
     next_bucket_ = max(next_bucket_, bucket_of(memory_.sorted[kept - 1]) + 1);
   }
 
-  __device__ void write_exceptions(const Entries& entries, const std::uint32_t (&places)[kEach]) {
+  __device__ void write_exceptions(const ThreadTotals& entries, const std::uint32_t (&places)[kEach]) {
     if (threadIdx.x < 32) {
       const std::uint32_t all =
           count_bits_before(memory_.exceptions, Memory::kBitWords, memory_.exceptions_before);

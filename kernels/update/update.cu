@@ -28,7 +28,7 @@ namespace {
 constexpr std::uint64_t kMergerShare = 2, kMergerHostShare = 4;
 
 /// The division of a job's memory.
-struct Division {
+struct UpdateDivision {
   MergerPlan merger;                 ///< plan for each GPU
   std::uint64_t session_device = 0;  ///< memory of each session on each GPU
   std::uint64_t session_host = 0;
@@ -43,9 +43,9 @@ const backend::CountPlan& any_of(const backend::UpdatePlan& plan) {
   return plan.added ? *plan.added : *plan.removed;
 }
 
-Division divide(const Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index) {
+UpdateDivision divide(const Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index) {
   const backend::CountPlan& any = any_of(plan);
-  Division division;
+  UpdateDivision division;
   std::uint64_t least = UINT64_MAX;
   for (const int gpu : peers.gpus()) {
     const CurrentDevice current(gpu);
@@ -71,7 +71,7 @@ Division divide(const Peers& peers, const backend::UpdatePlan& plan, const index
 }
 
 /// One session's plan, with its share.
-backend::CountPlan shared_plan(const backend::CountPlan& whole, const Division& division) {
+backend::CountPlan shared_plan(const backend::CountPlan& whole, const UpdateDivision& division) {
   backend::CountPlan plan = whole;
   plan.devices.memory_bytes = division.session_device;
   plan.memory_bytes = division.session_host;
@@ -80,9 +80,9 @@ backend::CountPlan shared_plan(const backend::CountPlan& whole, const Division& 
 }
 
 /// k > 12.
-class ShardedUpdate : public backend::UpdatingSession {
+class DeviceShardedUpdate : public backend::UpdatingSession {
  public:
-  ShardedUpdate(Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index)
+  DeviceShardedUpdate(Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index)
       : peers_(peers),
         k_(index.params().k),
         division_(divide(peers, plan, index)),
@@ -100,7 +100,7 @@ class ShardedUpdate : public backend::UpdatingSession {
       mergers_.push_back(make_index_merger(index, shards_of(number, index), division_.merger));
     }
   }
-  ~ShardedUpdate() override {
+  ~DeviceShardedUpdate() override {
     for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
       cudaSetDevice(peers_.gpu(number));
       mergers_[number].reset();
@@ -204,7 +204,7 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   Peers& peers_;
   const std::uint32_t k_;
-  const Division division_;
+  const UpdateDivision division_;
   std::unique_ptr<ShardedCounting> added_, removed_;
   std::vector<std::unique_ptr<IndexMerger>> mergers_;  ///< by GPU
   ShardDelivery delivery_;
@@ -216,8 +216,8 @@ class ShardedUpdate : public backend::UpdatingSession {
 
 std::unique_ptr<backend::UpdatingSession> make_update(Peers& peers, const backend::UpdatePlan& plan,
                                                       const index::IndexFile& index) {
-  if (index.params().k > kMaxDenseK) return std::make_unique<ShardedUpdate>(peers, plan, index);
-  const Division division = divide(peers, plan, index);
+  if (index.params().k > kMaxDenseK) return std::make_unique<DeviceShardedUpdate>(peers, plan, index);
+  const UpdateDivision division = divide(peers, plan, index);
   const auto start = [&](const std::optional<backend::CountPlan>& whole) {
     return whole ? make_dense_session(peers, shared_plan(*whole, division)) : nullptr;
   };

@@ -77,7 +77,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
     : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
   for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    Part& part = parts_[i];
+    PayloadPart& part = parts_[i];
     part.gpu = gpus[i];
     part.first_shard = begins[i];
     part.end_shard = begins[i + 1];
@@ -93,7 +93,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
     : FrozenPayloads(index, gpus, share_out(first_words(index), gpus.size())) {
   on_each(gpus, [&](unsigned number) {
-    const Part& part = parts_[number];
+    const PayloadPart& part = parts_[number];
     const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
     upload(index, part.first_shard, part.end_shard, part.words.data(), upload_threads(words, gpus.size()));
   });
@@ -126,7 +126,7 @@ std::vector<std::shared_ptr<const FrozenPayloads>> FrozenPayloads::copies(const 
 }
 
 FrozenPayloads::~FrozenPayloads() {
-  for (Part& part : parts_) {
+  for (PayloadPart& part : parts_) {
     cudaSetDevice(part.gpu);
     part.words.reset();
   }
@@ -134,18 +134,18 @@ FrozenPayloads::~FrozenPayloads() {
 
 std::vector<int> FrozenPayloads::gpus() const {
   std::vector<int> gpus;
-  for (const Part& part : parts_) gpus.push_back(part.gpu);
+  for (const PayloadPart& part : parts_) gpus.push_back(part.gpu);
   return gpus;
 }
 
 std::uint32_t FrozenPayloads::owner_of(std::uint32_t shard) const {
-  const auto owner =
-      std::find_if(parts_.begin(), parts_.end(), [&](const Part& part) { return shard < part.end_shard; });
+  const auto owner = std::find_if(parts_.begin(), parts_.end(),
+                                  [&](const PayloadPart& part) { return shard < part.end_shard; });
   return static_cast<std::uint32_t>(owner - parts_.begin());
 }
 
 index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
-  const Part& part = parts_[owner_of(shard)];
+  const PayloadPart& part = parts_[owner_of(shard)];
   return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
           first_words_[shard + 1] - first_words_[shard]};
 }

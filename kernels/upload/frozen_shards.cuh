@@ -39,7 +39,7 @@ class FrozenPayloads {
                  const std::vector<std::uint32_t>& begins);
 
   /// A GPU's range of shards.
-  struct Part {
+  struct PayloadPart {
     int gpu = 0;
     std::uint32_t first_shard = 0, end_shard = 0;
     DeviceArray<std::uint64_t> words;  ///< one payload behind the other
@@ -48,7 +48,7 @@ class FrozenPayloads {
   std::uint32_t k_;
   std::vector<index::ShardShape> shapes_;
   std::vector<std::uint64_t> first_words_;  ///< number of each shard's first word among all; and the end
-  std::vector<Part> parts_;
+  std::vector<PayloadPart> parts_;
 };
 
 /// The shards of an index, to be read by one GPU.

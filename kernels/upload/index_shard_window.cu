@@ -43,8 +43,8 @@ void IndexShardWindow::read_ahead() {
 }
 
 index::ShardView IndexShardWindow::view(std::uint32_t shard) const {
-  const Part& part =
-      *std::find_if(parts_.begin(), parts_.end(), [&](const Part& some) { return shard < some.end; });
+  const WindowPart& part =
+      *std::find_if(parts_.begin(), parts_.end(), [&](const WindowPart& some) { return shard < some.end; });
   const std::uint64_t before = first_words()[shard] - first_words()[part.first];
   return {index_.shape(shard), words_.data() + part.at + before,
           first_words()[shard + 1] - first_words()[shard]};

@@ -39,7 +39,7 @@ class IndexShardWindow {
 
  private:
   /// Shards that have come together.
-  struct Part {
+  struct WindowPart {
     std::uint32_t first, end;
     std::uint64_t at;  ///< number of the first word
   };
@@ -50,7 +50,7 @@ class IndexShardWindow {
   const index::ShardRange shards_;
   DeviceArray<std::uint64_t> words_;
   RingPlaces places_;
-  std::deque<Part> parts_;  ///< one part for each place
+  std::deque<WindowPart> parts_;  ///< one part for each place
   std::uint32_t end_;
   std::deque<std::uint32_t> ahead_;          ///< ends of parts behind these, which are being read
   std::shared_ptr<const Event> given_back_;  ///< event of the last time that shards were given back

@@ -35,16 +35,16 @@ std::uint64_t largest_of(const std::vector<std::uint64_t>& first_words) {
 
 }  // namespace
 
-struct ShardUploader::Lane {
-  Lane() {
+struct ShardUploader::UploadLane {
+  UploadLane() {
     for (unsigned i = 0; i < kBuffers; ++i) {
       buffers.emplace_back();
       copied.emplace_back();
     }
   }
-  ~Lane() { cudaStreamSynchronize(stream); }
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
+  ~UploadLane() { cudaStreamSynchronize(stream); }
+  UploadLane(const UploadLane&) = delete;
+  UploadLane& operator=(const UploadLane&) = delete;
 
   std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
   std::vector<HostFence> copied;
@@ -85,7 +85,7 @@ ShardUploader::ShardUploader(const index::IndexFile& index, unsigned threads,
       buffer_words_(buffer_words_for(largest_of(first_words_))),
       pages_(std::move(pages)),
       was_first_(first_words_.size()) {
-  for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<Lane>());
+  for (unsigned i = 0; i < threads; ++i) lanes_.push_back(std::make_unique<UploadLane>());
   try {
     for (const auto& lane : lanes_) threads_.emplace_back([this, &lane = *lane] { work(lane); });
   } catch (const std::system_error& error) {
@@ -122,7 +122,7 @@ void ShardUploader::start(std::uint32_t first, std::uint32_t end, std::uint64_t*
 
 void ShardUploader::read_ahead(std::uint32_t first, std::uint32_t end) {
   const std::lock_guard lock(mutex_);
-  Part& part = parts_.emplace_back();
+  UploadPart& part = parts_.emplace_back();
   part.first_shard = first;
   part.end_shard = end;
   begun_.notify_one();
@@ -130,7 +130,7 @@ void ShardUploader::read_ahead(std::uint32_t first, std::uint32_t end) {
 
 void ShardUploader::place_next(std::uint64_t* to, const std::shared_ptr<const Event>& free) {
   const std::lock_guard lock(mutex_);
-  Part& part = parts_[placed_++];
+  UploadPart& part = parts_[placed_++];
   part.to = to;
   part.free = free;
   part.placed.notify_one();
@@ -139,13 +139,13 @@ void ShardUploader::place_next(std::uint64_t* to, const std::shared_ptr<const Ev
 bool ShardUploader::has_read(std::uint32_t end) {
   const std::lock_guard lock(mutex_);
   return std::all_of(parts_.begin(), parts_.end(),
-                     [&](const Part& part) { return part.is_read || part.first_shard >= end; });
+                     [&](const UploadPart& part) { return part.is_read || part.first_shard >= end; });
 }
 
 void ShardUploader::finish(std::uint32_t end, cudaStream_t stream) {
   std::unique_lock lock(mutex_);
   while (!parts_.empty() && parts_.front().first_shard < end) {
-    const Part& part = parts_.front();
+    const UploadPart& part = parts_.front();
     read_.wait(lock, [&] { return failure_ || part.is_read; });
     if (failure_) std::rethrow_exception(failure_);
     part.copied.let_follow(stream);
@@ -155,10 +155,10 @@ void ShardUploader::finish(std::uint32_t end, cudaStream_t stream) {
   }
 }
 
-void ShardUploader::work(Lane& lane) {
+void ShardUploader::work(UploadLane& lane) {
   bool knows_gpu = false;
   for (;;) {
-    Part* part = nullptr;
+    UploadPart* part = nullptr;
     {
       std::unique_lock lock(mutex_);
       begun_.wait(lock, [&] { return is_over_ || taken_ < parts_.size(); });
@@ -185,10 +185,10 @@ void ShardUploader::work(Lane& lane) {
 void ShardUploader::end() {
   is_over_ = true;
   begun_.notify_all();
-  for (Part& part : parts_) part.placed.notify_one();
+  for (UploadPart& part : parts_) part.placed.notify_one();
 }
 
-std::uint64_t* ShardUploader::place_of(const Lane& lane, Part& part) {
+std::uint64_t* ShardUploader::place_of(const UploadLane& lane, UploadPart& part) {
   {
     std::unique_lock lock(mutex_);
     part.placed.wait(lock, [&] { return is_over_ || part.to != nullptr; });
@@ -204,7 +204,7 @@ std::uint32_t ShardUploader::end_of_part(std::uint32_t first, std::uint32_t end)
   return shard;
 }
 
-void ShardUploader::copy_part(Lane& lane, Part& part) {
+void ShardUploader::copy_part(UploadLane& lane, UploadPart& part) {
   const std::uint64_t begin = first_words_[part.first_shard], words = first_words_[part.end_shard] - begin;
   if (pages_ && pages_->are_pinned()) {
     for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.shard(shard);
@@ -222,7 +222,7 @@ void ShardUploader::copy_part(Lane& lane, Part& part) {
 }
 
 /// Through the mapping, so that all of it is seen while it is checked.
-void ShardUploader::copy_large_shard(Lane& lane, Part& part) {
+void ShardUploader::copy_large_shard(UploadLane& lane, UploadPart& part) {
   const index::ShardView view = index_.shard(part.first_shard);
   std::uint64_t* const to = place_of(lane, part);
   for (std::uint64_t at = 0; to != nullptr && at < view.payload_words; at += kPartWords) {

@@ -61,7 +61,7 @@ class ShardUploader {
 
  private:
   /// Some shards that are read together.
-  struct Part {
+  struct UploadPart {
     std::uint32_t first_shard = 0, end_shard = 0;
     std::uint64_t* to = nullptr;        ///< place on the device, once it has one
     std::shared_ptr<const Event> free;  ///< when this has passed, if there is one, the place is free
@@ -70,14 +70,14 @@ class ShardUploader {
     Event copied;
   };
   /// The stream and buffers of one thread; buffers take turns.
-  struct Lane;
+  struct UploadLane;
 
-  void work(Lane& lane);
-  void copy_part(Lane& lane, Part& part);
-  void copy_large_shard(Lane& lane, Part& part);
+  void work(UploadLane& lane);
+  void copy_part(UploadLane& lane, UploadPart& part);
+  void copy_large_shard(UploadLane& lane, UploadPart& part);
   /// Waits until a part has a place, and lets the lane's stream wait until that is free. Returns null when
   /// nothing is to be copied any more.
-  std::uint64_t* place_of(const Lane& lane, Part& part);
+  std::uint64_t* place_of(const UploadLane& lane, UploadPart& part);
   /// Ends copying; the caller has the mutex.
   void end();
   void join();
@@ -86,12 +86,12 @@ class ShardUploader {
   int gpu_;
   std::vector<std::uint64_t> first_words_;
   std::uint64_t buffer_words_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<UploadLane>> lanes_;
   std::mutex mutex_;
   std::condition_variable begun_, read_;
-  std::deque<Part> parts_;  ///< parts begun and not finished
-  std::size_t taken_ = 0;   ///< number of these that threads have taken
-  std::size_t placed_ = 0;  ///< number of these that have a place
+  std::deque<UploadPart> parts_;  ///< parts begun and not finished
+  std::size_t taken_ = 0;         ///< number of these that threads have taken
+  std::size_t placed_ = 0;        ///< number of these that have a place
   bool is_over_ = false;
   std::exception_ptr failure_;
   const std::shared_ptr<FilePages> pages_;  ///< may be null

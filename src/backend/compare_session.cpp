@@ -2,7 +2,7 @@
 
 namespace warpmer::backend {
 
-void PairTable::merge(const PairTable& other) {
+void ComparisonSums::merge(const ComparisonSums& other) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
     samples[i].distinct += other.samples[i].distinct;
     samples[i].kmers += other.samples[i].kmers;

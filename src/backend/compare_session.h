@@ -12,11 +12,11 @@
 namespace warpmer::backend {
 
 /// Sums of all samples and of all pairs of them.
-struct PairTable {
+struct ComparisonSums {
   std::vector<SampleSums> samples;
   std::vector<PairSums> pairs;  ///< sums for a < b at `pair_number`
 
-  explicit PairTable(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
+  explicit ComparisonSums(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
   /// Returns the number of the pair of samples a and b, a less than b.
   [[nodiscard]] std::size_t pair_number(std::size_t a, std::size_t b) const {
     return a * samples.size() - a * (a + 1) / 2 + b - a - 1;
@@ -24,7 +24,7 @@ struct PairTable {
   [[nodiscard]] const PairSums& pair(std::size_t a, std::size_t b) const {
     return pairs[a < b ? pair_number(a, b) : pair_number(b, a)];
   }
-  void merge(const PairTable& other);
+  void merge(const ComparisonSums& other);
 };
 
 /// Adds up shard by shard.
@@ -37,7 +37,7 @@ class CompareSession {
   /// Makes `finish` return soon.
   virtual void cancel() noexcept = 0;
   /// To be called once, after all threads have returned from `finish`.
-  [[nodiscard]] virtual PairTable take_table() = 0;
+  [[nodiscard]] virtual ComparisonSums take_table() = 0;
 };
 
 /// Makes a session on the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must

@@ -65,7 +65,7 @@ void BufferedOutput::flush() {
 }
 
 void BufferedOutput::write_through(const char* data, std::size_t bytes) {
-  const Piece piece{data, bytes};
+  const WritePiece piece{data, bytes};
   file_.write(offset_, {&piece, 1});
   offset_ += bytes;
 }

@@ -12,24 +12,26 @@ namespace warpmer::file {
 
 std::uint64_t checksum(const void* data, std::size_t bytes) noexcept { return XXH3_64bits(data, bytes); }
 
-std::uint64_t checksum(std::span<const Piece> pieces) {
+std::uint64_t checksum(std::span<const WritePiece> pieces) {
   Checksum all;
-  for (const Piece& piece : pieces) all.add(piece);
+  for (const WritePiece& piece : pieces) all.add(piece);
   return all.value();
 }
 
-struct Checksum::State {
+struct Checksum::HashState {
   XXH3_state_t* const xxh3 = XXH3_createState();
-  ~State() { XXH3_freeState(xxh3); }
+  ~HashState() { XXH3_freeState(xxh3); }
 };
 
-Checksum::Checksum() : state_(std::make_unique<State>()) {
+Checksum::Checksum() : state_(std::make_unique<HashState>()) {
   if (state_->xxh3 == nullptr) throw std::bad_alloc();
   XXH3_64bits_reset(state_->xxh3);
 }
 Checksum::~Checksum() = default;
 
-void Checksum::add(const Piece& piece) noexcept { XXH3_64bits_update(state_->xxh3, piece.data, piece.bytes); }
+void Checksum::add(const WritePiece& piece) noexcept {
+  XXH3_64bits_update(state_->xxh3, piece.data, piece.bytes);
+}
 std::uint64_t Checksum::value() const noexcept { return XXH3_64bits_digest(state_->xxh3); }
 
 }  // namespace warpmer::file

@@ -13,7 +13,7 @@ namespace warpmer::file {
 /// Returns XXH3, 64 bits, seed 0.
 [[nodiscard]] std::uint64_t checksum(const void* data, std::size_t bytes) noexcept;
 /// Returns the checksum of pieces, as if they stood one behind the other.
-[[nodiscard]] std::uint64_t checksum(std::span<const Piece> pieces);
+[[nodiscard]] std::uint64_t checksum(std::span<const WritePiece> pieces);
 
 /// The checksum of bytes that come piece by piece.
 class Checksum {
@@ -22,13 +22,13 @@ class Checksum {
   ~Checksum();
   Checksum(const Checksum&) = delete;
   Checksum& operator=(const Checksum&) = delete;
-  void add(const Piece& piece) noexcept;
+  void add(const WritePiece& piece) noexcept;
   /// Returns the checksum of what has been added so far.
   [[nodiscard]] std::uint64_t value() const noexcept;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  struct HashState;
+  std::unique_ptr<HashState> state_;
 };
 
 }  // namespace warpmer::file

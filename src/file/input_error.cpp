@@ -38,7 +38,7 @@ BecameShorter::BecameShorter(std::string_view shown)
     : InputError(fmt::format(
           "{} has become shorter while it was read; run warpmer again when nobody writes to it", shown)) {}
 
-void fail_at(const Place& place, std::string_view what) {
+void fail_at(const InputPlace& place, std::string_view what) {
   std::string message(place.file);
   if (place.record > 0) fmt::format_to(std::back_inserter(message), ", record {}", place.record);
   if (!place.name.empty()) fmt::format_to(std::back_inserter(message), " ({})", quoted(place.name, 80));

@@ -14,7 +14,7 @@ namespace warpmer::file {
 inline constexpr std::string_view kStandardInput = "standard input";
 
 /// The place in the input at which something is wrong. Zero or empty means unknown, and is left out.
-struct Place {
+struct InputPlace {
   std::string_view file;
   std::uint64_t record = 0;
   std::string_view name = {};
@@ -37,7 +37,7 @@ class BecameShorter : public InputError {
 };
 
 /// Throws the InputError "FILE, record 7 ('NAME'), line 25: WHAT".
-[[noreturn]] void fail_at(const Place& place, std::string_view what);
+[[noreturn]] void fail_at(const InputPlace& place, std::string_view what);
 
 /// Returns a character for people: 'x' in quotes if it can be printed, its code in hex if not.
 std::string quoted(char character);

@@ -76,7 +76,7 @@ class MappedInput {
   bool is_mapped_ = false;    ///< true when it points to the file, rather than holding a copy
   std::uint64_t tail_checksum_ = 0;
   std::atomic<bool> is_tail_known_{false};  ///< true from then on: others may ask while it is being opened
-  std::optional<MappedInputs::Entry> registered_;  ///< while it is mapped
+  std::optional<MappedInputs::Registration> registered_;  ///< while it is mapped
   mutable std::once_flag reopened_;
   /// Kept of standard input; of a file from when it is to be `read`, if that is still under its name.
   mutable std::atomic<int> fd_{-1};

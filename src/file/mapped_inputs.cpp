@@ -37,7 +37,7 @@ MappedSlot& free_slot() {
 
 }  // namespace
 
-MappedInputs::Entry::Entry(const MappedInput& input) {
+MappedInputs::Registration::Registration(const MappedInput& input) {
   const auto bytes = input.bytes();
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t page = system_page_bytes();
@@ -48,7 +48,7 @@ MappedInputs::Entry::Entry(const MappedInput& input) {
   slot_->begin = begin;
 }
 
-MappedInputs::Entry::~Entry() {
+MappedInputs::Registration::~Registration() {
   const std::lock_guard lock(mutex);
   if (!remembered) remembered = slot_->input.load()->change();
   slot_->begin = 0;

@@ -24,12 +24,12 @@ class MappedInputs {
  public:
   /// Keeps an input in the register for as long as it lives. When it goes, the register remembers whether it
   /// had been changed.
-  class Entry {
+  class Registration {
    public:
-    explicit Entry(const MappedInput& input);
-    ~Entry();
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
+    explicit Registration(const MappedInput& input);
+    ~Registration();
+    Registration(const Registration&) = delete;
+    Registration& operator=(const Registration&) = delete;
 
    private:
     MappedSlot* slot_;

@@ -141,7 +141,7 @@ const std::string& OutputFile::temporary() {
   return temporary_.path();
 }
 
-void OutputFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+void OutputFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {
   const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
   if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {
     if (const int error = shared_->write(offset, pieces); error != 0) fail_writing(error, bytes, 0);

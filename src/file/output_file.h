@@ -49,7 +49,7 @@ class OutputFile {
 
   /// Writes the pieces one after the other from `offset` on. Where order does not matter, several threads may
   /// write different ranges at once.
-  void write(std::uint64_t offset, std::span<const Piece> pieces);
+  void write(std::uint64_t offset, std::span<const WritePiece> pieces);
 
   /// Keeps what is written to a file from now on out of the page cache.
   void leave_cache() noexcept { write_behind_.leave_cache(); }

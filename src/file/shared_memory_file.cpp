@@ -33,11 +33,11 @@ int allocate_range(int descriptor, std::uint64_t begin, std::uint64_t end) {
 /// Takes the bytes of pieces, one after the other.
 class SharedMemoryFile::PieceReader {
  public:
-  explicit PieceReader(std::span<const Piece> pieces) : left_(pieces) {}
+  explicit PieceReader(std::span<const WritePiece> pieces) : left_(pieces) {}
 
   void copy(char* to, std::uint64_t bytes) {
     while (bytes > 0) {
-      const Piece& piece = left_.front();
+      const WritePiece& piece = left_.front();
       const std::size_t n = std::min<std::uint64_t>(bytes, piece.bytes - taken_);
       if (n > 0) std::memcpy(to, static_cast<const char*>(piece.data) + taken_, n);
       to += n;
@@ -50,7 +50,7 @@ class SharedMemoryFile::PieceReader {
   }
 
  private:
-  std::span<const Piece> left_;
+  std::span<const WritePiece> left_;
   std::size_t taken_ = 0;  ///< bytes taken of the first of them
 };
 
@@ -80,7 +80,7 @@ int SharedMemoryFile::allocate(std::uint64_t end) {
   return error;
 }
 
-int SharedMemoryFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+int SharedMemoryFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {
   const std::uint64_t end = offset + bytes_of(pieces);
   if (end == offset) return 0;
   if (const int error = allocate(end); error != 0) return error;

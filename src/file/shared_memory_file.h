@@ -31,7 +31,7 @@ class SharedMemoryFile {
 
   /// Writes the pieces one after the other from `offset` on; different ranges by several threads at once.
   /// Returns 0 or what went wrong (errno). The file may be longer afterwards than what is written.
-  int write(std::uint64_t offset, std::span<const Piece> pieces);
+  int write(std::uint64_t offset, std::span<const WritePiece> pieces);
 
  private:
   class PieceReader;

@@ -73,7 +73,7 @@ void SpillFile::open() {
                                   directory_, std::strerror(error)));
 }
 
-void SpillFile::write(std::uint64_t offset, std::span<const Piece> pieces) {
+void SpillFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {
   const std::uint64_t bytes = bytes_of(pieces);
   const PiecesWritten written = write_pieces(fd_, offset, pieces);
   if (written.error != 0) fail_writing(written.bytes, written.error);

@@ -53,7 +53,7 @@ class SpillFile {
   }
   /// Writes the pieces, one after the other, to a place that `allocate` gave. The kernel is asked to pass
   /// them on to the disk, and no thread waits for that.
-  void write(std::uint64_t offset, std::span<const Piece> pieces);
+  void write(std::uint64_t offset, std::span<const WritePiece> pieces);
   /// Reads bytes back; ResourceError when they are not those that were written.
   void read(const Spilled& what, void* to);
   /// Tells the kernel that a range will be read soon, so that it reads ahead.

@@ -16,18 +16,18 @@
 namespace warpmer::file {
 namespace {
 
-enum class State : int { free, busy, armed };
+enum class PathState : int { free, busy, armed };
 
 /// A handler may interrupt any thread at any instruction, so a slot's path is only read or written by the
 /// thread that moved its state to `busy`.
-struct Slot {
-  std::atomic<State> state{State::free};
+struct PathSlot {
+  std::atomic<PathState> state{PathState::free};
   std::array<char, PATH_MAX> path{};
 };
-static_assert(std::atomic<State>::is_always_lock_free);
+static_assert(std::atomic<PathState>::is_always_lock_free);
 
 constexpr int kSlots = 32;
-constinit std::array<Slot, kSlots> slots{};
+constinit std::array<PathSlot, kSlots> slots{};
 
 constinit std::atomic<int> waits{0};  ///< number of objects that let signals wait
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -46,11 +46,11 @@ LeftBehind& left_behind() {
 UnfinishedOutput::UnfinishedOutput(const std::string& path) noexcept : slot_(-1) {
   if (path.size() >= PATH_MAX) return;
   for (int i = 0; i < kSlots; ++i) {
-    Slot& slot = slots[static_cast<std::size_t>(i)];
-    State expected = State::free;
-    if (!slot.state.compare_exchange_strong(expected, State::busy)) continue;
+    PathSlot& slot = slots[static_cast<std::size_t>(i)];
+    PathState expected = PathState::free;
+    if (!slot.state.compare_exchange_strong(expected, PathState::busy)) continue;
     std::memcpy(slot.path.data(), path.c_str(), path.size() + 1);
-    slot.state.store(State::armed);
+    slot.state.store(PathState::armed);
     slot_ = i;
     return;
   }
@@ -59,18 +59,18 @@ UnfinishedOutput::UnfinishedOutput(const std::string& path) noexcept : slot_(-1)
 UnfinishedOutput::~UnfinishedOutput() {
   if (slot_ < 0) return;
   // A slot that a handler has just taken is the handler's to free.
-  State expected = State::armed;
-  slots[static_cast<std::size_t>(slot_)].state.compare_exchange_strong(expected, State::free);
+  PathState expected = PathState::armed;
+  slots[static_cast<std::size_t>(slot_)].state.compare_exchange_strong(expected, PathState::free);
 }
 
 bool is_unfinished(const std::string& path) noexcept {
   const SignalsWait wait;  // a handler would pass over the file that is being looked at
   bool is_found = false;
-  for (Slot& slot : slots) {
-    State expected = State::armed;
-    if (is_found || !slot.state.compare_exchange_strong(expected, State::busy)) continue;
+  for (PathSlot& slot : slots) {
+    PathState expected = PathState::armed;
+    if (is_found || !slot.state.compare_exchange_strong(expected, PathState::busy)) continue;
     is_found = path == slot.path.data();
-    slot.state.store(State::armed);
+    slot.state.store(PathState::armed);
   }
   return is_found;
 }
@@ -81,11 +81,11 @@ void remove_temp_files() noexcept {
     const timespec a_little{0, 1'000'000};
     ::nanosleep(&a_little, nullptr);
   }
-  for (Slot& slot : slots) {
-    State expected = State::armed;
-    if (!slot.state.compare_exchange_strong(expected, State::busy)) continue;
+  for (PathSlot& slot : slots) {
+    PathState expected = PathState::armed;
+    if (!slot.state.compare_exchange_strong(expected, PathState::busy)) continue;
     ::unlink(slot.path.data());
-    slot.state.store(State::free);
+    slot.state.store(PathState::free);
   }
   errno = saved_errno;
 }

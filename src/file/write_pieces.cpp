@@ -12,14 +12,14 @@ constexpr std::size_t kPiecesAtOnce = 256;
 
 }  // namespace
 
-std::uint64_t bytes_of(std::span<const Piece> pieces) {
+std::uint64_t bytes_of(std::span<const WritePiece> pieces) {
   std::uint64_t bytes = 0;
-  for (const Piece& piece : pieces) bytes += piece.bytes;
+  for (const WritePiece& piece : pieces) bytes += piece.bytes;
   return bytes;
 }
 
 PiecesWritten write_pieces(int descriptor, std::optional<std::uint64_t> offset,
-                           std::span<const Piece> pieces) {
+                           std::span<const WritePiece> pieces) {
   std::array<iovec, kPiecesAtOnce> batch;
   PiecesWritten written;
   std::size_t next = 0;       // the first piece not written completely

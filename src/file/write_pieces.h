@@ -9,12 +9,12 @@
 namespace warpmer::file {
 
 /// A piece of memory to be written.
-struct Piece {
+struct WritePiece {
   const void* data = nullptr;
   std::size_t bytes = 0;
 };
 
-std::uint64_t bytes_of(std::span<const Piece> pieces);
+std::uint64_t bytes_of(std::span<const WritePiece> pieces);
 
 /// The outcome of writing pieces.
 struct PiecesWritten {
@@ -24,6 +24,6 @@ struct PiecesWritten {
 
 /// Writes the pieces one after the other from `offset` on, or, without one, where a stream is.
 PiecesWritten write_pieces(int descriptor, std::optional<std::uint64_t> offset,
-                           std::span<const Piece> pieces);
+                           std::span<const WritePiece> pieces);
 
 }  // namespace warpmer::file

@@ -63,7 +63,7 @@ class KffSource final : public KmerSource {
     std::optional<std::uint64_t> k, m, max, data_size, min_count, max_count;
   };
   /// The form of the section's blocks.
-  struct Shape {
+  struct BlockFields {
     std::uint64_t max = 1;
     std::uint32_t data_bytes = 0;
     std::uint32_t number_bytes = 0;  ///< bytes of n
@@ -72,7 +72,7 @@ class KffSource final : public KmerSource {
     std::uint64_t minimizer = 0;  ///< place of the minimizer in the file
   };
   /// The block that is being read.
-  struct Block {
+  struct SectionBlock {
     std::uint64_t sequence = 0;   ///< base 0, in bases from the start of the file
     std::uint64_t minimizer = 0;  ///< the same of the minimizer
     std::uint64_t place = 0;      ///< place of the minimizer in the whole sequence
@@ -113,8 +113,8 @@ class KffSource final : public KmerSource {
   std::array<std::uint8_t, 4> base_of_code_{0, 1, 2, 3};
   bool is_plain_encoding_ = true;
   Variables variables_;
-  Shape shape_;
-  Block block_;
+  BlockFields shape_;
+  SectionBlock block_;
   std::uint64_t blocks_left_ = 0;  ///< blocks of the section, without the one that is being read
   std::uint64_t at_ = 0;           ///< offset of what comes next
   std::uint64_t end_ = 0;          ///< offset of the last `KFF`

@@ -8,7 +8,7 @@
 namespace warpmer::host {
 
 /// The way from one GPU to the memory of another.
-enum class Link {
+enum class GpuLink {
   none,  ///< through the host's memory
   pcie,
   nvlink,
@@ -22,8 +22,8 @@ struct Gpu {
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::string pci_address;
-  std::vector<Link> links;  ///< links to each GPU, by ordinal; what stands at its own place means nothing
-  std::string problem;      ///< why warpmer cannot use it (too old, occupied); empty when it can
+  std::vector<GpuLink> links;  ///< links to each GPU, by ordinal; what stands at its own place means nothing
+  std::string problem;         ///< why warpmer cannot use it (too old, occupied); empty when it can
 };
 
 struct GpuSurvey {

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are mapped as they are stored");
 
-void put_section(Builder& out, const Section& section) {
+void put_section(ByteBuilder& out, const Section& section) {
   out.u64(section.offset);
   out.u64(section.bytes);
   out.u64(section.checksum);
@@ -63,15 +63,15 @@ void refuse_damaged(const FileKind& kind, const std::string& name, const std::st
   throw InputError(fmt::format("{} is damaged: {}; copy it again, or {}", name, what, kind.redo));
 }
 
-Builder begin_header(const FileKind& kind) {
-  Builder out;
+ByteBuilder begin_header(const FileKind& kind) {
+  ByteBuilder out;
   out.magic(kind.magic);
   out.u32(kind.version);
   out.u32(kHeaderBytes);
   return out;
 }
 
-std::string end_header(Builder&& header) {
+std::string end_header(ByteBuilder&& header) {
   header.u64(header.checksum());
   return header.take();
 }
@@ -100,7 +100,7 @@ void check_hash_version(const FileKind& kind, const std::string& name, std::uint
 }
 
 std::string encode_tail(const FileKind& kind, const FileTail& tail) {
-  Builder out;
+  ByteBuilder out;
   for (const Section& section : tail.sections) put_section(out, section);
   out.u64(tail.sections_checksum);
   out.u64(tail.file_bytes);

@@ -49,7 +49,7 @@ struct FileTail {
 [[noreturn]] void refuse_damaged(const FileKind& kind, const std::string& name, const std::string& what);
 
 /// Appends little-endian numbers to a string of bytes.
-class Builder {
+class ByteBuilder {
  public:
   void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void u32(std::uint32_t value) { append(&value, sizeof value); }
@@ -126,8 +126,8 @@ class Parser {
 };
 
 /// Begins a header: magic, version, size. 40 bytes of fields are to follow, then `end_header`.
-[[nodiscard]] Builder begin_header(const FileKind& kind);
-[[nodiscard]] std::string end_header(Builder&& header);
+[[nodiscard]] ByteBuilder begin_header(const FileKind& kind);
+[[nodiscard]] std::string end_header(ByteBuilder&& header);
 /// Returns the fields of a header whose magic, version, size and checksum are right. `head` is the beginning
 /// of the file: all of it, when the file is shorter than a header.
 [[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);

@@ -44,9 +44,9 @@ Parser section_parser(Bytes file, const Section& section, const std::string& nam
 }
 
 /// Takes together the content that every shard has, and what it means: header and directory.
-Builder content_checksums(const IndexParams& params, const Trailer& trailer) {
+ByteBuilder content_checksums(const IndexParams& params, const Trailer& trailer) {
   const std::string header = encode_header(params);
-  Builder parts;
+  ByteBuilder parts;
   parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
   parts.u64(trailer.directory.checksum);
   return parts;
@@ -59,7 +59,7 @@ void refuse_damaged(const std::string& name, const std::string& what) {
 }
 
 std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer) {
-  Builder parts = content_checksums(params, trailer);
+  ByteBuilder parts = content_checksums(params, trailer);
   parts.u64(trailer.totals.checksum);
   parts.u64(trailer.histogram.checksum);
   return parts.checksum();
@@ -154,7 +154,7 @@ std::optional<std::string> totals_fault(const Totals& totals, const Histogram& h
 }
 
 std::string encode_header(const IndexParams& params) {
-  Builder out = begin_header(kIndexKind);
+  ByteBuilder out = begin_header(kIndexKind);
   out.u32(params.k);
   out.u32(params.canonical ? 1 : 0);
   out.u32(params.minimizer_length);
@@ -165,7 +165,7 @@ std::string encode_header(const IndexParams& params) {
 }
 
 std::string encode_directory(std::span<const DirectoryEntry> directory) {
-  Builder out;
+  ByteBuilder out;
   out.reserve(directory.size() * kEntryBytes);
   for (const DirectoryEntry& entry : directory) {
     out.u64(entry.offset);
@@ -182,7 +182,7 @@ std::string encode_directory(std::span<const DirectoryEntry> directory) {
 }
 
 std::string encode_totals(const Totals& totals) {
-  Builder out;
+  ByteBuilder out;
   for (const std::uint64_t value : {totals.counted_kmers, totals.counted_distinct, totals.counted_unique,
                                     totals.stored_kmers, totals.stored_distinct, totals.largest_count,
                                     totals.min_count, totals.max_count, totals.records, totals.bases}) {
@@ -192,7 +192,7 @@ std::string encode_totals(const Totals& totals) {
 }
 
 std::string encode_histogram(const Histogram& histogram) {
-  Builder out;
+  ByteBuilder out;
   out.reserve(8 + histogram.size() * 16);
   out.u64(histogram.size());
   for (const auto& [count, number] : histogram) {
@@ -203,7 +203,7 @@ std::string encode_histogram(const Histogram& histogram) {
 }
 
 std::string encode_provenance(const Provenance& provenance) {
-  Builder out;
+  ByteBuilder out;
   out.text(provenance.tool_version);
   out.text(provenance.command_line);
   out.u64(provenance.inputs.size());

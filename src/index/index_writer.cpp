@@ -66,7 +66,7 @@ struct IndexWriter::Impl {
   void write_source(Run& run);
   void write_payloads(const Run& run);
   void keep_spares(Run& run);
-  void write(std::uint64_t offset, std::span<const file::Piece> pieces);
+  void write(std::uint64_t offset, std::span<const file::WritePiece> pieces);
   void append_section(const std::string& bytes, layout::Section& section);
   void start_stream();
   std::uint64_t expected_bytes() const;
@@ -126,7 +126,7 @@ void IndexWriter::Impl::start_stream() {
   if (started) return;
   started = true;
   const std::string header = layout::encode_header(params);
-  const file::Piece piece{header.data(), header.size()};
+  const file::WritePiece piece{header.data(), header.size()};
   write(0, {&piece, 1});
 }
 
@@ -281,9 +281,9 @@ void IndexWriter::Impl::keep_spares(Run& run) {
   }
 }
 
-void IndexWriter::Impl::write(std::uint64_t offset, std::span<const file::Piece> pieces) {
+void IndexWriter::Impl::write(std::uint64_t offset, std::span<const file::WritePiece> pieces) {
   output().write(offset, pieces);
-  for (const file::Piece& piece : pieces) bytes_written += piece.bytes;
+  for (const file::WritePiece& piece : pieces) bytes_written += piece.bytes;
 }
 
 /// Writes it as it comes, in order.
@@ -291,7 +291,7 @@ void IndexWriter::Impl::write_source(Run& run) {
   file::Checksum checksum;
   std::uint64_t at = run.offset;
   run.source->read([&](const std::uint64_t* words, std::size_t n) {
-    const file::Piece piece{words, n * sizeof words[0]};
+    const file::WritePiece piece{words, n * sizeof words[0]};
     checksum.add(piece);
     write(at, {&piece, 1});
     at += piece.bytes;
@@ -300,7 +300,7 @@ void IndexWriter::Impl::write_source(Run& run) {
 }
 
 void IndexWriter::Impl::write_payloads(const Run& run) {
-  std::vector<file::Piece> pieces;
+  std::vector<file::WritePiece> pieces;
   pieces.reserve(run.payloads.size());
   for (const auto& payload : run.payloads)
     pieces.push_back({payload.data(), payload.size() * sizeof payload[0]});
@@ -353,7 +353,7 @@ void IndexWriter::Impl::put(std::uint32_t shard, FrozenShard&& frozen) {
 
 void IndexWriter::Impl::append_section(const std::string& bytes, layout::Section& section) {
   section = {end, bytes.size(), file::checksum(bytes.data(), bytes.size())};
-  const file::Piece piece{bytes.data(), bytes.size()};
+  const file::WritePiece piece{bytes.data(), bytes.size()};
   write(end, {&piece, 1});
   end += bytes.size();
 }
@@ -384,7 +384,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
   trailer.sections_checksum = layout::sections_checksum(params, trailer);
   trailer.file_bytes = end + layout::kTrailerBytes;
   const std::string last = layout::encode_trailer(trailer);
-  const file::Piece piece{last.data(), last.size()};
+  const file::WritePiece piece{last.data(), last.size()};
   write(end, {&piece, 1});
   output().commit();
 }

@@ -76,7 +76,7 @@ void KeptShards::spill(std::unique_lock<std::mutex>& lock) {
 }
 
 void KeptShards::write(const Batch& batch, std::uint64_t offset) {
-  std::vector<file::Piece> pieces;
+  std::vector<file::WritePiece> pieces;
   pieces.reserve(batch.size());
   for (const PreparedShard& each : batch) pieces.push_back({each.payload.data(), each.bytes()});
   file_->write(offset, pieces);

@@ -37,7 +37,7 @@ Parser position_section(Bytes file, const Section& section, const std::string& n
 
 std::uint64_t content_checksum(const PositionParams& params, const PositionTrailer& trailer) {
   const std::string header = encode_header(params);
-  Builder parts;
+  ByteBuilder parts;
   parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
   parts.u64(trailer.directory.checksum);
   parts.u64(trailer.totals.checksum);
@@ -82,7 +82,7 @@ std::optional<std::string> payload_fault(const BinView& view, const PositionPara
 }
 
 std::string encode_header(const PositionParams& params) {
-  Builder out = begin_header(kPositionKind);
+  ByteBuilder out = begin_header(kPositionKind);
   out.u32(params.k);
   out.u32(params.canonical ? 1 : 0);
   out.u32(params.bin_bits);
@@ -93,7 +93,7 @@ std::string encode_header(const PositionParams& params) {
 }
 
 std::string encode_directory(std::span<const BinEntry> directory) {
-  Builder out;
+  ByteBuilder out;
   out.reserve(directory.size() * kBinEntryBytes);
   for (const BinEntry& bin : directory) {
     out.u64(bin.offset);
@@ -107,7 +107,7 @@ std::string encode_directory(std::span<const BinEntry> directory) {
 }
 
 std::string encode_totals(const PositionTotals& totals) {
-  Builder out;
+  ByteBuilder out;
   for (const std::uint64_t value : {totals.occurrences, totals.distinct, totals.unique,
                                     totals.most_occurrences, totals.sequences, totals.bases}) {
     out.u64(value);
@@ -116,7 +116,7 @@ std::string encode_totals(const PositionTotals& totals) {
 }
 
 std::string encode_sequences(std::span<const IndexedSequence> sequences) {
-  Builder out;
+  ByteBuilder out;
   for (const IndexedSequence& sequence : sequences) {
     out.u64(sequence.length);
     out.text(sequence.name);

@@ -54,7 +54,7 @@ void PositionWriter::Impl::begin(const PositionParams& given, std::span<const st
 }
 
 void PositionWriter::Impl::write(std::uint64_t offset, const void* data, std::size_t bytes) {
-  const file::Piece piece{data, bytes};
+  const file::WritePiece piece{data, bytes};
   output.write(offset, {&piece, 1});
 }
 

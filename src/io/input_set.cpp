@@ -59,7 +59,7 @@ struct InputSet::Impl {
   std::unique_ptr<RecordReader> open_sample(const InputFile& file, const InputShare& share);
   void choose_sample_share();
   std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<file::ByteFile> file,
-                                                Content content) const;
+                                                InputContent content) const;
   bool is_shared(const InputFile& input) const;
   std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
                                              const InputFile& input) const;
@@ -125,7 +125,8 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
   RawFormat format = RawFormat::none;
   {
     file::ByteFile file(input.path, input.shown, cancelled, input.disk_bytes);
-    if (can_be_opened_again(input) && detect_content(file) == Content::text) format = raw_format(input, file);
+    if (can_be_opened_again(input) && detect_content(file) == InputContent::text)
+      format = raw_format(input, file);
   }
   if (format != RawFormat::none) {
     auto reader = std::make_unique<SampleReader>(input, format, options, sample_share, cancelled);
@@ -140,8 +141,8 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   // Before anything is read: what "-" stands for is read from one place by all its readers.
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reading.reference);
   auto file = std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
-  const Content content = detect_content(*file);
-  const RawFormat format = content == Content::text ? raw_format(input, *file) : RawFormat::none;
+  const InputContent content = detect_content(*file);
+  const RawFormat format = content == InputContent::text ? raw_format(input, *file) : RawFormat::none;
   // Batches that one process reads for all go to others as pieces.
   if (text_memory != nullptr && format != RawFormat::none && !share.for_all &&
       RawTextReader::is_large(input.disk_bytes, format, options)) {
@@ -150,16 +151,16 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   }
   if (share.parts > 1) return open_file_part(input, share.part, share.parts, options, cancelled);
   switch (content) {
-    case Content::bam:
-    case Content::cram:
-    case Content::sam:
+    case InputContent::bam:
+    case InputContent::cram:
+    case InputContent::sam:
       return std::make_unique<AlignmentReader>(
           open_alignments(std::move(file), content, options, threads_per_file, foreseen, cancelled), options,
           cancelled);
-    case Content::gzip:
-    case Content::bgzf:
+    case InputContent::gzip:
+    case InputContent::bgzf:
       return open_compressed(input, std::move(file), content);
-    case Content::text:
+    case InputContent::text:
       break;
   }
   if (format == RawFormat::fastq && is_shared(input)) {
@@ -172,7 +173,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
 
 std::unique_ptr<RecordReader> InputSet::Impl::open_compressed(const InputFile& input,
                                                               std::unique_ptr<file::ByteFile> file,
-                                                              Content content) const {
+                                                              InputContent content) const {
   if (threads_per_file == 1 || options.one_caller) {
     return std::make_unique<TextReader>(
         decompressed_ahead(std::move(file), content, threads_per_file, cancelled), input.shown, options);
@@ -347,7 +348,7 @@ std::uint64_t InputSet::alike_bytes() const { return bytes_of_alike(impl_->input
 const std::vector<std::string>& InputSet::files() const noexcept { return impl_->names; }
 
 std::uint64_t InputSet::memory_bytes(unsigned batches) const {
-  const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + TextBuffer::kPadding;
+  const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + PaddedText::kPadding;
   const std::uint64_t pieces = batch_pieces(batch) * sizeof(Piece);
   // For each open file: what a batch left over, and the decompressed text that is ready.
   const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));

@@ -34,7 +34,7 @@ bool are_mate_names(std::string_view first, std::string_view second) {
          std::string_view("/._:").find(first[stem - 1]) != std::string_view::npos;
 }
 
-bool ReadPairs::Stream::refill() {
+bool ReadPairs::PairedInput::refill() {
   if (ready() > 0) return true;
   taken = 0;
   if (inputs->next(batch)) return true;
@@ -42,7 +42,7 @@ bool ReadPairs::Stream::refill() {
   return false;
 }
 
-void ReadPairs::Stream::take(std::size_t count, Batch& to) {
+void ReadPairs::PairedInput::take(std::size_t count, Batch& to) {
   if (taken == 0 && count == batch.pieces.size() && to.pieces.empty()) {
     std::swap(batch, to);
     batch.clear();
@@ -68,7 +68,7 @@ void ReadPairs::check_mates(const Batch& a, std::size_t i, const Batch& b, std::
   const Piece& second = b.pieces[j];
   if (are_mate_names(a.name(first), b.name(second))) return;
   const std::string found = file::quoted(b.name(second), 80);
-  const file::Place place{a.file, first.record, a.name(first)};
+  const file::InputPlace place{a.file, first.record, a.name(first)};
   if (a.file != b.file) {
     file::fail_at(
         place,
@@ -114,7 +114,7 @@ bool ReadPairs::next_of_two(ReadGroup& group) {
   while (group.first.pieces.empty() || group.first.text.size() < enough_bytes_) {
     const bool has_first = first_.refill();
     const bool has_second = second_.refill();
-    for (const Stream* stream : {&first_, &second_}) {
+    for (const PairedInput* stream : {&first_, &second_}) {
       if (!stream->batch.bam_header) continue;
       file::fail_at({stream->batch.file},
                     "alignments have both mates in one file; give it as the one input, with "
@@ -155,7 +155,7 @@ bool ReadPairs::next_interleaved(ReadGroup& group) {
   return true;
 }
 
-void ReadPairs::fail_alone(const Stream& has, const Stream& ended) const {
+void ReadPairs::fail_alone(const PairedInput& has, const PairedInput& ended) const {
   const Piece& piece = has.next_piece();
   const std::string& other = last_file_[&ended == &first_ ? 0 : 1];
   file::fail_at({has.batch.file, piece.record, has.batch.name(piece)},

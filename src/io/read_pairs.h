@@ -54,7 +54,7 @@ class ReadPairs {
 
  private:
   /// An input of which a part of a batch may have been taken already.
-  struct Stream {
+  struct PairedInput {
     std::unique_ptr<InputSet> inputs;
     Batch batch;
     std::size_t taken = 0;
@@ -69,14 +69,14 @@ class ReadPairs {
   void check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) const;
   bool next_of_two(ReadGroup& group);
   bool next_interleaved(ReadGroup& group);
-  [[noreturn]] void fail_alone(const Stream& has, const Stream& ended) const;
+  [[noreturn]] void fail_alone(const PairedInput& has, const PairedInput& ended) const;
 
   const Pairing pairing_;
   const bool any_names_;
   const std::size_t enough_bytes_;  ///< bytes of text that are enough for a group
   std::mutex mutex_;                ///< guards what follows, where reads are paired
-  Stream first_;
-  Stream second_;
+  PairedInput first_;
+  PairedInput second_;
   bool is_over_ = false;
   std::string last_file_[2];
   std::uint64_t next_ordinal_ = 0;

@@ -18,7 +18,7 @@ struct CompareOptions {
 
 struct Comparison {
   std::uint32_t k = 0;
-  backend::PairTable table;
+  backend::ComparisonSums table;
 };
 
 /// Goes through all shards once, for all pairs. The sums are exact and do not depend on the threads. Throws

@@ -101,7 +101,7 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<h
     for (const int to : chosen) {
       const auto& links = gpus[static_cast<std::size_t>(from)].links;
       if (from == to || static_cast<std::size_t>(to) >= links.size()) continue;
-      if (links[static_cast<std::size_t>(to)] == host::Link::none) {
+      if (links[static_cast<std::size_t>(to)] == host::GpuLink::none) {
         return fmt::format(
             "cuda:{} does not reach the memory of cuda:{}: what they exchange goes through the "
             "host's",

@@ -37,9 +37,9 @@ std::vector<io::InputFile> list_together(ProcessGroup& ranks, const std::vector<
 }  // namespace
 
 /// A thread with work, and what it has to say of it so far.
-class GroupReads::Turn {
+class GroupReads::WorkTurn {
  public:
-  Turn(GroupReads& reads, const Answer& answer, unsigned thread)
+  WorkTurn(GroupReads& reads, const Answer& answer, unsigned thread)
       : reads_(reads), answer_(answer), thread_(thread) {}
 
   /// To be filled before `add_batch`.
@@ -59,7 +59,7 @@ class GroupReads::Turn {
     if (result_.size() > reads_.most_held_) send_part();
   }
   /// Sets the failure. What there was before it stays.
-  void fail(ResultHead::Kind kind, ErrorKind error, std::string_view message) {
+  void fail(ResultHead::ResultKind kind, ErrorKind error, std::string_view message) {
     result_.resize(whole_bytes_);
     if (head_.records > 0 || head_.open_bases > 0) send_part();
     head_.kind = kind;
@@ -233,7 +233,7 @@ bool GroupReads::next_work(Message& work, std::uint64_t& ordinal) {
 }
 
 void GroupReads::answer_all(const Answer& answer, unsigned thread) {
-  Turn turn(*this, answer, thread);
+  WorkTurn turn(*this, answer, thread);
   std::uint64_t ordinal = 0;
   for (Message work; next_work(work, ordinal);) {
     turn.begin(ordinal);
@@ -242,7 +242,7 @@ void GroupReads::answer_all(const Answer& answer, unsigned thread) {
   }
 }
 
-void GroupReads::answer_work(const Message& work, Turn& turn) {
+void GroupReads::answer_work(const Message& work, WorkTurn& turn) {
   MessageReader in(work);
   const bool is_batch = in.plain<char>() == ReadWork::kBatch;
   try {
@@ -253,12 +253,12 @@ void GroupReads::answer_work(const Message& work, Turn& turn) {
     take_batch(in, turn.batch);
     turn.add_batch();
   } catch (const InputError& error) {
-    turn.fail(ResultHead::Kind::failed, error.kind(), error.what());
+    turn.fail(ResultHead::ResultKind::failed, error.kind(), error.what());
   }
 }
 
 /// Reads here.
-void GroupReads::answer_part(MessageReader& work, Turn& turn) {
+void GroupReads::answer_part(MessageReader& work, WorkTurn& turn) {
   const auto what = work.plain<PartOfInput>();
   const bool is_part = what.parts > 1;
   io::InputOptions options = options_;
@@ -267,11 +267,11 @@ void GroupReads::answer_part(MessageReader& work, Turn& turn) {
   try {
     while (!ranks_.have_failed() && input.next(turn.batch)) turn.add_batch();
   } catch (const io::NotDivisible&) {
-    turn.fail(ResultHead::Kind::not_divisible, ErrorKind::input, {});
+    turn.fail(ResultHead::ResultKind::not_divisible, ErrorKind::input, {});
   } catch (const InputError&) {
     // Its place in a part cannot be named, and perhaps there is none in the file.
     if (!is_part) throw;
-    turn.fail(ResultHead::Kind::not_divisible, ErrorKind::input, {});
+    turn.fail(ResultHead::ResultKind::not_divisible, ErrorKind::input, {});
   }
 }
 

@@ -51,7 +51,7 @@ class GroupReads {
   void run(const Answer& answer, const Write& write, const Cancel& cancel);
 
  private:
-  class Turn;
+  class WorkTurn;
 
   void start_dealing(const Write& write);
   void stop() noexcept;
@@ -63,8 +63,8 @@ class GroupReads {
   // Parts of that.
   void add_work(Message&& work);
   bool next_work(Message& work, std::uint64_t& ordinal);
-  void answer_work(const Message& work, Turn& turn);
-  void answer_part(MessageReader& work, Turn& turn);
+  void answer_work(const Message& work, WorkTurn& turn);
+  void answer_part(MessageReader& work, WorkTurn& turn);
   void deliver(Message&& result);
   void release(std::uint64_t bytes);
 

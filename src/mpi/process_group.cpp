@@ -147,7 +147,7 @@ bool ProcessGroup::start_send(Channel channel) {
     from.outgoing.pop_front();
   }
   const std::uint64_t ticket = next_ticket_++;
-  const Outgoing& kept = being_sent_.emplace(ticket, std::move(next)).first->second.outgoing;
+  const OutgoingMessage& kept = being_sent_.emplace(ticket, std::move(next)).first->second.outgoing;
   link_->start_send(ticket, kept.to, channel, kept.message);
   return true;
 }
@@ -174,7 +174,7 @@ bool ProcessGroup::receive_all() {
       const std::lock_guard lock(mutex_);
       if (!has_failed_ && is_bounded(channel) && queue(channel).incoming_bytes > kMostQueuedBytes) continue;
     }
-    Incoming incoming{};
+    IncomingMessage incoming{};
     if (!link_->receive(channel, incoming.from, incoming.message)) continue;
     any = true;
     if (channel == Channel::failure) {
@@ -218,7 +218,7 @@ void ProcessGroup::conclude(JobFailure&& job_failure) {
     each.incoming.clear();
     each.incoming_bytes = 0;
     if (static_cast<Channel>(i) == Channel::failure) continue;
-    for (const Outgoing& dropped : each.outgoing) each.outgoing_bytes -= dropped.message.size();
+    for (const OutgoingMessage& dropped : each.outgoing) each.outgoing_bytes -= dropped.message.size();
     each.outgoing.clear();
   }
   for (const auto& [number, on_failure] : watches_) on_failure();
@@ -308,7 +308,7 @@ Message ProcessGroup::receive_from(unsigned from, Channel channel) {
   while (true) {
     throw_if_failed();
     const auto found = std::find_if(here.incoming.begin(), here.incoming.end(),
-                                    [&](const Incoming& each) { return each.from == from; });
+                                    [&](const IncomingMessage& each) { return each.from == from; });
     if (found != here.incoming.end()) {
       Message message = std::move(found->message);
       here.incoming.erase(found);

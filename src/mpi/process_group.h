@@ -106,22 +106,22 @@ class ProcessGroup {
   std::optional<JobFailure> leave(int status) noexcept;
 
  private:
-  struct Outgoing {
+  struct OutgoingMessage {
     unsigned to = 0;
     Message message;
   };
   struct BeingSent {
     Channel channel{};
-    Outgoing outgoing;
+    OutgoingMessage outgoing;
   };
-  struct Incoming {
+  struct IncomingMessage {
     unsigned from;
     Message message;
   };
   struct Queue {
-    std::deque<Incoming> incoming;
+    std::deque<IncomingMessage> incoming;
     std::uint64_t incoming_bytes = 0;
-    std::deque<Outgoing> outgoing;
+    std::deque<OutgoingMessage> outgoing;
     std::uint64_t outgoing_bytes = 0;  ///< with those of messages that are being sent
     std::size_t being_sent = 0;
   };

@@ -69,12 +69,12 @@ void ReadResults::write_next(std::unique_lock<std::mutex>& lock) {
   MessageReader in(result);
   const auto head = in.plain<ResultHead>();
   if (!next.is_void) {
-    if (head.kind == ResultHead::Kind::failed) throw Error(head.error, std::string(in.rest()));
-    if (head.kind == ResultHead::Kind::not_divisible) call_back(next.file);
-    if (head.kind == ResultHead::Kind::text) note(next.file, head);
+    if (head.kind == ResultHead::ResultKind::failed) throw Error(head.error, std::string(in.rest()));
+    if (head.kind == ResultHead::ResultKind::not_divisible) call_back(next.file);
+    if (head.kind == ResultHead::ResultKind::text) note(next.file, head);
   }
   lock.unlock();
-  if (!next.is_void && head.kind == ResultHead::Kind::text) write_(in);
+  if (!next.is_void && head.kind == ResultHead::ResultKind::text) write_(in);
   release_(next.rank, result.size());
   lock.lock();
   if (!head.is_last) return;

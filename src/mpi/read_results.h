@@ -16,12 +16,12 @@ namespace warpmer::mpi {
 
 /// The head that a result begins with. Behind it comes the text, or the message of an error.
 struct ResultHead {
-  enum class Kind : std::uint8_t {
+  enum class ResultKind : std::uint8_t {
     text,
     not_divisible,  ///< the work was a part of a file, and is not whole records (io/fastx/text_part.h)
     failed,
   };
-  Kind kind = Kind::text;
+  ResultKind kind = ResultKind::text;
   bool is_last = false;                   ///< true for the last of this work
   ErrorKind error = ErrorKind::internal;  ///< its kind, when it has failed
   std::uint64_t records = 0;              ///< number of records that end in this text

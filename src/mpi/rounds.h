@@ -41,13 +41,13 @@ class Rounds {
     mpi::Message message;
     for (unsigned from = 0; ranks_.are_several() && ranks_.receive(mpi::Channel::words, from, message);) {
       mpi::MessageReader in(message);
-      const auto head = in.plain<Head>();
-      if (head.kind == Kind::urge) {
+      const auto head = in.plain<MessageHead>();
+      if (head.kind == OfferKind::urge) {
         urged_rounds_ = std::max(urged_rounds_, head.round + 1);
         continue;
       }
       Offer offer{std::vector<std::uint64_t>(std::size_t{all_[from].devices} * devices()),
-                  head.kind == Kind::last_offer};
+                  head.kind == OfferKind::last_offer};
       for (std::uint64_t& size : offer.sizes) size = in.plain<std::uint64_t>();
       all_[from].offers.push_back(std::move(offer));
     }
@@ -62,7 +62,7 @@ class Rounds {
   void urge() {
     if (is_urged()) return;
     urged_rounds_ = round_ + 1;
-    tell_all(head_of(Kind::urge));
+    tell_all(head_of(OfferKind::urge));
   }
 
   /// Offers what this rank's devices give in this round: their rows of the table. `is_last`: they give
@@ -73,7 +73,7 @@ class Rounds {
       for (std::uint32_t receiver = 0; receiver < devices(); ++receiver)
         offer.sizes.push_back(rows.size(sender, receiver));
     }
-    mpi::Message message = head_of(is_last ? Kind::last_offer : Kind::offer);
+    mpi::Message message = head_of(is_last ? OfferKind::last_offer : OfferKind::offer);
     for (const std::uint64_t size : offer.sizes) mpi::put_plain(message, size);
     tell_all(message);
     own().offers.push_back(std::move(offer));
@@ -82,13 +82,13 @@ class Rounds {
   /// True when all have offered.
   [[nodiscard]] bool is_complete() const {
     return std::all_of(all_.begin(), all_.end(),
-                       [](const Rank& rank) { return rank.has_ended || !rank.offers.empty(); });
+                       [](const RankState& rank) { return rank.has_ended || !rank.offers.empty(); });
   }
 
   /// Returns the table of a round that is complete, the same on all ranks; with it the next one begins.
   PartitionTable take() {
     PartitionTable table(devices());
-    for (Rank& rank : all_) {
+    for (RankState& rank : all_) {
       if (rank.has_ended) continue;
       const Offer offer = std::move(rank.offers.front());
       rank.offers.pop_front();
@@ -105,34 +105,34 @@ class Rounds {
 
   /// True when no more rounds come.
   [[nodiscard]] bool have_ended() const {
-    return std::all_of(all_.begin(), all_.end(), [](const Rank& rank) { return rank.has_ended; });
+    return std::all_of(all_.begin(), all_.end(), [](const RankState& rank) { return rank.has_ended; });
   }
   /// Rounds that were taken.
   [[nodiscard]] std::uint64_t rounds() const { return round_; }
 
  private:
-  enum class Kind : std::uint64_t { offer, last_offer, urge };
-  struct Head {
+  enum class OfferKind : std::uint64_t { offer, last_offer, urge };
+  struct MessageHead {
     std::uint64_t round;
-    Kind kind;
+    OfferKind kind;
   };
   struct Offer {
     std::vector<std::uint64_t> sizes;  ///< row by row
     bool is_last = false;
   };
   /// A rank, and what it has said.
-  struct Rank {
+  struct RankState {
     std::uint32_t first_device = 0, devices = 0;
     std::deque<Offer> offers;  ///< offers for this round, and perhaps for the next
     bool has_ended = false;
   };
 
-  [[nodiscard]] Rank& own() { return all_[ranks_.rank()]; }
-  [[nodiscard]] const Rank& own() const { return all_[ranks_.rank()]; }
+  [[nodiscard]] RankState& own() { return all_[ranks_.rank()]; }
+  [[nodiscard]] const RankState& own() const { return all_[ranks_.rank()]; }
 
-  [[nodiscard]] mpi::Message head_of(Kind kind) const {
+  [[nodiscard]] mpi::Message head_of(OfferKind kind) const {
     mpi::Message message;
-    mpi::put_plain(message, Head{round_, kind});
+    mpi::put_plain(message, MessageHead{round_, kind});
     return message;
   }
   void tell_all(const mpi::Message& message) {
@@ -143,8 +143,8 @@ class Rounds {
   }
 
   mpi::ProcessGroup& ranks_;
-  std::vector<Rank> all_;      ///< this one, too
-  std::uint32_t devices_ = 0;  ///< devices of all ranks
+  std::vector<RankState> all_;  ///< this one, too
+  std::uint32_t devices_ = 0;   ///< devices of all ranks
   std::uint64_t round_ = 0;
   std::uint64_t urged_rounds_ = 0;  ///< all rounds before this one are urgent
 };

@@ -76,7 +76,7 @@ class ChildDirectory {
     return all;
   }
   [[nodiscard]] ChildRange range(std::uint32_t child) const {
-    const Range mine = range_of(child);
+    const ItemRange mine = range_of(child);
     const std::uint32_t scale = most_bits_ - bits_;
     return {child, static_cast<std::uint32_t>(mine.first << scale),
             static_cast<std::uint32_t>((mine.first + mine.size) << scale)};
@@ -89,7 +89,7 @@ class ChildDirectory {
   /// Gives one half of what belongs to `child` to `other`, which has nothing. False: its keys' places agree
   /// in as many bits as a directory has.
   [[nodiscard]] bool split(std::uint32_t child, std::uint32_t other) {
-    Range mine = range_of(child);
+    ItemRange mine = range_of(child);
     if (mine.size == 1) {
       if (bits_ == most_bits_) return false;
       double_entries();
@@ -121,7 +121,7 @@ class ChildDirectory {
   /// Returns the child that `child` can take over from, because both are halves of one range; kNone: there is
   /// none.
   [[nodiscard]] std::uint32_t sibling(std::uint32_t child) const {
-    const Range mine = range_of(child);
+    const ItemRange mine = range_of(child);
     if (mine.size == entries_.size()) return kNone;
     const std::size_t first = mine.first ^ mine.size;
     const std::uint32_t other = entries_[first];
@@ -130,16 +130,16 @@ class ChildDirectory {
   /// Gives `child` what belonged to its sibling `other` until now.
   void merge(std::uint32_t child, std::uint32_t other) {
     if (sibling(child) != other) throw InternalError("children that are no siblings were to be merged");
-    const Range theirs = range_of(other);
+    const ItemRange theirs = range_of(other);
     for (std::size_t i = theirs.first; i < theirs.first + theirs.size; ++i) entries_[i] = child;
   }
 
  private:
   /// A child's entries are neighbours, as many as a power of two, and aligned to that.
-  struct Range {
+  struct ItemRange {
     std::size_t first, size;
   };
-  [[nodiscard]] Range range_of(std::uint32_t child) const {
+  [[nodiscard]] ItemRange range_of(std::uint32_t child) const {
     std::size_t first = 0;
     while (first < entries_.size() && entries_[first] != child) ++first;
     std::size_t end = first;

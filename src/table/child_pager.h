@@ -59,7 +59,7 @@ class ChildPager {
 
   /// The work that waits for a child from now on, in any unit.
   void set_work(std::uint32_t child, std::uint64_t amount) {
-    Child& one = children_[child];
+    ChildRecord& one = children_[child];
     waiting_ = waiting_ - one.work + amount;
     one.work = amount;
     if (amount > 0) one.last_work = amount;
@@ -95,7 +95,7 @@ class ChildPager {
   /// The frame is left. True: its child has changed since it came, and is written back.
   bool leave(std::uint32_t frame) {
     if (frames_[frame] == kNone) return false;
-    Child& one = children_[frames_[frame]];
+    ChildRecord& one = children_[frames_[frame]];
     const bool writes = std::exchange(one.is_dirty, false);
     one.frame = kNone;
     frames_[frame] = kNone;
@@ -107,7 +107,7 @@ class ChildPager {
   }
   /// The child comes into a frame that was left. True: its image is read; false: it has none, being empty.
   bool enter(std::uint32_t child, std::uint32_t frame) {
-    Child& one = children_[child];
+    ChildRecord& one = children_[child];
     one.frame = frame;
     one.came = ++clock_;
     frames_[frame] = child;
@@ -133,7 +133,7 @@ class ChildPager {
   void done_with(std::uint32_t child) { children_[child].is_dirty = false; }
 
  private:
-  struct Child {
+  struct ChildRecord {
     std::uint64_t bytes = 0;
     std::uint64_t work = 0;
     std::uint64_t last_work = 0;  ///< when there was any
@@ -170,7 +170,7 @@ class ChildPager {
     return best;
   }
   [[nodiscard]] bool goes_before(std::uint32_t a, std::uint32_t b) const {
-    const Child &one = children_[a], &other = children_[b];
+    const ChildRecord &one = children_[a], &other = children_[b];
     if (policy_ == Replacement::lru) return one.used < other.used;
     if (policy_ == Replacement::most_work && one.last_work != other.last_work)
       return one.last_work < other.last_work;
@@ -179,7 +179,7 @@ class ChildPager {
 
   Replacement policy_;
   std::vector<std::uint32_t> frames_;  ///< the child in each
-  std::vector<Child> children_;        ///< by number
+  std::vector<ChildRecord> children_;  ///< by number
   std::uint64_t waiting_ = 0;
   std::uint64_t clock_ = 0;
   std::uint32_t last_frame_ = kNone;  ///< the last frame that a child came into

@@ -65,7 +65,7 @@ class Cuckoo {
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Displacement<Key> insert(const T& tile, Key key, std::uint32_t n) const {
     static_assert(T::kExclusive, "tiles that share a table place first and add later");
-    const Seat seat = find_or_claim(tile, key);
+    const TakenSlot seat = find_or_claim(tile, key);
     if (seat.slot < 0) return settle(tile, {key, n});
     return {buckets_.count(tile, seat.slot, seat.is_new, n), {}};
   }
@@ -79,7 +79,7 @@ class Cuckoo {
   /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have
   /// put in another at the same time. The count of the key that is left over means nothing.
   WARPMER_HD Displacement<Key> place(const T& tile, Key key) const {
-    const Seat seat = find_or_claim(tile, key);
+    const TakenSlot seat = find_or_claim(tile, key);
     if (seat.slot < 0) return settle(tile, {key, 0});
     return {{true, seat.is_new, false}, {}};
   }
@@ -144,12 +144,8 @@ class Cuckoo {
     return 8 * bits;
   }
 
-  struct Seat {
-    std::ptrdiff_t slot;  ///< -1: the key is not there, and all its buckets are full
-    bool is_new;
-  };
   /// Finds the key's slot; when it has none, the first that is free in its buckets.
-  [[nodiscard]] WARPMER_HD Seat find_or_claim(const T& tile, Key key) const {
+  [[nodiscard]] WARPMER_HD TakenSlot find_or_claim(const T& tile, Key key) const {
     const std::uint64_t mixed = buckets_.mix(key);
     for (int i = 0; i < kHashes; ++i) {
       const std::uint32_t number = buckets_.number(mixed, i);

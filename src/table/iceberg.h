@@ -43,7 +43,7 @@ class Iceberg {
 
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Insertion insert(const T& tile, Key key, std::uint32_t n) const {
-    const Taken taken = take(tile, {key, n});
+    const TakenSlot taken = take(tile, {key, n});
     if (taken.slot < 0) return buckets_.stow(tile, key, n);
     if (Slots<Key>::kOneWord && taken.is_new) return {true, true, false};
     return buckets_.count(tile, taken.slot, taken.is_new, n);
@@ -52,7 +52,7 @@ class Iceberg {
   /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have put in
   /// another at the same time.
   WARPMER_HD Insertion place(const T& tile, Key key) const {
-    const Taken taken = take(tile, {key, 0});
+    const TakenSlot taken = take(tile, {key, 0});
     if (taken.slot < 0) return buckets_.stow(tile, key, 0);
     return {true, taken.is_new, false};
   }
@@ -149,12 +149,7 @@ class Iceberg {
     return {-1, false};
   }
 
-  /// The slot that is the key's now; -1: its buckets are full.
-  struct Taken {
-    std::ptrdiff_t slot;
-    bool is_new;
-  };
-  [[nodiscard]] WARPMER_HD Taken take(const T& tile, Slot<Key> in) const {
+  [[nodiscard]] WARPMER_HD TakenSlot take(const T& tile, Slot<Key> in) const {
     for (;;) {
       const Seat seat = look_for(tile, in.key);
       if (seat.slot < 0 || seat.holds_key) return {seat.slot, false};

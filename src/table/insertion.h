@@ -15,6 +15,12 @@ struct Insertion {
   bool wrapped;  ///< the 32-bit count passed 2^32; the caller owes the key a carry
 };
 
+/// The slot that is a key's after it was looked for, and claimed where it was not there.
+struct TakenSlot {
+  std::ptrdiff_t slot;  ///< -1: the key is not there, and no slot that it may have is free
+  bool is_new;          ///< the key was not there before
+};
+
 /// The outcome of a lookup.
 struct Found {
   std::ptrdiff_t slot;  ///< -1: the key is not there

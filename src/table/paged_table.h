@@ -111,7 +111,7 @@ class PagedTable {
       if (plan_.placement == Placement::by_arrival) {
         insert_by_arrival(updates, n, distinct);
       } else {
-        enqueue(distinct ? Kind::add_distinct : Kind::add, updates, n);
+        enqueue(distinct ? UpdateKind::add_distinct : UpdateKind::add, updates, n);
       }
     });
   }
@@ -120,7 +120,7 @@ class PagedTable {
   void erase(const Update* updates, std::size_t n) {
     if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
     if (!Items::kZeroIsNone) throw InternalError("a table of k-mers does not erase");
-    guarded([&] { enqueue(Kind::erase, updates, n); });
+    guarded([&] { enqueue(UpdateKind::erase, updates, n); });
   }
   /// Every operation that waits is done when this returns.
   void flush() {
@@ -201,11 +201,11 @@ class PagedTable {
 
   [[nodiscard]] std::uint32_t children() const {
     return static_cast<std::uint32_t>(
-        std::count_if(tables_.begin(), tables_.end(), [](const Table& table) { return table.exists; }));
+        std::count_if(tables_.begin(), tables_.end(), [](const ChildState& table) { return table.exists; }));
   }
   [[nodiscard]] std::uint32_t largest_buckets() const {
     std::uint32_t most = 0;
-    for (const Table& table : tables_) most = std::max(most, table.shape.buckets);
+    for (const ChildState& table : tables_) most = std::max(most, table.shape.buckets);
     return most;
   }
   /// Returns the child that a key belongs to, by key.
@@ -220,10 +220,10 @@ class PagedTable {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class Kind : std::uint8_t { add, add_distinct, erase };
+  enum class UpdateKind : std::uint8_t { add, add_distinct, erase };
 
   /// A child, wherever it is.
-  struct Table {
+  struct ChildState {
     ChildShape shape;
     std::uint64_t filled = 0;  ///< slots
     bool exists = false;
@@ -231,11 +231,11 @@ class PagedTable {
     bool is_done_with = false;  ///< and may be gone
   };
   /// The work under way in a frame: to be seen to before the child goes, or is asked.
-  struct Work {
+  struct FrameWork {
     bool is_update = false, is_query = false;
     std::size_t begin = 0,
                 end = 0;  ///< range of the updates: a part of their order, or of a frame's own pairs
-    Kind kind = Kind::add;
+    UpdateKind kind = UpdateKind::add;
   };
 
   /// A frame's part of a batch holds one operation at least: by arrival, each frame has pairs of its own.
@@ -260,7 +260,7 @@ class PagedTable {
 
   // --- Queued by child.
 
-  void enqueue(Kind kind, const Update* updates, std::size_t n) {
+  void enqueue(UpdateKind kind, const Update* updates, std::size_t n) {
     if (is_finished_) throw InternalError("a paged table is changed whose children are read");
     if (kind != kind_) serve_all();  // operations of one kind may be done in any order
     kind_ = kind;
@@ -330,8 +330,8 @@ class PagedTable {
   /// these are asked, the next one comes already, unless, by what one child has found so far, they may have
   /// found everything.
   [[nodiscard]] bool may_be_all(std::size_t n) const {
-    const auto asked =
-        std::count_if(in_frame_.begin(), in_frame_.end(), [](const Work& work) { return work.is_query; });
+    const auto asked = std::count_if(in_frame_.begin(), in_frame_.end(),
+                                     [](const FrameWork& work) { return work.is_query; });
     return found_ + static_cast<std::uint64_t>(asked) * most_found_ >= n;
   }
 
@@ -439,14 +439,14 @@ class PagedTable {
     run_update(in_frame(child, Belonging::known), frame, in_frame_[frame]);
     pager_.changed(child);
   }
-  [[nodiscard]] Kind kind_of_work() const {
-    return plan_.placement == Placement::by_arrival ? Kind::add_distinct : kind_;
+  [[nodiscard]] UpdateKind kind_of_work() const {
+    return plan_.placement == Placement::by_arrival ? UpdateKind::add_distinct : kind_;
   }
-  void run_update(const Child& child, std::uint32_t frame, const Work& work) {
+  void run_update(const Child& child, std::uint32_t frame, const FrameWork& work) {
     const bool own = plan_.placement == Placement::by_arrival;
-    if (work.kind == Kind::erase) {
+    if (work.kind == UpdateKind::erase) {
       children_.update(frame, child, ChildStep::erase, work.begin, work.end, own);
-    } else if (work.kind == Kind::add_distinct) {
+    } else if (work.kind == UpdateKind::add_distinct) {
       children_.update(frame, child, ChildStep::insert, work.begin, work.end, own);
     } else {
       children_.update(frame, child, ChildStep::place, work.begin, work.end, own);
@@ -456,7 +456,7 @@ class PagedTable {
 
   /// Sees to what was under way in a frame. Whatever found no room has one afterwards.
   void complete(std::uint32_t frame) {
-    const Work work = std::exchange(in_frame_[frame], {});
+    const FrameWork work = std::exchange(in_frame_[frame], {});
     if (!work.is_update && !work.is_query) return;
     const ChildReport report = children_.wait(frame);
     found_ += report.found;
@@ -464,7 +464,7 @@ class PagedTable {
     if (!work.is_update) return;
     const std::uint32_t child = pager_.child_in(frame);
     tables_[child].filled += report.filled;
-    tables_[child].has_erased = tables_[child].has_erased || work.kind == Kind::erase;
+    tables_[child].has_erased = tables_[child].has_erased || work.kind == UpdateKind::erase;
     if (report.left > 0 || take_for_failed()) repair(child, frame, work, report.left);
   }
   void complete_all() {
@@ -479,16 +479,16 @@ class PagedTable {
   // --- Children that are built anew. In one frame, one step after another: it is rare.
 
   /// The source of entries: the image of a child, as it was.
-  struct Source {
+  struct ImageSource {
     std::uint32_t image;
     ChildShape shape;
   };
 
   /// Sees to a child in which `left` operations found no room: builds it with another hash function, larger
   /// if it is that full, as two if it cannot be larger, until nothing is left.
-  void repair(std::uint32_t child, std::uint32_t frame, const Work& work, std::uint64_t left) {
+  void repair(std::uint32_t child, std::uint32_t frame, const FrameWork& work, std::uint64_t left) {
     for (std::uint32_t attempt = 1;; ++attempt) {
-      const Table& table = tables_[child];
+      const ChildState& table = tables_[child];
       ChildShape shape = table.shape;
       // Where keys were erased, slots are free again first.
       const bool purges = table.has_erased;
@@ -530,14 +530,14 @@ class PagedTable {
     return plan_.placement == Placement::by_key && !can_be_halved(child);
   }
   /// Does what is left of the work on a child; returns how much is left then.
-  std::uint64_t redo(std::uint32_t child, std::uint32_t frame, const Work& work) {
+  std::uint64_t redo(std::uint32_t child, std::uint32_t frame, const FrameWork& work) {
     run_update(in_frame(child), frame, work);
     pager_.changed(child);
     const ChildReport report = children_.wait(frame);
     tables_[child].filled += report.filled;
     return report.left;
   }
-  void redo_or_repair(std::uint32_t child, std::uint32_t frame, const Work& work) {
+  void redo_or_repair(std::uint32_t child, std::uint32_t frame, const FrameWork& work) {
     if (const std::uint64_t left = redo(child, frame, work); left > 0) repair(child, frame, work, left);
   }
 
@@ -549,18 +549,18 @@ class PagedTable {
     build(child, frame, shape, {{child, before}});
   }
   void build(std::uint32_t child, std::uint32_t frame, const ChildShape& shape,
-             const std::vector<Source>& sources) {
+             const std::vector<ImageSource>& sources) {
     if (!try_to_build(child, frame, shape, sources)) throw_unbuildable(child);
   }
   /// Builds a child in a frame of what images hold of it. They stay what they are. False: no hash function
   /// has a slot for everything.
   bool try_to_build(std::uint32_t child, std::uint32_t frame, ChildShape shape,
-                    const std::vector<Source>& sources) {
-    Table& table = tables_[child];
+                    const std::vector<ImageSource>& sources) {
+    ChildState& table = tables_[child];
     for (std::uint32_t attempt = 0; attempt < plan_.attempts; ++attempt, ++shape.seed) {
       table.shape = shape;
       children_.clear(frame, shape);
-      for (const Source& source : sources) {
+      for (const ImageSource& source : sources) {
         children_.pour(frame, in_frame(child), source.image, source.shape);
         counts_.rebuild_read += source.shape.template bytes<Key>();
       }
@@ -714,14 +714,14 @@ class PagedTable {
   Children children_;
   ChildPager pager_;
   ChildDirectory directory_;
-  std::vector<Table> tables_;   ///< by number
-  std::vector<Work> in_frame_;  ///< by frame
+  std::vector<ChildState> tables_;   ///< by number
+  std::vector<FrameWork> in_frame_;  ///< by frame
   PagedTableCounts counts_;
-  Kind kind_ = Kind::add;         ///< kind of the operations that wait
-  std::size_t queued_ = 0;        ///< operations that wait
-  std::uint64_t found_ = 0;       ///< queries answered, of the batch that is under way
-  std::uint64_t most_found_ = 0;  ///< most found by one child
-  std::uint64_t arrived_ = 0;     ///< pairs that the newest child by arrival has got
+  UpdateKind kind_ = UpdateKind::add;  ///< kind of the operations that wait
+  std::size_t queued_ = 0;             ///< operations that wait
+  std::uint64_t found_ = 0;            ///< queries answered, of the batch that is under way
+  std::uint64_t most_found_ = 0;       ///< most found by one child
+  std::uint64_t arrived_ = 0;          ///< pairs that the newest child by arrival has got
   std::uint32_t discarded_ = 0;
   bool has_failed_ = false, is_finished_ = false;
 };

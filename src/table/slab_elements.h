@@ -51,7 +51,7 @@ class SlabElements {
   }
 
   /// An element that was found, or that was replaced or erased.
-  struct Found {
+  struct FoundElement {
     bool found;
     Element element;
   };
@@ -69,12 +69,12 @@ class SlabElements {
     return false;
   }
 
-  struct Replacement {
-    bool placed;  ///< false: out of units
-    Found old;    ///< the element it took the place of
+  struct ReplaceResult {
+    bool placed;       ///< false: out of units
+    FoundElement old;  ///< the element it took the place of
   };
   /// Puts an element in the place of the first with the same key, or else behind all others.
-  WARPMER_HD Replacement replace(const T& tile, ResidentBlock& resident, Element element) const {
+  WARPMER_HD ReplaceResult replace(const T& tile, ResidentBlock& resident, Element element) const {
     for (Slab* slab = base_of(element); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
       for (;;) {
         const auto loaded = tile.load(slab->slots());
@@ -93,7 +93,7 @@ class SlabElements {
   }
 
   /// Returns the first element with this key.
-  [[nodiscard]] WARPMER_HD Found find(const T& tile, std::uint32_t key) const {
+  [[nodiscard]] WARPMER_HD FoundElement find(const T& tile, std::uint32_t key) const {
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());
       const SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements;
@@ -122,14 +122,14 @@ class SlabElements {
   }
 
   /// Takes out the first element with this key.
-  WARPMER_HD Found erase(const T& tile, std::uint32_t key) const {
-    Found erased{false, Element{}};
+  WARPMER_HD FoundElement erase(const T& tile, std::uint32_t key) const {
+    FoundElement erased{false, Element{}};
     erase_up_to(tile, key, 1, erased);
     return erased;
   }
   /// Takes out all elements with this key; returns how many there were.
   WARPMER_HD std::uint32_t erase_all(const T& tile, std::uint32_t key) const {
-    Found last{false, Element{}};
+    FoundElement last{false, Element{}};
     return erase_up_to(tile, key, ~0u, last);
   }
 
@@ -153,7 +153,7 @@ class SlabElements {
 
   /// Returns how many were erased, and the last of them.
   WARPMER_HD std::uint32_t erase_up_to(const T& tile, std::uint32_t key, std::uint32_t most,
-                                       Found& last) const {
+                                       FoundElement& last) const {
     std::uint32_t erased = 0;
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       for (;;) {

@@ -44,7 +44,7 @@ class SlabHash {
   /// Adds `n`, at least 1, to the key's count. New: it was not there. `key` is not kEmptyKey. A count that
   /// wraps is the caller's to carry; one that wraps to 0 is not there until it is added to.
   WARPMER_HD Insertion insert(const T& tile, ResidentBlock& resident, Key key, std::uint32_t n) const {
-    const Place place = take(tile, resident, key);
+    const SlabPlace place = take(tile, resident, key);
     if (place.slab == nullptr) return {false, false, false};
     const std::uint32_t before = tile.add(place.slab->slots(), place.slot, n);
     return {true, before == 0, before + n < before};
@@ -52,14 +52,14 @@ class SlabHash {
 
   /// Sets the key's count, to at least 1: the last one written stays. New: it was not there.
   WARPMER_HD Insertion replace(const T& tile, ResidentBlock& resident, Key key, std::uint32_t count) const {
-    const Place place = take(tile, resident, key);
+    const SlabPlace place = take(tile, resident, key);
     if (place.slab == nullptr) return {false, false, false};
     return {true, exchange_count(tile, place, count) == 0, false};
   }
 
   /// Takes the key out of the table, and returns the count it had; 0: it was not there.
   WARPMER_HD std::uint32_t erase(const T& tile, Key key) const {
-    const Place place = find_place(tile, key);
+    const SlabPlace place = find_place(tile, key);
     return place.slab == nullptr ? 0 : exchange_count(tile, place, 0);
   }
 
@@ -69,7 +69,7 @@ class SlabHash {
   };
   /// Takes `n`, at least 1, from the key's count; at 0 it is not there any more.
   WARPMER_HD Subtraction subtract(const T& tile, Key key, std::uint32_t n) const {
-    const Place place = find_place(tile, key);
+    const SlabPlace place = find_place(tile, key);
     if (place.slab == nullptr) return {false, 0};
     for (;;) {
       const std::uint32_t there = tile.count(place.slab->slots(), place.slot);
@@ -81,16 +81,16 @@ class SlabHash {
 
   /// Returns the key's count; 0: it is not there.
   [[nodiscard]] WARPMER_HD std::uint32_t find(const T& tile, Key key) const {
-    const Place place = find_place(tile, key);
+    const SlabPlace place = find_place(tile, key);
     return place.slab == nullptr ? 0 : tile.count(place.slab->slots(), place.slot);
   }
 
-  struct Place {
+  struct SlabPlace {
     Slab* slab;  ///< null: none
     int slot;
   };
   /// Returns the slot that is a key's, whatever its count.
-  [[nodiscard]] WARPMER_HD Place find_place(const T& tile, Key key) const {
+  [[nodiscard]] WARPMER_HD SlabPlace find_place(const T& tile, Key key) const {
     for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());
       const SlotMask same = tile.match(loaded, key) & Lists::kElements;
@@ -117,13 +117,13 @@ class SlabHash {
   }
 
  private:
-  [[nodiscard]] WARPMER_HD static std::uint32_t exchange_count(const T& tile, Place place,
+  [[nodiscard]] WARPMER_HD static std::uint32_t exchange_count(const T& tile, SlabPlace place,
                                                                std::uint32_t count) {
     return tile.words().exchange_key(as_slots(place.slab->counts), place.slot, count);
   }
 
   /// Finds the key's slot; when it has none, the first of its list that is free.
-  [[nodiscard]] WARPMER_HD Place take(const T& tile, ResidentBlock& resident, Key key) const {
+  [[nodiscard]] WARPMER_HD SlabPlace take(const T& tile, ResidentBlock& resident, Key key) const {
     for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
       for (;;) {
         const auto loaded = tile.load(slab->slots());

@@ -77,7 +77,7 @@ class WarpDrive {
   /// any keys side by side: a free slot that a tile passed over holds another key for good, so two tiles with
   /// one key cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
   WARPMER_HD Insertion insert_over_tombstones(const T& tile, Key key, std::uint32_t n) const {
-    const Taken taken = take(tile, key);
+    const TakenSlot taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};
     const std::uint32_t before = tile.add(slots_.at(static_cast<std::size_t>(taken.slot)), 0, n);
     return {true, taken.is_new, before + n < before};
@@ -86,7 +86,7 @@ class WarpDrive {
   /// Sets the key's value, kept where counts are: the last one written stays. If values are written side by
   /// side, one of them stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
   WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
-    const Taken taken = take(tile, key);
+    const TakenSlot taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};
     tile.store(slots_.at(static_cast<std::size_t>(taken.slot)), 0, value);
     return {true, taken.is_new, false};
@@ -142,13 +142,13 @@ class WarpDrive {
   }
 
   /// The place where a key is, or could go.
-  struct Place {
+  struct ProbedSlot {
     std::ptrdiff_t slot;  ///< -1: nowhere
     bool holds_key;
     Key over;  ///< key that the slot holds if not the one looked for
   };
-  [[nodiscard]] WARPMER_HD Place look_for(const T& tile, Key key) const {
-    Place free{-1, false, kEmptyKey<Key>};
+  [[nodiscard]] WARPMER_HD ProbedSlot look_for(const T& tile, Key key) const {
+    ProbedSlot free{-1, false, kEmptyKey<Key>};
     std::uint32_t number = home(key);
     for (std::uint32_t probe = 0; probe < probing_.max_probes();
          ++probe, number = probing_.next(number, key, probe)) {
@@ -167,14 +167,9 @@ class WarpDrive {
     return free;
   }
 
-  /// The slot that is the key's now; -1: there is none for it.
-  struct Taken {
-    std::ptrdiff_t slot;
-    bool is_new;
-  };
-  [[nodiscard]] WARPMER_HD Taken take(const T& tile, Key key) const {
+  [[nodiscard]] WARPMER_HD TakenSlot take(const T& tile, Key key) const {
     for (;;) {
-      const Place place = look_for(tile, key);
+      const ProbedSlot place = look_for(tile, key);
       if (place.slot < 0 || place.holds_key) return {place.slot, false};
       const Claim claim = tile.claim(slots_.at(static_cast<std::size_t>(place.slot)), 0, key, place.over);
       // Each time it is lost there is one free slot less, so this ends.

@@ -51,7 +51,7 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t bin_bits,
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<std::uint32_t> left(tiles_of(bytes) + 1), again(tiles_of(bytes) + 1);
   DeviceArray<CutStatus> status(1);
-  const CutParams params{k, minimizer_length(k), bin_bits};
+  const DeviceCutParams params{k, minimizer_length(k), bin_bits};
   std::vector<Key> found;
   std::uint64_t kmers = 0;
   const std::uint32_t* tiles = nullptr;
@@ -71,7 +71,7 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t bin_bits,
     bool right_list = true, one_each = true;
     for (std::uint32_t region = 0; region < kRegions; ++region) {
       std::vector<SuperKmer<Words>> words(sizes[region]);
-      std::vector<Place> places(sizes[region]);
+      std::vector<WordPlace> places(sizes[region]);
       const std::size_t begin = std::size_t{region} * staged.staging().region_capacity;
       copy_to_host(words.data(), staged.staging().words + begin, words.size(), stream);
       copy_to_host(places.data(), staged.staging().places + begin, places.size(), stream);

@@ -74,7 +74,7 @@ void check_table(const DistributedTablePlan& plan, const Pairs& pairs, Side side
   const auto expected = sums_of(pairs);
   DistributedTable distributed(plan);
   Arrays<std::uint64_t> brought(plan.ordinals, side);
-  std::vector<Brought<std::uint64_t>> insertions;
+  std::vector<DeviceElements<std::uint64_t>> insertions;
   for (const auto& of_device : pairs) insertions.push_back({brought.add(of_device), of_device.size()});
   distributed.insert(insertions, side);
   CHECK(distributed.homeless() == 0);
@@ -83,7 +83,7 @@ void check_table(const DistributedTablePlan& plan, const Pairs& pairs, Side side
   Arrays<Key32> asked(plan.ordinals, side);
   Arrays<std::uint32_t> answers(plan.ordinals, side);
   std::vector<std::vector<Key32>> keys(plan.ordinals.size());
-  std::vector<Brought<Key32>> lookups;
+  std::vector<DeviceElements<Key32>> lookups;
   std::vector<std::uint32_t*> to;
   for (std::size_t device = 0; device < keys.size(); ++device) {
     for (const std::uint64_t pair : pairs[device]) {
@@ -174,7 +174,7 @@ TEST_CASE("distributed table: a table that is too small says so, and is empty af
   std::vector<std::uint64_t> pairs(5000);
   for (std::uint32_t i = 0; i < pairs.size(); ++i) pairs[i] = table::word_of({unique_key(i), 1});
   Arrays<std::uint64_t> arrays(ordinals, Side::device);
-  std::vector<Brought<std::uint64_t>> brought;
+  std::vector<DeviceElements<std::uint64_t>> brought;
   for (int device = 0; device < 2; ++device) {
     const std::vector<std::uint64_t> half(pairs.begin() + device * 2500, pairs.begin() + (device + 1) * 2500);
     brought.push_back({arrays.add(half), half.size()});

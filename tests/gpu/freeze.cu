@@ -29,7 +29,7 @@ struct CountedShards {
   std::vector<std::uint32_t> counts;
   std::vector<std::uint64_t> begins;
   std::vector<std::uint32_t> ranges;
-  std::vector<typename BigCounts<Key>::Entry> big;
+  std::vector<typename BigCounts<Key>::BigCount> big;
 
   void add(const Shard<Key>& shard, std::uint32_t bins, std::uint32_t range_count, std::uint32_t k,
            std::mt19937_64& random) {

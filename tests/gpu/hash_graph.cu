@@ -40,7 +40,7 @@ std::vector<T> on_host(const DeviceArray<T>& array, std::size_t n, const Stream&
 /// The arrays of a graph, on the host.
 template <class Key>
 struct Copy {
-  Copy(const HashGraph<Key>& graph, const Stream& stream)
+  Copy(const DeviceHashGraph<Key>& graph, const Stream& stream)
       : offsets(on_host(graph.offsets, std::size_t{graph.bucket_of.buckets()} + 1, stream)),
         keys(on_host(graph.keys, graph.keys.size(), stream)),
         values(on_host(graph.values, graph.values.size(), stream)) {}

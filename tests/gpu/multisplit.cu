@@ -65,7 +65,7 @@ Element make(std::uint64_t i) {
 
 template <class Element>
 void check_split(std::size_t n, std::uint32_t parts, Shape shape, const Stream& stream,
-                 Multisplit<Element, PartOf>& splitter) {
+                 DeviceMultisplit<Element, PartOf>& splitter) {
   CAPTURE(n);
   CAPTURE(parts);
   CAPTURE(static_cast<int>(shape));
@@ -116,12 +116,12 @@ void check_element(std::size_t largest) {
   for (const std::uint32_t parts : {1u, 2u, 3u, 4u, 8u, 31u, 32u, 33u, 64u}) {
     for (const Shape shape :
          {Shape::even, Shape::one_part, Shape::last_part, Shape::skewed, Shape::every_third_part}) {
-      Multisplit<Element, PartOf> splitter(parts, PartOf{shape, parts});
+      DeviceMultisplit<Element, PartOf> splitter(parts, PartOf{shape, parts});
       for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{31}, std::size_t{33},
                                   std::size_t{4095}, std::size_t{4096}, std::size_t{70001}})
         check_split(n, parts, shape, stream, splitter);
     }
-    Multisplit<Element, PartOf> splitter(parts, PartOf{Shape::even, parts});
+    DeviceMultisplit<Element, PartOf> splitter(parts, PartOf{Shape::even, parts});
     check_split(largest, parts, Shape::even, stream, splitter);
   }
 }

@@ -88,7 +88,7 @@ struct SlabWords {
   WARPMER_HD static SlabAnswer serve(const Table& table, const T& tile, table::ResidentBlock& resident,
                                      SlabRequest request) {
     SlabAnswer answer;
-    typename Table::Found found{false, Element{}};
+    typename Table::FoundElement found{false, Element{}};
     switch (request.operation) {
       case SlabOperation::insert:
         answer.placed = table.insert(tile, resident, element_of(request)) ? 1 : 0;

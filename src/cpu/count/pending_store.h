@@ -132,14 +132,14 @@ class PendingStore {
  public:
   /// Makes a store for super-k-mers of this k.
   PendingStore(PagePool& pool, std::uint32_t shards, std::uint32_t k)
-      : pool_(pool), format_(k), shards_(new Shard[shards]) {}
+      : pool_(pool), format_(k), shards_(new PendingShard[shards]) {}
 
   [[nodiscard]] const WordFormat<Words>& format() const { return format_; }
 
   /// Appends `n` words to a shard, on pages from a stock of the same pool.
   void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
     stock.provide(n / PendingPage<Words>::kCapacity + 1);
-    Shard& s = shards_[shard];
+    PendingShard& s = shards_[shard];
     const Lock lock(s);
     while (n > 0) {
       if (s.list.pages == 0 || s.list.in_last.bytes > PendingPage<Words>::kFullBytes)
@@ -163,7 +163,7 @@ class PendingStore {
 
   /// Takes a shard's list away; it is empty afterwards. Give it back with `release`.
   PendingList<Words> take(std::uint32_t shard) {
-    Shard& s = shards_[shard];
+    PendingShard& s = shards_[shard];
     const Lock lock(s);
     s.pages.store(0, std::memory_order_relaxed);
     return std::exchange(s.list, {});
@@ -180,19 +180,19 @@ class PendingStore {
 
  private:
   /// The fields that appending looks at are in one line of the cache.
-  struct alignas(64) Shard {
+  struct alignas(64) PendingShard {
     std::atomic_flag busy;
     std::atomic<std::uint32_t> pages{0};  ///< pages of the list, for a thread that has no lock
     PendingList<Words> list;
     std::atomic<const char*> end{nullptr};  ///< end of the list, or of what it was; a hint
   };
-  static_assert(sizeof(Shard) == 64);
+  static_assert(sizeof(PendingShard) == 64);
 
   /// Held for a few hundred nanoseconds and seldom contended: 4096 of them, taken in the same order by
   /// threads that started at different times.
   class Lock {
    public:
-    explicit Lock(Shard& shard) : shard_(shard) {
+    explicit Lock(PendingShard& shard) : shard_(shard) {
       while (shard_.busy.test_and_set(std::memory_order_acquire)) {
         std::this_thread::yield();
       }
@@ -202,7 +202,7 @@ class PendingStore {
     Lock& operator=(const Lock&) = delete;
 
    private:
-    Shard& shard_;
+    PendingShard& shard_;
   };
 
   static void add_page(PendingList<Words>& list, void* memory) {
@@ -238,7 +238,7 @@ class PendingStore {
 
   PagePool& pool_;
   const WordFormat<Words> format_;
-  std::unique_ptr<Shard[]> shards_;
+  std::unique_ptr<PendingShard[]> shards_;
 };
 
 }  // namespace warpmer::cpu

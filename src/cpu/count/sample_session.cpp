@@ -51,7 +51,7 @@ class ShardedSample : public backend::SampleSession {
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
-    Worker& worker = workers_[thread];
+    SampleWorker& worker = workers_[thread];
     const unsigned half = half_of(batch);
     std::uint64_t kmers = 0;
     for (const io::Piece& piece : batch.pieces)
@@ -62,7 +62,7 @@ class ShardedSample : public backend::SampleSession {
 
   void finish(unsigned thread) override {
     give_up_shards();
-    Worker& worker = workers_[thread];
+    SampleWorker& worker = workers_[thread];
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < kept_;) {
       const Stopwatch watch(worker.count_seconds);
       count(worker, shard);
@@ -76,7 +76,7 @@ class ShardedSample : public backend::SampleSession {
       sample.shards[shard].words = loads_[shard].words;
     }
     backend::Tally all, halved;
-    for (const Worker& worker : workers_) {
+    for (const SampleWorker& worker : workers_) {
       all.merge(worker.all);
       halved.merge(worker.halved);
       sample.half.kmers += worker.half_kmers;
@@ -94,8 +94,8 @@ class ShardedSample : public backend::SampleSession {
     std::atomic<std::uint64_t> kmers{0}, words{0};
   };
 
-  struct Worker {
-    Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
+  struct SampleWorker {
+    SampleWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
         : cutter(kernels, plan.kmers.k, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, kHugePageBytes / PagePool::kPageBytes),
@@ -113,7 +113,7 @@ class ShardedSample : public backend::SampleSession {
     double count_seconds = 0;
   };
 
-  void scatter(Worker& worker, unsigned half) {
+  void scatter(SampleWorker& worker, unsigned half) {
     worker.split.split(worker.cutter.list());
     worker.cutter.clear();
     const std::uint32_t kept = kept_;
@@ -154,7 +154,7 @@ class ShardedSample : public backend::SampleSession {
     return plan_.halves && shard < shards_ / kShardsForOneHalved;
   }
 
-  void count(Worker& worker, std::uint32_t shard) {
+  void count(SampleWorker& worker, std::uint32_t shard) {
     ShardCounter<Key, Words>& counter = worker.counter;
     index::FrozenShard half;
     count_list(counter, pending_[0], shard, half);
@@ -188,7 +188,7 @@ class ShardedSample : public backend::SampleSession {
   PagePool pool_;
   std::deque<PendingStore<Words>> pending_;  ///< one store for each half
   std::vector<Load> loads_;
-  std::deque<Worker> workers_;
+  std::deque<SampleWorker> workers_;
   std::mutex mutex_;  ///< held by the thread that gives up shards
   std::atomic<std::uint32_t> kept_ = shards_;
   std::atomic<std::uint32_t> next_shard_{0};

@@ -185,7 +185,7 @@ class ShardCounter {
   }
 
   /// The hashes that `count_range` counts.
-  struct Range {
+  struct PassRange {
     bool is_set = false;
     Key first = 0, last = 0;
   };
@@ -358,7 +358,7 @@ class ShardCounter {
   // The numbers that the shard before had.
   double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
-  Range range_;
+  PassRange range_;
   Carries<Key> carries_;
   std::size_t size_ = 0;
   Scratch<Key> merged_keys_;

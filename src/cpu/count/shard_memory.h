@@ -140,7 +140,7 @@ class ShardMemory {
   /// Shards with their pending lists.
   using Lists = std::vector<std::pair<std::uint32_t, PendingList<Words>>>;
   /// Guarded by its group's mutex.
-  struct Shard {
+  struct HeldShard {
     SpilledWords spilled;
     index::FrozenShard run;
     std::uint64_t run_bytes = 0;  ///< bytes that the run takes
@@ -148,15 +148,15 @@ class ShardMemory {
     float gain = -1;  ///< part of the pending bytes that the last early count freed; -1: none yet
   };
   /// A shard in the hands of the thread that counts it.
-  struct Parts {
+  struct TakenShard {
     PendingList<Words> pending;
     SpilledWords spilled;
     index::FrozenShard run;
     SpilledRuns spilled_runs;
   };
-  static_assert(sizeof(Shard) + 64 <= kShardBytes);
+  static_assert(sizeof(HeldShard) + 64 <= kShardBytes);
   /// Shards that are spilled together.
-  struct Group {
+  struct SpillGroup {
     std::mutex mutex;
     SpilledExtents extents;
     std::atomic<bool> is_being_read{false};
@@ -214,7 +214,7 @@ class ShardMemory {
   }
 
   [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Words>& list, bool is_trial) const {
-    const Shard& s = shards_[shard];
+    const HeldShard& s = shards_[shard];
     if (!memory_.can_grow_early(s.run.shape.entries)) return false;
     const std::uint64_t mean =
         pool_.bytes_in_use() / PagePool::kPageBytes * plan_.ranks->size() / shards_.size();
@@ -225,7 +225,7 @@ class ShardMemory {
   /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
   /// not become too large for it. Words left in `list` are not counted.
   void count_early(WorkerScratch& count_scratch, std::uint32_t shard, PendingList<Words>& list) {
-    Shard& s = shards_[shard];
+    HeldShard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
       const std::uint64_t word_bytes = memory_.word_bytes(list.words, list.kmers);
@@ -245,7 +245,7 @@ class ShardMemory {
     ++early_counts_;
   }
 
-  void set_run_bytes(Shard& s) {
+  void set_run_bytes(HeldShard& s) {
     // And what the allocator cannot use for another.
     const std::uint64_t bytes = s.run.payload.capacity() * sizeof(std::uint64_t) / 8 * 9;
     run_bytes_ += bytes - s.run_bytes;
@@ -266,7 +266,7 @@ class ShardMemory {
     RunBatch batch;
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
-      Shard& s = shards_[shard];
+      HeldShard& s = shards_[shard];
       if (!s.run.payload.empty()) batch.add(s.spilled_runs, s.run);
     }
     if (batch.is_empty()) return false;
@@ -311,7 +311,7 @@ class ShardMemory {
 
   template <class Use>
   void count_all(WorkerScratch& count_scratch, std::uint32_t shard, Use& use) {
-    Parts parts = take(count_scratch, shard);
+    TakenShard parts = take(count_scratch, shard);
     ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_,
                             count_scratch.slice, count_scratch.times.read_back_seconds);
     do {
@@ -347,7 +347,7 @@ class ShardMemory {
   /// hashes that its memory holds. Ranges follow each other, so that what comes out is in canonical order.
   template <class Use>
   void count_in_passes(WorkerScratch& count_scratch, std::uint32_t shard, ShardWords<Words>& words,
-                       const Parts& parts, Use& use) {
+                       const TakenShard& parts, Use& use) {
     // Held: the run in memory, and one of those in the file.
     const std::uint64_t run_bytes =
         parts.run.payload.capacity() * sizeof parts.run.payload[0] + parts.spilled_runs.largest_bytes;
@@ -369,15 +369,17 @@ class ShardMemory {
   }
 
   /// Counts a range from `first` on, at most to `last`, and returns where it ends.
-  Key count_range(WorkerScratch& count_scratch, ShardWords<Words>& words, const Parts& parts, Key first,
+  Key count_range(WorkerScratch& count_scratch, ShardWords<Words>& words, const TakenShard& parts, Key first,
                   Key last, std::uint64_t room) {
     const Stopwatch watch(count_scratch.times.count_seconds);
     const double read_back = count_scratch.times.read_back_seconds;
     ShardCounter<Key, Words>& counting = counter(count_scratch);
-    const Key end = counting.count_range(first, last, room, typename ShardWords<Words>::Left(words), [&] {
-      if (parts.run.shape.entries > 0) counting.add(parts.run);
-      for_each_spilled_run(count_scratch, parts, [&](const index::FrozenShard& run) { counting.add(run); });
-    });
+    const Key end =
+        counting.count_range(first, last, room, typename ShardWords<Words>::WordsLeft(words), [&] {
+          if (parts.run.shape.entries > 0) counting.add(parts.run);
+          for_each_spilled_run(count_scratch, parts,
+                               [&](const index::FrozenShard& run) { counting.add(run); });
+        });
     count_scratch.times.count_seconds -= count_scratch.times.read_back_seconds - read_back;
     return end;
   }
@@ -397,17 +399,17 @@ class ShardMemory {
   }
 
   template <class Visit>
-  void for_each_spilled_run(WorkerScratch& count_scratch, const Parts& parts, Visit&& visit) {
+  void for_each_spilled_run(WorkerScratch& count_scratch, const TakenShard& parts, Visit&& visit) {
     if (parts.spilled_runs.entries == 0) return;  // there may be no file
     for_each_run(file(), parts.spilled_runs.last, count_scratch.times.read_back_seconds, visit);
   }
 
   /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
   /// held while others need room.
-  Parts take(WorkerScratch& count_scratch, std::uint32_t shard) {
+  TakenShard take(WorkerScratch& count_scratch, std::uint32_t shard) {
     const std::uint32_t group = shard / group_shards_;
     const std::lock_guard lock(groups_[group].mutex);
-    Shard& s = shards_[shard];
+    HeldShard& s = shards_[shard];
     PendingList<Words> list = pending_.take(shard);
     if (std::uint64_t{list.pages} * PagePool::kPageBytes > memory_.total() / 4) {
       Lists lists{{shard, std::exchange(list, {})}};
@@ -432,7 +434,7 @@ class ShardMemory {
   /// Gives up what a group has in the file when its last shard is counted: it is of no more use.
   void note_counted(std::uint32_t shard) {
     const file::SpillFile* file = spill_file_;
-    Group& group = groups_[shard / group_shards_];
+    SpillGroup& group = groups_[shard / group_shards_];
     if (++group.counted_shards < group_shards_ || file == nullptr) return;
     const std::lock_guard lock(group.mutex);
     group.extents.give_up(*file);
@@ -513,9 +515,9 @@ class ShardMemory {
   const MemoryModel memory_;
   PagePool pool_;
   PendingStore<Words> pending_;
-  std::vector<Shard> shards_;
+  std::vector<HeldShard> shards_;
   const std::uint32_t group_shards_;
-  std::vector<Group> groups_;
+  std::vector<SpillGroup> groups_;
   std::once_flag file_made_, short_of_memory_;
   std::unique_ptr<file::SpillFile> made_file_;
   std::atomic<file::SpillFile*> spill_file_{nullptr};  ///< once it is made

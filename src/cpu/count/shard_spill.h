@@ -131,7 +131,7 @@ class ShardSpill {
 
   void write() {
     if (blocks_.empty()) return;
-    std::vector<file::Piece> pieces;
+    std::vector<file::WritePiece> pieces;
     const std::uint64_t begin = file_.allocate(bytes_);
     std::uint64_t at = begin;
     for (const index::FrozenShard& block : blocks_) {

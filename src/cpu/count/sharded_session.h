@@ -28,7 +28,7 @@ class ShardedSession : public backend::CountingSession {
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
       : plan_(plan),
         shards_(1u << shard_bits(plan.kmers.k)),
-        memory_(with_courier(plan), Worker::memory_bytes(), shards_, Memory::kShardBytes, sizeof(Key),
+        memory_(with_courier(plan), CountWorker::memory_bytes(), shards_, Memory::kShardBytes, sizeof(Key),
                 sizeof(SuperKmer<Words>)),
         shard_memory_(kernels, plan_, shards_, memory_),
         pending_(shard_memory_.pending()),
@@ -59,12 +59,12 @@ class ShardedSession : public backend::CountingSession {
     const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
                                             static_cast<std::uint64_t>(filled * kPage), plan.threads));
-    return MemoryModel::forecast(plan, Worker::memory_bytes(), shards, Memory::kShardBytes, sizeof(Key),
+    return MemoryModel::forecast(plan, CountWorker::memory_bytes(), shards, Memory::kShardBytes, sizeof(Key),
                                  bytes, (filled + stock) * kPage, expected.run_bytes);
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
-    Worker& worker = workers_[thread];
+    CountWorker& worker = workers_[thread];
     std::uint64_t kmers = 0;
     const double other_work = worker.times.after_cut_seconds();
     {
@@ -82,7 +82,7 @@ class ShardedSession : public backend::CountingSession {
   }
 
   std::uint64_t end_of_input(unsigned thread) override {
-    Worker& worker = workers_[thread];
+    CountWorker& worker = workers_[thread];
     scatter(worker, thread);
     exchange_.end(appender(worker), [&] {
       if (shard_memory_.over_budget()) shard_memory_.evict(worker.count_scratch);
@@ -94,7 +94,7 @@ class ShardedSession : public backend::CountingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    Worker& worker = workers_[thread];
+    CountWorker& worker = workers_[thread];
     Freezer& freezer = worker.count_scratch.freezer;
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
       index::FrozenShard frozen;
@@ -132,19 +132,19 @@ class ShardedSession : public backend::CountingSession {
 
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all(plan_.kept);
-    for (const Worker& worker : workers_) all.merge(worker.tally);
+    for (const CountWorker& worker : workers_) all.merge(worker.tally);
     return all;
   }
 
   [[nodiscard]] std::vector<backend::StageReport> stages() const override {
     StageTimes all;
-    for (const Worker& worker : workers_) all.add(worker.times);
+    for (const CountWorker& worker : workers_) all.add(worker.times);
     return all.reports(spilled());
   }
 
   [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
     backend::OwnerLoads all(plan_.devices.cpu_devices, exchange_.end_shard() - exchange_.first_shard());
-    for (const Worker& worker : workers_) all.merge(worker.loads);
+    for (const CountWorker& worker : workers_) all.merge(worker.loads);
     return all.loads();
   }
 
@@ -154,9 +154,9 @@ class ShardedSession : public backend::CountingSession {
  private:
   using Memory = ShardMemory<Key, Words>;
 
-  struct Worker {
-    Worker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
-           std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
+  struct CountWorker {
+    CountWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
+                std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
         : cutter(kernels, plan.kmers.k, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
@@ -188,7 +188,7 @@ class ShardedSession : public backend::CountingSession {
   }
 
   /// Splits what the cutter has collected, and sends each owner its part.
-  void scatter(Worker& worker, unsigned thread) {
+  void scatter(CountWorker& worker, unsigned thread) {
     const auto& list = worker.cutter.list();
     {
       const Stopwatch watch(worker.times.split_seconds);
@@ -210,7 +210,7 @@ class ShardedSession : public backend::CountingSession {
   }
 
   /// Returns a function that appends words to a shard.
-  auto appender(Worker& worker) {
+  auto appender(CountWorker& worker) {
     return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
       pending_.append(shard, words, n, worker.stock);
       worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()), n);
@@ -219,7 +219,7 @@ class ShardedSession : public backend::CountingSession {
 
   /// Sees to it that what other ranks send is taken, whatever the threads that read are waiting for.
   void deliver_until_complete() {
-    Worker& worker = workers_.back();
+    CountWorker& worker = workers_.back();
     try {
       while (!has_ended_ && !exchange_.is_complete()) {
         exchange_.deliver_next(appender(worker), kLook);
@@ -243,7 +243,7 @@ class ShardedSession : public backend::CountingSession {
   const MemoryModel memory_;
   Memory shard_memory_;
   PendingStore<Words>& pending_;
-  std::deque<Worker> workers_;
+  std::deque<CountWorker> workers_;
   ShardExchange<Words> exchange_;
   std::atomic<std::uint32_t> next_shard_;
   std::atomic<unsigned> threads_ended_{0};

@@ -48,7 +48,7 @@ class RunBatch {
 
   /// Writes them, to what it returns.
   Extent write(file::SpillFile& file) {
-    std::vector<file::Piece> pieces;
+    std::vector<file::WritePiece> pieces;
     for (const Added& added : runs_) {
       pieces.push_back({added.run->payload.data(), added.run->payload.size() * sizeof(std::uint64_t)});
       pieces.push_back({&added.shard->last, sizeof added.shard->last});
@@ -56,7 +56,7 @@ class RunBatch {
     const Extent written{file.allocate(file::bytes_of(pieces)), file::bytes_of(pieces)};
     std::uint64_t at = written.offset;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const std::span<const file::Piece> own(pieces.data() + 2 * i, 2);
+      const std::span<const file::WritePiece> own(pieces.data() + 2 * i, 2);
       runs_[i].spilled = {runs_[i].run->shape, {at, file::bytes_of(own), file::checksum(own)}};
       at += runs_[i].spilled.payload.bytes;
     }

@@ -60,7 +60,7 @@ class SliceBatch {
   /// Writes what has been added.
   void flush() {
     if (slices_.empty()) return;
-    std::vector<file::Piece> pieces;
+    std::vector<file::WritePiece> pieces;
     pieces.reserve(slices_.size() + pages_);
     for (Slice& slice : slices_) {
       slice.head.words = static_cast<std::uint32_t>(slice.list.words);
@@ -72,9 +72,9 @@ class SliceBatch {
     }
     const Extent written{file_.allocate(file::bytes_of(pieces)), file::bytes_of(pieces)};
     std::uint64_t at = written.offset;
-    const file::Piece* first = pieces.data();
+    const file::WritePiece* first = pieces.data();
     for (Slice& slice : slices_) {
-      const std::span<const file::Piece> own(first, 1 + std::size_t{slice.list.pages});
+      const std::span<const file::WritePiece> own(first, 1 + std::size_t{slice.list.pages});
       first += own.size();
       SpilledWords& shard = *slice.shard;
       slice.head.before = shard.last;
@@ -149,9 +149,9 @@ class ShardWords {
 
   /// The words not yet in any chunk as a list of their own, which can be visited any number of times: they
   /// stay.
-  class Left {
+  class WordsLeft {
    public:
-    explicit Left(ShardWords& words) : words_(words) {}
+    explicit WordsLeft(ShardWords& words) : words_(words) {}
     [[nodiscard]] std::uint64_t size() const { return words_.left(); }
     template <class Visit>
     void for_each_page(Visit&& visit) {

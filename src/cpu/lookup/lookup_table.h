@@ -55,7 +55,7 @@ class HostLookupTable {
     std::ptrdiff_t slots[kAtOnce];
     for (std::size_t i = 0; i < n; ++i) prefetch_bucket(hashes[i]);
     for (std::size_t i = 0; i < n; ++i) {
-      const Child& child = child_of(hashes[i]);
+      const Partition& child = child_of(hashes[i]);
       // The mark of empty slots would be found in any of them.
       slots[i] = hashes[i] == table::kEmptyKey<Key> ? -1 : child.scheme->find(Tile{}, hashes[i]);
       if (slots[i] >= 0) __builtin_prefetch(child.slots.counts + slots[i]);
@@ -73,7 +73,7 @@ class HostLookupTable {
   static constexpr std::uint32_t kLargeCount = UINT32_MAX;  ///< the count is this or more
   static constexpr std::size_t kLineBytes = 64;
 
-  struct Child {
+  struct Partition {
     HugeArray<std::byte> memory;
     table::Slots<Key> slots{};
     std::optional<Scheme> scheme;
@@ -83,7 +83,7 @@ class HostLookupTable {
   [[nodiscard]] std::size_t number_of_child(Key hash) const {
     return static_cast<std::size_t>(hash >> (hash_bits_ - child_bits_));
   }
-  [[nodiscard]] const Child& child_of(Key hash) const { return children_[number_of_child(hash)]; }
+  [[nodiscard]] const Partition& child_of(Key hash) const { return children_[number_of_child(hash)]; }
 
   void prefetch_bucket(Key hash) const {
     const Scheme& scheme = *child_of(hash).scheme;
@@ -95,7 +95,7 @@ class HostLookupTable {
   [[nodiscard]] std::uint64_t count_in(Key hash, std::ptrdiff_t slot) const {
     if (hash == table::kEmptyKey<Key>) return marker_count_;
     if (slot < 0) return 0;
-    const Child& child = child_of(hash);
+    const Partition& child = child_of(hash);
     const std::uint32_t count = child.slots.counts[slot];
     return count < kLargeCount ? count : child.large.at(hash);
   }
@@ -132,7 +132,7 @@ class HostLookupTable {
   }
 
   void build(const index::IndexFile& index, std::size_t number, const table::LookupTablePlan& plan) {
-    Child& child = children_[number];
+    Partition& child = children_[number];
     std::uint64_t entries = 0;
     for_each_entry(index, number, [&](Key, const index::ShardReader<Key>&, std::uint64_t) { ++entries; });
     const std::uint32_t buckets = table::lookup_buckets<Lookup>(entries, plan);
@@ -150,7 +150,7 @@ class HostLookupTable {
 
   /// Fills a child with one hash function; false: some key found no place.
   bool fill(const index::IndexFile& index, std::size_t number, std::uint32_t buckets, std::uint32_t seed) {
-    Child& child = children_[number];
+    Partition& child = children_[number];
     const std::size_t size = Scheme::slots_for(buckets);
     const auto slots = child.slots = table::Slots<Key>::in(child.memory.data(), size);
     std::memset(slots.keys, 0xFF, size * sizeof(Key));
@@ -174,7 +174,7 @@ class HostLookupTable {
 
   std::uint32_t hash_bits_;
   std::uint32_t child_bits_;
-  std::vector<Child> children_;
+  std::vector<Partition> children_;
   std::uint64_t marker_count_ = 0;  ///< count of the key that marks empty slots, which is in no slot
 };
 

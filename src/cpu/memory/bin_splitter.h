@@ -23,7 +23,7 @@ template <class Key, class Value>
 class BinSplitter {
   static constexpr std::size_t kLine = 8;
   static constexpr bool kHasValues = !std::is_same_v<Value, NoValue>;
-  struct Line {
+  struct CacheLine {
     std::array<Key, kLine> keys;
     std::array<Value, kLine> values;
   };
@@ -83,11 +83,11 @@ class BinSplitter {
           lines_(splitter.last_ - splitter.first_),
           cursors_(splitter.cursors_.data() + std::size_t{thread} * lines_),
           fills_(lines_, 0),
-          buffers_(std::make_unique_for_overwrite<Line[]>(lines_)) {}
+          buffers_(std::make_unique_for_overwrite<CacheLine[]>(lines_)) {}
 
     void put(std::uint32_t bin, Key key, Value value) {
       const std::uint32_t i = bin - first_;
-      Line& line = buffers_[i];
+      CacheLine& line = buffers_[i];
       line.keys[fills_[i]] = key;
       line.values[fills_[i]] = value;
       if (++fills_[i] == kLine) {
@@ -115,12 +115,12 @@ class BinSplitter {
     std::size_t lines_;
     std::uint64_t* cursors_;
     std::vector<std::uint8_t> fills_;
-    std::unique_ptr<Line[]> buffers_;
+    std::unique_ptr<CacheLine[]> buffers_;
   };
 
   /// Returns the bytes for splitting into `bins` bins besides the entries.
   [[nodiscard]] static std::uint64_t memory_bytes(unsigned threads, std::uint32_t bins) {
-    return std::uint64_t{threads} * bins * (2 * sizeof(std::uint64_t) + sizeof(Line) + 1) +
+    return std::uint64_t{threads} * bins * (2 * sizeof(std::uint64_t) + sizeof(CacheLine) + 1) +
            std::uint64_t{bins} * sizeof(std::uint64_t);
   }
 

@@ -47,10 +47,10 @@ class Scratch {
 
  private:
   static constexpr std::align_val_t kAlignment{std::max<std::size_t>(64, alignof(T))};
-  struct Free {
+  struct DeleteElements {
     void operator()(T* p) const { ::operator delete[](p, kAlignment); }
   };
-  std::unique_ptr<T[], Free> data_;
+  std::unique_ptr<T[], DeleteElements> data_;
   std::size_t capacity_ = 0;
 };
 

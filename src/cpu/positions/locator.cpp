@@ -90,8 +90,8 @@ class CpuLocator final : public Locator {
     std::size_t kmers;
   };
 
-  struct Scratch {
-    Scratch(std::uint32_t k, bool lenient) : stretches(cpu::best_kernels(), k, lenient) {}
+  struct LocatorScratch {
+    LocatorScratch(std::uint32_t k, bool lenient) : stretches(cpu::best_kernels(), k, lenient) {}
     void clear() {
       runs.clear();
       hashes.clear();
@@ -109,7 +109,7 @@ class CpuLocator final : public Locator {
   };
 
   /// A k-mer's place in its bin.
-  struct Query {
+  struct BinQuery {
     const index::BinReader<Key>* reader;
     Key rest;
     std::uint64_t bucket;
@@ -123,7 +123,7 @@ class CpuLocator final : public Locator {
   }
 
   void gather(const std::uint64_t* packed, std::size_t first, const Stretch& stretch,
-              Scratch& scratch) const {
+              LocatorScratch& scratch) const {
     cpu::KmerWindow<Key> window(params_.k);
     std::size_t next = first;
     for (std::uint32_t i = 1; i < params_.k; ++i) window.push(cpu::packed_base(packed, next++));
@@ -139,7 +139,7 @@ class CpuLocator final : public Locator {
   }
 
   /// Looks up what was gathered, and forgets it.
-  void look_up(Scratch& scratch, LocatedBatch& out) const {
+  void look_up(LocatorScratch& scratch, LocatedBatch& out) const {
     const std::size_t n = scratch.hashes.size();
     const std::size_t known = scratch.numbers.size();
     if (known < n) {
@@ -160,14 +160,14 @@ class CpuLocator final : public Locator {
     scratch.clear();
   }
 
-  void look_up_some(Scratch& scratch, std::size_t first, std::size_t last) const {
-    std::array<Query, kAhead> queries;
+  void look_up_some(LocatorScratch& scratch, std::size_t first, std::size_t last) const {
+    std::array<BinQuery, kAhead> queries;
     for (std::size_t i = first; i < last; ++i) {
-      Query& query = queries[i - first] = query_of(scratch.binned_hashes[i]);
+      BinQuery& query = queries[i - first] = query_of(scratch.binned_hashes[i]);
       query.reader->prefetch_bucket(query.bucket);
     }
     for (std::size_t i = first; i < last; ++i) {
-      const Query& query = queries[i - first];
+      const BinQuery& query = queries[i - first];
       const std::uint64_t entry = query.reader->bucket_begin(query.bucket);
       query.reader->prefetch_entry(entry);
       query.reader->prefetch_entry(entry + index::kPositionBucketEntries);  // often in another line
@@ -176,7 +176,7 @@ class CpuLocator final : public Locator {
       scratch.found[scratch.binned_numbers[i]] = search(queries[i - first]);
   }
 
-  void report(const Scratch& scratch, LocatedBatch& out) const {
+  void report(const LocatorScratch& scratch, LocatedBatch& out) const {
     std::size_t number = 0;
     for (const Stretch& run : scratch.runs) {
       for (std::size_t i = 0; i < run.kmers; ++i, ++number) {
@@ -190,12 +190,12 @@ class CpuLocator final : public Locator {
     }
   }
 
-  [[nodiscard]] Query query_of(Key hash) const {
+  [[nodiscard]] BinQuery query_of(Key hash) const {
     const index::BinReader<Key>& bin = reader(bin_of_(hash));
     return {&bin, bin.rest_of(hash), bin.bucket_of(hash)};
   }
 
-  [[nodiscard]] static EntryRange search(const Query& query) {
+  [[nodiscard]] static EntryRange search(const BinQuery& query) {
     const index::BinReader<Key>& bin = *query.reader;
     return table::equal_range(EntryRange{bin.bucket_begin(query.bucket), bin.bucket_begin(query.bucket + 1)},
                               query.rest, [&](std::uint64_t entry) { return bin.rest_at(entry); });
@@ -220,7 +220,8 @@ class CpuLocator final : public Locator {
   mutable std::vector<std::optional<index::BinReader<Key>>> readers_;
   std::unique_ptr<std::atomic<bool>[]> is_ready_;
   mutable std::mutex mutex_;
-  mutable BufferPool<Scratch> scratches_{[this] { return std::make_unique<Scratch>(params_.k, lenient_); }};
+  mutable BufferPool<LocatorScratch> scratches_{
+      [this] { return std::make_unique<LocatorScratch>(params_.k, lenient_); }};
 };
 
 }  // namespace

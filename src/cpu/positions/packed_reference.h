@@ -46,7 +46,7 @@ class PackedReference {
   }
 
  private:
-  struct Free {
+  struct FreeWords {
     void operator()(std::uint64_t* memory) const { std::free(memory); }
   };
 
@@ -115,7 +115,7 @@ class PackedReference {
 
   std::uint32_t k_;
   StretchFinder stretches_;
-  std::unique_ptr<std::uint64_t[], Free> words_;
+  std::unique_ptr<std::uint64_t[], FreeWords> words_;
   std::uint64_t capacity_ = 0;
   std::uint64_t zeroed_ = 0;
   std::vector<KmerRun> runs_;

@@ -71,7 +71,7 @@ class PositionBuilder {
   using Writer = typename BinSplitter<Key, LocationType>::Writer;
 
   /// The memory that one thread needs to build bins.
-  struct Scratch {
+  struct BuilderScratch {
     std::vector<Key> keys;
     std::vector<LocationType> locations;
     std::vector<std::uint64_t> offsets;
@@ -206,7 +206,7 @@ class PositionBuilder {
     });
     std::atomic<std::uint32_t> next{first};
     in_parallel([&](unsigned) {
-      Scratch scratch;
+      BuilderScratch scratch;
       for (std::uint32_t bin = next++; bin < last && !failed_; bin = next++) {
         const std::uint64_t begin = splitter_.bin_begin(bin);
         build(keys.data() + begin, locations.data() + begin, bin, scratch);
@@ -216,7 +216,7 @@ class PositionBuilder {
     });
   }
 
-  void build(const Key* hashes, const LocationType* locations, std::uint32_t bin, Scratch& scratch) {
+  void build(const Key* hashes, const LocationType* locations, std::uint32_t bin, BuilderScratch& scratch) {
     const auto n = static_cast<std::size_t>(sizes_[bin]);
     const std::uint32_t bucket_bits = index::position_bucket_bits(n, params_);
     const TopBitsBucket<Key> bucket_of(2 * params_.k - params_.bin_bits, bucket_bits);

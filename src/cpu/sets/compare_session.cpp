@@ -35,7 +35,7 @@ class CompareWorker {
     parts_.close();
   }
 
-  [[nodiscard]] backend::PairTable take_table() { return std::move(table_); }
+  [[nodiscard]] backend::ComparisonSums take_table() { return std::move(table_); }
 
  private:
   using Entry = SampleEntry<Key>;
@@ -71,7 +71,7 @@ class CompareWorker {
   SampleGroups<Key> groups_;
   MemoryBudget& budget_;
   std::uint64_t held_ = 0;
-  backend::PairTable table_;
+  backend::ComparisonSums table_;
 };
 
 template <class Key>
@@ -100,8 +100,8 @@ class Comparer : public backend::CompareSession {
   }
   void cancel() noexcept override { next_shard_ = shards_; }
 
-  [[nodiscard]] backend::PairTable take_table() override {
-    backend::PairTable all = workers_.front().take_table();
+  [[nodiscard]] backend::ComparisonSums take_table() override {
+    backend::ComparisonSums all = workers_.front().take_table();
     for (std::size_t t = 1; t < workers_.size(); ++t) all.merge(workers_[t].take_table());
     return all;
   }

@@ -42,7 +42,7 @@ template <class Key, class Order = LexicographicOrder<Key>>
 class EntrySorter {
  public:
   /// Bins in memory.
-  struct Range {
+  struct LoadedBins {
     std::uint32_t first = 0;
     std::uint32_t end = 0;
   };
@@ -90,8 +90,8 @@ class EntrySorter {
 
   /// Takes as many bins from `first` on as fit into memory, in the place of those before. ResourceError when
   /// not even one does.
-  Range gather(std::uint32_t first) {
-    const Range range{first, end_of_range(first)};
+  LoadedBins gather(std::uint32_t first) {
+    const LoadedBins range{first, end_of_range(first)};
     if (words_.data() == nullptr) words_ = HugeArray<Key>(most_entries_of_a_range());
     std::uint64_t large_entries = 0;
     for (std::uint32_t bin = range.first; bin < range.end; ++bin) large_entries += large_of_bin_[bin];
@@ -139,11 +139,11 @@ class EntrySorter {
   }
 
   /// The entry that a word of a bin stands for.
-  struct Entry {
+  struct SortedEntry {
     Key kmer;
     std::uint64_t count;
   };
-  [[nodiscard]] Entry entry(std::uint32_t bin, Key word) const {
+  [[nodiscard]] SortedEntry entry(std::uint32_t bin, Key word) const {
     const Key rank = static_cast<Key>((Key{bin} << rest_bits_) | (word >> count_bits_));
     std::uint64_t count = static_cast<std::uint64_t>(word & low_bits(count_bits_));
     if (count >= large_count())
@@ -188,7 +188,7 @@ class EntrySorter {
 
   /// Puts ranks in the place of hashes, and keeps those of bins in a range. Which these are is as good as
   /// random: nothing branches on it.
-  void keep_ranks(const Range& range, ListBuffer<Key>& list) const {
+  void keep_ranks(const LoadedBins& range, ListBuffer<Key>& list) const {
     Key* const keys = list.hashes();
     std::uint64_t* const counts = list.counts();
     const std::uint32_t bins = range.end - range.first;

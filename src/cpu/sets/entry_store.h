@@ -52,11 +52,11 @@ class EntryCodec {
 
 class EntryStore {
  public:
-  explicit EntryStore(std::uint32_t shards) : number_(shards), shards_(new Shard[shards]) {}
+  explicit EntryStore(std::uint32_t shards) : number_(shards), shards_(new ShardPages[shards]) {}
 
   /// Appends `entries` entries, of `bytes` bytes together.
   void append(std::uint32_t shard, const char* data, std::size_t bytes, std::size_t entries) {
-    Shard& s = shards_[shard];
+    ShardPages& s = shards_[shard];
     while (s.busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
     s.entries += entries;
     s.bytes += bytes;
@@ -79,7 +79,7 @@ class EntryStore {
 
   /// Copies all of a shard to `out` and gives its pages back. Returns how many entries that is.
   std::size_t take(std::uint32_t shard, Scratch<char>& out, std::size_t read_ahead_bytes) {
-    Shard& s = shards_[shard];
+    ShardPages& s = shards_[shard];
     char* at = out.get(s.bytes + read_ahead_bytes);
     for (const Page* page = s.first; page != nullptr; page = page->next) {
       const std::size_t part = page == s.last ? s.in_last : kPageBytes;
@@ -113,7 +113,7 @@ class EntryStore {
   };
   static_assert(sizeof(Page) == PagePool::kPageBytes);
 
-  struct Shard {
+  struct ShardPages {
     std::atomic_flag busy;  ///< held for some hundred nanoseconds, and seldom contended
     Page* first = nullptr;
     Page* last = nullptr;
@@ -123,7 +123,7 @@ class EntryStore {
     std::atomic<const char*> end{nullptr};  ///< a hint
   };
 
-  void add_page(Shard& s) {
+  void add_page(ShardPages& s) {
     auto* page = static_cast<Page*>(pool_.acquire());
     page->next = nullptr;
     (s.last == nullptr ? s.first : s.last->next) = page;
@@ -134,7 +134,7 @@ class EntryStore {
 
   PagePool pool_;
   const std::uint32_t number_;
-  std::unique_ptr<Shard[]> shards_;
+  std::unique_ptr<ShardPages[]> shards_;
 };
 
 }  // namespace warpmer::cpu

@@ -159,7 +159,7 @@ class MatrixExtender : public backend::MatrixSession {
 
   void write_rows(unsigned thread, file::OrderedText& text,
                   const std::function<void(std::uint32_t)>& shards_done) override {
-    Worker& worker = workers_[thread];
+    RowWorker& worker = workers_[thread];
     while (old_.next(worker.text)) {
       file::OrderedText::Buffer buffer = text.take();
       shards_done(extend(worker, text, *buffer));
@@ -179,8 +179,8 @@ class MatrixExtender : public backend::MatrixSession {
     std::uint32_t bytes;
     std::uint32_t samples;
   };
-  struct Worker {
-    Worker(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
+  struct RowWorker {
+    RowWorker(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
         : reader(inputs, plan, budget) {}
     GroupReader<Key> reader;
     formats::MatrixRows text;
@@ -206,7 +206,7 @@ class MatrixExtender : public backend::MatrixSession {
   }
 
   /// Checks the rows and finds their places.
-  void parse(Worker& worker, std::optional<Place> before) const {
+  void parse(RowWorker& worker, std::optional<Place> before) const {
     worker.rows.clear();
     const std::string_view text = worker.text.text;
     std::uint64_t line = worker.text.first_line;
@@ -227,7 +227,7 @@ class MatrixExtender : public backend::MatrixSession {
   }
 
   /// Returns how many shards are through.
-  std::uint32_t extend(Worker& worker, file::OrderedText& text, file::TextBuffer& buffer) const {
+  std::uint32_t extend(RowWorker& worker, file::OrderedText& text, file::TextBuffer& buffer) const {
     std::optional<Place> before;
     if (!worker.text.row_before.empty())
       before = place_of(worker.text.row_before, worker.text.first_line - 1);
@@ -292,7 +292,7 @@ class MatrixExtender : public backend::MatrixSession {
   std::uint64_t wanted_;
   MemoryBudget budget_;
   const MatrixRowWriter<Key> rows_;
-  std::deque<Worker> workers_;
+  std::deque<RowWorker> workers_;
 };
 
 }  // namespace

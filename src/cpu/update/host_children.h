@@ -173,10 +173,10 @@ class HostChildren {
   using Tile = std::conditional_t<table::Slots<Key>::kOneWord, table::SerialWordTile<table::kChildBucket>,
                                   table::SerialTile<Key, table::kChildBucket>>;
   using Table = table::ChildTable<Tile>;
-  struct Free {
+  struct DeleteAligned {
     void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
   };
-  using Memory = std::unique_ptr<std::byte, Free>;
+  using Memory = std::unique_ptr<std::byte, DeleteAligned>;
   static constexpr std::align_val_t kAlignment{64};
 
   void make_spare() {

@@ -116,7 +116,7 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    Worker& worker = workers_[thread];
+    MergeWorker& worker = workers_[thread];
     const std::uint32_t shards = index_.params().shards();
     for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards; shard_done()) {
       sink(shard, update(worker, shard, thread));
@@ -126,12 +126,12 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all;
-    for (const Worker& worker : workers_) all.merge(worker.tally);
+    for (const MergeWorker& worker : workers_) all.merge(worker.tally);
     return all;
   }
   [[nodiscard]] backend::Shortfall shortfall() const override {
     backend::Shortfall all;
-    for (const Worker& worker : workers_) all.merge(worker.shortfall);
+    for (const MergeWorker& worker : workers_) all.merge(worker.shortfall);
     return all;
   }
 
@@ -139,8 +139,8 @@ class ShardedUpdate : public backend::UpdatingSession {
   using Session = ShardedSession<Key, Words>;
   /// The entries that a session has of a shard, if they are not used at once.
   using Spilled = std::shared_ptr<const SpilledShard<Key>>;
-  struct Worker {
-    Worker(const Kernels& kernels, const index::IndexFile& index)
+  struct MergeWorker {
+    MergeWorker(const Kernels& kernels, const index::IndexFile& index)
         : freezer(kernels, index.params().k), of_index({&index, 1}, {&kAllCounts, 1}) {}
 
     /// Gives back what an unusually large shard needed.
@@ -168,7 +168,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   /// Everything is added before anything is removed, so that the order of reads does not matter.
-  index::FrozenShard update(Worker& worker, std::uint32_t shard, unsigned thread) {
+  index::FrozenShard update(MergeWorker& worker, std::uint32_t shard, unsigned thread) {
     bool is_merged = false;  // the result has what the index has, and what is added
     const auto merge_if_it_fits = [&](const SortedList<Key>& added) {
       is_merged = index_.shape(shard).entries + added.size <= most_entries_;
@@ -198,7 +198,7 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   /// Takes a shard from a session. Parts that `use(part)` says it has not used go to the spill file.
   template <class Use>
-  Spilled take(Session& session, Worker& worker, std::uint32_t shard, unsigned thread, const Use& use) {
+  Spilled take(Session& session, MergeWorker& worker, std::uint32_t shard, unsigned thread, const Use& use) {
     std::optional<ShardSpill<Key>> spill;
     session.take(shard, thread, [&](const ShardPart<Key>& part) {
       if (use(part)) return;
@@ -209,7 +209,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   /// Makes the result of a shard of the index, and what is added.
-  void merge_shard(Worker& worker, std::uint32_t shard, const SortedList<Key>& added) {
+  void merge_shard(MergeWorker& worker, std::uint32_t shard, const SortedList<Key>& added) {
     worker.result.empty();
     worker.result.reserve(index_.shape(shard).entries + added.size, 0, false);
     std::size_t next = 0;
@@ -223,7 +223,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   /// Updates a shard for which there is too little memory: one range of hashes after the other.
-  index::FrozenShard update_in_parts(Worker& worker, std::uint32_t shard, const Spilled& added,
+  index::FrozenShard update_in_parts(MergeWorker& worker, std::uint32_t shard, const Spilled& added,
                                      const Spilled& removed) {
     SpilledEntries<Key> to_add(added), to_remove(removed);
     ShardSpill<Key> result = (added_ ? added_ : removed_)->shard_spill();
@@ -253,8 +253,8 @@ class ShardedUpdate : public backend::UpdatingSession {
   /// Appends a shard of the index, merged with `added_entries` that are added, to the result, a part at a
   /// time: `added_to(last)` has those up to a hash, `use(last)` is called behind each part.
   template <class AddedTo, class Use>
-  void merge_parts(Worker& worker, std::uint32_t shard, std::uint64_t added_entries, const AddedTo& added_to,
-                   const Use& use) {
+  void merge_parts(MergeWorker& worker, std::uint32_t shard, std::uint64_t added_entries,
+                   const AddedTo& added_to, const Use& use) {
     const std::uint32_t k = index_.params().k;
     const std::uint32_t part_bits =
         part_bits_of(index_.shape(shard).entries + added_entries, kPartEntries, k);
@@ -272,14 +272,14 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   /// Takes note of what the result has, and returns its number.
-  static std::size_t note_result(Worker& worker) {
+  static std::size_t note_result(MergeWorker& worker) {
     return worker.tally.filter(worker.result.hashes(), worker.result.counts(), worker.result.size);
   }
 
   const index::IndexFile& index_;
   const std::uint64_t most_entries_;  ///< entries of a shard that a thread has in memory, at most
   std::unique_ptr<Session> added_, removed_;
-  std::deque<Worker> workers_;
+  std::deque<MergeWorker> workers_;
   std::atomic<std::uint32_t> next_shard_{0};
 };
 

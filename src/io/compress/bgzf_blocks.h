@@ -23,11 +23,11 @@ class BgzfBlocks final : public TextBlockLoader {
  public:
   static constexpr std::size_t kBlocksPerText = 8;
 
-  enum class Extent {
+  enum class Scope {
     whole,  ///< to the end of the data, which an empty block marks
     part,   ///< some blocks, of which nothing tells how many
   };
-  explicit BgzfBlocks(std::unique_ptr<file::ByteFile> file, Extent extent = Extent::whole);
+  explicit BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope extent = Scope::whole);
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override {
     return kBlocksPerText * kBgzfBlockBytes;
@@ -41,7 +41,7 @@ class BgzfBlocks final : public TextBlockLoader {
   [[noreturn]] void fail(std::string_view what) const;
 
   std::unique_ptr<file::ByteFile> file_;
-  const Extent extent_;
+  const Scope extent_;
   std::uint64_t blocks_ = 0;
   bool is_last_empty_ = false;  ///< the last block read has no text, as the one that marks the end
 };

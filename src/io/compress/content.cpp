@@ -92,21 +92,21 @@ bool is_sam(std::string_view start) {
                      [&](std::string_view line) { return start.starts_with(line); });
 }
 
-Content detect_content(file::ByteFile& file) {
+InputContent detect_content(file::ByteFile& file) {
   constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
   std::string_view start = file.peek(kBgzfHeaderBytes);
   if (start.starts_with("\x1f\x8b\x08\x04")) {
     // The field that makes it BGZF may come after other extra fields.
     std::optional<std::size_t> block_size = bgzf_block_size(start);
     if (!block_size) block_size = bgzf_block_size(file.peek(kGzipHeaderLimit));
-    if (!block_size) return Content::gzip;
-    return holds_bam(file, *block_size) ? Content::bam : Content::bgzf;
+    if (!block_size) return InputContent::gzip;
+    return holds_bam(file, *block_size) ? InputContent::bam : InputContent::bgzf;
   }
-  if (start.starts_with("\x1f\x8b")) return Content::gzip;
-  if (start.starts_with("CRAM")) return Content::cram;
-  if (is_sam(start)) return Content::sam;
+  if (start.starts_with("\x1f\x8b")) return InputContent::gzip;
+  if (start.starts_with("CRAM")) return InputContent::cram;
+  if (is_sam(start)) return InputContent::sam;
   if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
-  return Content::text;
+  return InputContent::text;
 }
 
 std::string foreign_sequence_data(std::string_view start) {

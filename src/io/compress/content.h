@@ -9,7 +9,7 @@
 
 namespace warpmer::io {
 
-enum class Content {
+enum class InputContent {
   text,  ///< FASTA, FASTQ, or something the text reader will refuse
   gzip,
   bgzf,  ///< with text inside
@@ -20,7 +20,7 @@ enum class Content {
 
 /// Looks at the start of `file` without taking it. Throws InputError for formats that are recognised
 /// but not read, saying how to get at the reads.
-Content detect_content(file::ByteFile& file);
+InputContent detect_content(file::ByteFile& file);
 
 /// Says in a few words what begins with such bytes, if it is sequencing data, or compressed as warpmer cannot
 /// read it, so that there may be some in it; empty if not. `start`: kForeignBytes, or less of a shorter file.

@@ -11,18 +11,19 @@
 namespace warpmer::io {
 
 /// Returns the text of a gzip or BGZF file, decompressed by threads of its own, up to `threads` of them.
-std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<file::ByteFile> file, Content content,
+std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<file::ByteFile> file, InputContent content,
                                               unsigned threads, const std::atomic<bool>& cancelled);
 /// Returns the same for `readers` threads that borrow its texts. A gzip file that two of them share is
 /// decompressed by themselves: a third thread on two cores would wait for a core at one time, and keep a
 /// reader waiting at another.
-std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFile> file, Content content,
-                                                    unsigned readers, const std::atomic<bool>& cancelled);
+std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFile> file,
+                                                    InputContent content, unsigned readers,
+                                                    const std::atomic<bool>& cancelled);
 
 /// Returns what gzip or BGZF has compressed, decompressed by threads of its own, up to `threads` of them; any
 /// other content as it is. `cancelled` must be set before the stream is destroyed, if it has not been read to
 /// its end.
-std::unique_ptr<file::ByteSource> decompressed(std::unique_ptr<file::ByteFile> file, Content content,
+std::unique_ptr<file::ByteSource> decompressed(std::unique_ptr<file::ByteFile> file, InputContent content,
                                                unsigned threads, const std::atomic<bool>& cancelled);
 
 }  // namespace warpmer::io

@@ -35,21 +35,21 @@ void GzipHeader::enter(Field field) {
   value_ = 0;
 }
 
-GzipHeader::Status GzipHeader::take_fixed(unsigned char byte) {
-  if (place_ < kMagic.size() && byte != kMagic[place_]) return Status::corrupt;
+GzipHeader::HeaderStatus GzipHeader::take_fixed(unsigned char byte) {
+  if (place_ < kMagic.size() && byte != kMagic[place_]) return HeaderStatus::corrupt;
   if (place_ == kFlagsPlace) flags_ = byte;
-  if ((flags_ & kReserved) != 0) return Status::corrupt;
+  if ((flags_ & kReserved) != 0) return HeaderStatus::corrupt;
   if (++place_ == kFixedBytes) enter(Field::extra_size);
-  return Status::going_on;
+  return HeaderStatus::going_on;
 }
 
-GzipHeader::Status GzipHeader::take(char c) {
+GzipHeader::HeaderStatus GzipHeader::take(char c) {
   const unsigned char byte = to_byte(c);
   const std::uint32_t crc_before = crc_;
   if (field_ == Field::fixed || (flags_ & kHasCrc) != 0) crc_ = gzip_crc(crc_, {&c, 1});
   switch (field_) {
     case Field::fixed:
-      if (take_fixed(byte) == Status::corrupt) return Status::corrupt;
+      if (take_fixed(byte) == HeaderStatus::corrupt) return HeaderStatus::corrupt;
       break;
     case Field::extra_size:
       extra_size_ |= std::uint32_t{byte} << (8 * place_);
@@ -66,63 +66,63 @@ GzipHeader::Status GzipHeader::take(char c) {
       break;
     case Field::crc:
       if (place_ == 0) value_ = crc_before & 0xffff;
-      if (byte != (value_ >> (8 * place_) & 0xff)) return Status::corrupt;
+      if (byte != (value_ >> (8 * place_) & 0xff)) return HeaderStatus::corrupt;
       if (++place_ == 2) enter(Field::none);
       break;
     case Field::none:
       break;
   }
-  return field_ == Field::none ? Status::complete : Status::going_on;
+  return field_ == Field::none ? HeaderStatus::complete : HeaderStatus::going_on;
 }
 
 void GzipMembers::enter(std::string_view window, unsigned bits, unsigned bit_count) {
   is_first_ = false;
   inflater_->start(window, bits, bit_count);
-  state_ = State::data;
+  state_ = Phase::data;
 }
 
 GzipMembers::Status GzipMembers::decode(std::span<const char>& input, std::span<char>& output) {
   Status status = Status::going_on;
   if (is_between()) status = begin_member(input);
-  if (state_ == State::header) status = read_header(input);
-  if (state_ == State::data) {
+  if (state_ == Phase::header) status = read_header(input);
+  if (state_ == Phase::data) {
     switch (inflater_->inflate(input, output)) {
-      case DeflateInflater::Status::going_on:
+      case DeflateInflater::InflateStatus::going_on:
         return Status::going_on;
-      case DeflateInflater::Status::corrupt:
+      case DeflateInflater::InflateStatus::corrupt:
         return Status::corrupt;
-      case DeflateInflater::Status::end:
-        state_ = State::trailer;
+      case DeflateInflater::InflateStatus::end:
+        state_ = Phase::trailer;
         trailer_bytes_.clear();
     }
   }
-  if (state_ == State::trailer) status = read_trailer(input);
+  if (state_ == Phase::trailer) status = read_trailer(input);
   return status;
 }
 
 /// Sees to it that nothing but a member follows, or, after the last one, zero bytes, as tapes and block
 /// devices leave them.
 GzipMembers::Status GzipMembers::begin_member(std::span<const char>& input) {
-  if (!input.empty() && !is_first_ && input.front() == 0) state_ = State::padding;
-  if (state_ == State::padding) {
+  if (!input.empty() && !is_first_ && input.front() == 0) state_ = Phase::padding;
+  if (state_ == Phase::padding) {
     const auto end = std::find_if(input.begin(), input.end(), [](char c) { return c != 0; });
     input = input.subspan(static_cast<std::size_t>(end - input.begin()));
   }
   if (input.empty()) return Status::going_on;
   // The header judges the first member, and a member's second byte and the rest.
-  if (state_ == State::padding || (!is_first_ && to_byte(input.front()) != kMagic[0])) return Status::junk;
+  if (state_ == Phase::padding || (!is_first_ && to_byte(input.front()) != kMagic[0])) return Status::junk;
   is_first_ = false;
   header_.start();
-  state_ = State::header;
+  state_ = Phase::header;
   return Status::going_on;
 }
 
 GzipMembers::Status GzipMembers::read_header(std::span<const char>& input) {
   while (!input.empty()) {
-    const GzipHeader::Status status = header_.take(input.front());
-    if (status == GzipHeader::Status::corrupt) return Status::corrupt;
+    const GzipHeader::HeaderStatus status = header_.take(input.front());
+    if (status == GzipHeader::HeaderStatus::corrupt) return Status::corrupt;
     input = input.subspan(1);
-    if (status == GzipHeader::Status::complete) {
+    if (status == GzipHeader::HeaderStatus::complete) {
       enter({}, 0, 0);
       break;
     }
@@ -136,13 +136,13 @@ GzipMembers::Status GzipMembers::read_trailer(std::span<const char>& input) {
   input = input.subspan(taken);
   if (trailer_bytes_.size() < kMemberTrailerBytes) return Status::going_on;
   trailer_ = {little_endian(trailer_bytes_, 0, 4), little_endian(trailer_bytes_, 4, 4)};
-  state_ = State::between;
+  state_ = Phase::between;
   return Status::end_of_member;
 }
 
 bool GzipMembers::ends_block(unsigned char last, unsigned bit, std::span<char>& output) {
   // A final block could take what follows for its own end.
-  if (state_ != State::data || inflater_->is_in_final_block()) return false;
+  if (state_ != Phase::data || inflater_->is_in_final_block()) return false;
   // An empty final block with fixed codes, put where the next block starts, ends the stream there, with all
   // of the input taken. A block that goes on there takes it for something else, and has no room for a final
   // one behind its own end.
@@ -156,7 +156,7 @@ bool GzipMembers::ends_block(unsigned char last, unsigned bit, std::span<char>& 
                               (bit + kEmptyFinalBlockBits + 7) / 8);
   probe_->become(*inflater_);
   std::span<char> room = output;
-  if (probe_->inflate(input, room) != DeflateInflater::Status::end || !input.empty()) return false;
+  if (probe_->inflate(input, room) != DeflateInflater::InflateStatus::end || !input.empty()) return false;
   output = room;
   return true;
 }

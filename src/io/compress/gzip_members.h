@@ -15,16 +15,16 @@ namespace warpmer::io {
 /// The fields before a member's deflate data, byte by byte.
 class GzipHeader {
  public:
-  enum class Status { going_on, complete, corrupt };
+  enum class HeaderStatus { going_on, complete, corrupt };
 
   void start() noexcept { *this = {}; }
-  Status take(char byte);
+  HeaderStatus take(char byte);
 
  private:
   enum class Field { fixed, extra_size, extra, name, comment, crc, none };
 
   void enter(Field field);
-  Status take_fixed(unsigned char byte);
+  HeaderStatus take_fixed(unsigned char byte);
 
   Field field_ = Field::fixed;
   unsigned flags_ = 0;
@@ -69,11 +69,11 @@ class GzipMembers {
   [[nodiscard]] const GzipTrailer& trailer() const noexcept { return trailer_; }
   /// True when the input could end here.
   [[nodiscard]] bool is_between() const noexcept {
-    return state_ == State::between || state_ == State::padding;
+    return state_ == Phase::between || state_ == Phase::padding;
   }
 
  private:
-  enum class State { between, padding, header, data, trailer };
+  enum class Phase { between, padding, header, data, trailer };
 
   Status begin_member(std::span<const char>& input);
   Status read_header(std::span<const char>& input);
@@ -81,7 +81,7 @@ class GzipMembers {
 
   std::unique_ptr<DeflateInflater> inflater_;
   std::unique_ptr<DeflateInflater> probe_;  ///< looks what comes without going there
-  State state_ = State::between;
+  Phase state_ = Phase::between;
   GzipHeader header_;
   std::string trailer_bytes_;
   GzipTrailer trailer_;

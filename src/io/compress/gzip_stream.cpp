@@ -26,7 +26,7 @@ constexpr std::size_t kInflaterBytes = std::size_t{128}
 constexpr std::size_t kMostMembers = 1024;
 
 /// A part of a text block's text, all of it in one member.
-struct Segment {
+struct MemberText {
   std::size_t end = 0;
   std::uint32_t crc = 0;
   bool ends_member = false;
@@ -78,7 +78,7 @@ struct GzipStream::Decoder {
 /// The data that one text block is made of: a piece, from its first block if a guess starts there, and then
 /// the next piece up to its first block, if that has been asked for. Otherwise all of the piece, or what the
 /// chunk before has left of it.
-struct GzipStream::Chunk : SpeculativeBlock {
+struct GzipStream::GzipChunk : SpeculativeBlock {
   std::shared_ptr<FilePiece> piece;
   std::shared_ptr<FilePiece> next;
   bool is_last = false;  ///< nothing is in the next piece
@@ -89,7 +89,7 @@ struct GzipStream::Chunk : SpeculativeBlock {
   std::optional<std::uint64_t> next_block;  ///< place in the next piece at which it ends
   std::size_t taken_of_next = 0;            ///< bytes
   std::uint64_t text_bytes = 0;             ///< bytes of the whole chunk so far
-  std::vector<Segment> segments;            ///< segments of the text in the text block
+  std::vector<MemberText> segments;         ///< segments of the text in the text block
   std::uint64_t members_before = 0;         ///< number of members that ended before this text
 
   // These belong to a chunk that was decompressed before its turn.
@@ -123,7 +123,7 @@ struct GzipStream::Chunk : SpeculativeBlock {
   }
   [[nodiscard]] std::size_t ended_members() const {
     return static_cast<std::size_t>(std::count_if(
-        segments.begin(), segments.end(), [](const Segment& segment) { return segment.ends_member; }));
+        segments.begin(), segments.end(), [](const MemberText& segment) { return segment.ends_member; }));
   }
   /// Returns the place in the text where its last member begins, if that is there.
   [[nodiscard]] std::size_t last_member() const {
@@ -142,10 +142,10 @@ struct GzipStream::Chunk : SpeculativeBlock {
 };
 
 /// Makes the segments cover all of the text, and computes their checksums.
-void GzipStream::Chunk::sum_up(std::string_view text) {
+void GzipStream::GzipChunk::sum_up(std::string_view text) {
   segments.push_back({.end = text.size(), .trailer = {}});
   std::size_t begin = 0;
-  for (Segment& segment : segments) {
+  for (MemberText& segment : segments) {
     segment.crc = gzip_crc(0, text.substr(begin, segment.end - begin));
     begin = segment.end;
   }
@@ -158,15 +158,15 @@ unsigned GzipStream::useful_threads(unsigned threads) {
   return threads < kFewest ? 1 : std::min(threads, kMostThreads);
 }
 
-GzipStream::Shape GzipStream::shape(unsigned threads) {
+GzipStream::BufferSizes GzipStream::shape(unsigned threads) {
   if (threads == 1)
     return {.text_bytes = 512U << 10, .raw_bytes = 256U << 10, .share = 0.75, .looks_for_blocks = false};
   return {.text_bytes = 1U << 20, .raw_bytes = 512U << 10, .share = 0.5, .looks_for_blocks = true};
 }
 
 std::uint64_t GzipStream::memory_bytes(unsigned threads) {
-  const Shape shape = GzipStream::shape(threads);
-  const std::uint64_t segments = 2 * (kMostMembers + 1) * sizeof(Segment);  // as a vector grows
+  const BufferSizes shape = GzipStream::shape(threads);
+  const std::uint64_t segments = 2 * (kMostMembers + 1) * sizeof(MemberText);  // as a vector grows
   const std::uint64_t blocks =
       ReadAhead::ring_size(threads) * (shape.text_bytes + shape.raw_bytes + segments) + shape.raw_bytes;
   const std::uint64_t guesses =
@@ -179,14 +179,14 @@ GzipStream::GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, I
       make_(make),
       shape_(shape(threads)),
       text_per_raw_(kFirstTextPerRaw),
-      turns_([this](Chunk& chunk) { return accept(chunk); }, kNeverCancelled),
+      turns_([this](GzipChunk& chunk) { return accept(chunk); }, kNeverCancelled),
       members_(make) {}
 
 GzipStream::~GzipStream() = default;
 
-GzipStream::Chunk& GzipStream::chunk_of(TextBlock& out) {
-  if (!out.scratch) out.scratch = std::make_shared<Chunk>();
-  return *static_cast<Chunk*>(out.scratch.get());
+GzipStream::GzipChunk& GzipStream::chunk_of(TextBlock& out) {
+  if (!out.scratch) out.scratch = std::make_shared<GzipChunk>();
+  return *static_cast<GzipChunk*>(out.scratch.get());
 }
 
 /// Returns the next piece of the file; empty at its end. What cannot be read is an error of the piece after
@@ -216,7 +216,7 @@ bool GzipStream::load(TextBlock& out) {
   if (next_number_ == 0) ahead_ = read_piece(nullptr);
   if (is_at_end_) return false;
   if (ahead_->size == 0 && read_error_) std::rethrow_exception(read_error_);
-  Chunk& chunk = chunk_of(out);
+  GzipChunk& chunk = chunk_of(out);
   chunk.number = next_number_++;
   chunk.piece = std::move(ahead_);
   ahead_ = read_error_ ? std::make_shared<FilePiece>(chunk.piece->end() - kTakesBack, 0)
@@ -229,7 +229,7 @@ bool GzipStream::load(TextBlock& out) {
 }
 
 void GzipStream::work(TextBlock& out) {
-  Chunk& chunk = chunk_of(out);
+  GzipChunk& chunk = chunk_of(out);
   chunk.is_accepted = false;
   chunk.decoder = out.is_urgent && may_speculate(chunk) ? decode_speculatively(out, chunk) : nullptr;
   {
@@ -252,7 +252,7 @@ void GzipStream::work(TextBlock& out) {
 }
 
 /// True when a chunk should be decompressed before its turn.
-bool GzipStream::may_speculate(const Chunk& chunk) {
+bool GzipStream::may_speculate(const GzipChunk& chunk) {
   if (!shape_.looks_for_blocks) return false;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -263,37 +263,37 @@ bool GzipStream::may_speculate(const Chunk& chunk) {
 
 /// Decompresses from the chunk's input until the text is full, of characters or members, or to the chunk's
 /// end.
-GzipStream::Progress GzipStream::decode(GzipMembers& members, Chunk& chunk, std::span<char>& text) {
+GzipStream::DecodeState GzipStream::decode(GzipMembers& members, GzipChunk& chunk, std::span<char>& text) {
   const char* const begin = text.data();
   while (true) {
     const GzipMembers::Status status = members.decode(chunk.input, text);
     if (status == GzipMembers::Status::corrupt || status == GzipMembers::Status::junk)
-      return Progress::failed;
+      return DecodeState::failed;
     if (status == GzipMembers::Status::end_of_member) {
       chunk.segments.push_back({.end = static_cast<std::size_t>(text.data() - begin),
                                 .ends_member = true,
                                 .trailer = members.trailer()});
-      if (chunk.segments.size() == kMostMembers) return Progress::text_full;
+      if (chunk.segments.size() == kMostMembers) return DecodeState::text_full;
       continue;
     }
-    if (text.size() < GzipMembers::kEndText) return Progress::text_full;
+    if (text.size() < GzipMembers::kEndText) return DecodeState::text_full;
     if (!chunk.input.empty() || chunk.go_on()) continue;
     const auto end = chunk.next_block;
-    if (end && members.ends_block(chunk.next->at(*end / 8), *end % 8, text)) return Progress::at_block;
-    return Progress::inside;
+    if (end && members.ends_block(chunk.next->at(*end / 8), *end % 8, text)) return DecodeState::at_block;
+    return DecodeState::inside;
   }
 }
 
 /// Decompresses a whole chunk with both guesses of its window; null if that fails, for whatever reason.
-std::unique_ptr<GzipStream::Decoder> GzipStream::decode_speculatively(TextBlock& out, Chunk& chunk) {
+std::unique_ptr<GzipStream::Decoder> GzipStream::decode_speculatively(TextBlock& out, GzipChunk& chunk) {
   std::unique_ptr<Decoder> decoder = take_decoder();
   const auto decode_whole = [&](GzipMembers& members, std::string_view window, char* into) {
     chunk.begin_at(*chunk.piece->first_block(), members, window);
     std::span<char> text(into, shape_.text_bytes);
-    const Progress progress = decode(members, chunk, text);
+    const DecodeState progress = decode(members, chunk, text);
     out.text_size = shape_.text_bytes - text.size();
-    return progress == Progress::at_block ||
-           (chunk.is_last && progress == Progress::inside && members.is_between());
+    return progress == DecodeState::at_block ||
+           (chunk.is_last && progress == DecodeState::inside && members.is_between());
   };
   if (decode_whole(decoder->second, DeflateWindow::second_guess(), decoder->second_text.get()) &&
       decode_whole(decoder->first, DeflateWindow::first_guess(), out.text.get())) {
@@ -306,7 +306,7 @@ std::unique_ptr<GzipStream::Decoder> GzipStream::decode_speculatively(TextBlock&
 
 /// Makes the window of the next chunk, which waits for it, if this chunk's guess starts where a block does
 /// indeed.
-bool GzipStream::accept(Chunk& chunk) {
+bool GzipStream::accept(GzipChunk& chunk) {
   if (!chunk.decoder || !is_at_block_) return false;
   const char* const second = chunk.decoder->second_text.get();
   const std::span<char> text = chunk.guessed;
@@ -326,7 +326,7 @@ bool GzipStream::accept(Chunk& chunk) {
 }
 
 /// Looks up the rest of its text.
-void GzipStream::complete_accepted(Chunk& chunk) {
+void GzipStream::complete_accepted(GzipChunk& chunk) {
   chunk.is_known &=
       chunk.decoder->window.resolve(chunk.guessed.data(), chunk.decoder->second_text.get(), chunk.in_window);
   if (!chunk.is_known) fail_corrupt(chunk, chunk.members_before);
@@ -334,7 +334,7 @@ void GzipStream::complete_accepted(Chunk& chunk) {
 
 /// Decompresses the chunk, or what of it the text block has room for. The turn remains the chunk's until all
 /// of it is decompressed.
-void GzipStream::decode_in_turn(TextBlock& out, Chunk& chunk) {
+void GzipStream::decode_in_turn(TextBlock& out, GzipChunk& chunk) {
   if (!chunk.is_begun) {
     chunk.is_begun = true;
     if (is_at_block_) {
@@ -346,25 +346,25 @@ void GzipStream::decode_in_turn(TextBlock& out, Chunk& chunk) {
   chunk.segments.clear();
   chunk.members_before = ended_members_;
   std::span<char> text(out.text.get(), shape_.text_bytes);
-  const Progress progress = decode(members_, chunk, text);
+  const DecodeState progress = decode(members_, chunk, text);
   out.text_size = shape_.text_bytes - text.size();
   ended_members_ += chunk.ended_members();
-  if (progress == Progress::failed) fail(chunk);
+  if (progress == DecodeState::failed) fail(chunk);
   move_window({out.text.get(), out.text_size}, chunk);
   chunk.text_bytes += out.text_size;
-  if (progress == Progress::text_full) return;
+  if (progress == DecodeState::text_full) return;
   if (chunk.is_last && !members_.is_between()) fail_truncated(chunk);
-  leave(chunk, progress == Progress::at_block);
+  leave(chunk, progress == DecodeState::at_block);
   end_turn();
 }
 
-void GzipStream::move_window(std::string_view text, const Chunk& chunk) {
+void GzipStream::move_window(std::string_view text, const GzipChunk& chunk) {
   if (chunk.ended_members() > 0) window_.clear();
   window_.append(text.substr(chunk.last_member()));
 }
 
 bool GzipStream::hand_over(TextBlock& out) {
-  Chunk& chunk = chunk_of(out);
+  GzipChunk& chunk = chunk_of(out);
   if (std::exchange(out.is_handed_over, true)) {
     decode_in_turn(out, chunk);
     chunk.sum_up({out.text.get(), out.text_size});
@@ -374,9 +374,9 @@ bool GzipStream::hand_over(TextBlock& out) {
 }
 
 /// Compares the text that the reader is given with the trailers of its members.
-void GzipStream::check(const Chunk& chunk) {
+void GzipStream::check(const GzipChunk& chunk) {
   std::size_t begin = 0;
-  for (const Segment& segment : chunk.segments) {
+  for (const MemberText& segment : chunk.segments) {
     crc_ = join_gzip_crcs(crc_, segment.crc, segment.end - begin);
     size_ += segment.end - begin;
     begin = segment.end;
@@ -390,7 +390,7 @@ void GzipStream::check(const Chunk& chunk) {
 }
 
 /// To be called when the chunk is at its end: at the first block of the next piece, or not.
-void GzipStream::leave(Chunk& chunk, bool is_at_block) noexcept {
+void GzipStream::leave(GzipChunk& chunk, bool is_at_block) noexcept {
   chunk.is_done = true;
   if (chunk.text_bytes > 0 && chunk.piece->size > 0)
     text_per_raw_ = static_cast<double>(chunk.text_bytes) / static_cast<double>(chunk.piece->size);
@@ -427,7 +427,7 @@ void GzipStream::give_back(std::unique_ptr<Decoder> decoder) {
 }
 
 /// Says what is wrong with the data in the chunk whose turn it is.
-void GzipStream::fail(const Chunk& chunk) {
+void GzipStream::fail(const GzipChunk& chunk) {
   if (!members_.is_between()) fail_corrupt(chunk, ended_members_);
   file::fail_at(
       {file_->shown()},
@@ -436,7 +436,7 @@ void GzipStream::fail(const Chunk& chunk) {
                   ended_members_, file::quoted({chunk.input.data(), chunk.input.size()}, 8)));
 }
 
-void GzipStream::fail_truncated(const Chunk& chunk) {
+void GzipStream::fail_truncated(const GzipChunk& chunk) {
   file::fail_at({file_->shown()},
                 fmt::format("the gzip data is truncated: the file ends inside member {} after "
                             "{} bytes; copy or download the file again",
@@ -444,7 +444,7 @@ void GzipStream::fail_truncated(const Chunk& chunk) {
 }
 
 /// `ended` members are before the one that is damaged.
-void GzipStream::fail_corrupt(const Chunk& chunk, std::uint64_t ended) {
+void GzipStream::fail_corrupt(const GzipChunk& chunk, std::uint64_t ended) {
   file::fail_at({file_->shown()},
                 fmt::format("the gzip data is corrupt in member {}, within the first {} bytes of the "
                             "file; copy or download the file again",

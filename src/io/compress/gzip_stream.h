@@ -51,42 +51,42 @@ class GzipStream final : public TextBlockLoader {
   [[nodiscard]] std::uint64_t speculative_chunks() const noexcept { return speculative_chunks_; }
 
  private:
-  struct Shape {
+  struct BufferSizes {
     std::size_t text_bytes;  ///< room in a text block
     std::size_t raw_bytes;   ///< bytes of a chunk, at most
     double share;            ///< share of the room that the text of a chunk should fill
     bool looks_for_blocks;
   };
   struct FilePiece;
-  struct Chunk;
+  struct GzipChunk;
   struct Decoder;
-  enum class Progress { text_full, at_block, inside, failed };
+  enum class DecodeState { text_full, at_block, inside, failed };
 
-  static Shape shape(unsigned threads);
-  static Chunk& chunk_of(TextBlock& out);
+  static BufferSizes shape(unsigned threads);
+  static GzipChunk& chunk_of(TextBlock& out);
   std::shared_ptr<FilePiece> read_piece(const FilePiece* before);
 
-  static Progress decode(GzipMembers& members, Chunk& chunk, std::span<char>& text);
-  std::unique_ptr<Decoder> decode_speculatively(TextBlock& out, Chunk& chunk);
-  bool accept(Chunk& chunk);
-  void complete_accepted(Chunk& chunk);
-  void decode_in_turn(TextBlock& out, Chunk& chunk);
-  void move_window(std::string_view text, const Chunk& chunk);
-  void leave(Chunk& chunk, bool is_at_block) noexcept;
+  static DecodeState decode(GzipMembers& members, GzipChunk& chunk, std::span<char>& text);
+  std::unique_ptr<Decoder> decode_speculatively(TextBlock& out, GzipChunk& chunk);
+  bool accept(GzipChunk& chunk);
+  void complete_accepted(GzipChunk& chunk);
+  void decode_in_turn(TextBlock& out, GzipChunk& chunk);
+  void move_window(std::string_view text, const GzipChunk& chunk);
+  void leave(GzipChunk& chunk, bool is_at_block) noexcept;
   void end_turn();
-  void check(const Chunk& chunk);
-  bool may_speculate(const Chunk& chunk);
+  void check(const GzipChunk& chunk);
+  bool may_speculate(const GzipChunk& chunk);
 
   std::unique_ptr<Decoder> take_decoder();
   void give_back(std::unique_ptr<Decoder> decoder);
 
-  [[noreturn]] void fail(const Chunk& chunk);
-  [[noreturn]] void fail_truncated(const Chunk& chunk);
-  [[noreturn]] void fail_corrupt(const Chunk& chunk, std::uint64_t ended);
+  [[noreturn]] void fail(const GzipChunk& chunk);
+  [[noreturn]] void fail_truncated(const GzipChunk& chunk);
+  [[noreturn]] void fail_corrupt(const GzipChunk& chunk, std::uint64_t ended);
 
   std::unique_ptr<file::ByteFile> file_;
   const InflaterMaker make_;
-  const Shape shape_;
+  const BufferSizes shape_;
   std::atomic<double> text_per_raw_;  ///< ratio of the chunk decompressed last
   std::atomic<std::uint64_t> speculative_chunks_ = 0;
 
@@ -98,7 +98,7 @@ class GzipStream final : public TextBlockLoader {
   std::uint64_t loaded_bytes_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
-  SpeculativeTurns<Chunk> turns_;
+  SpeculativeTurns<GzipChunk> turns_;
   std::vector<std::unique_ptr<Decoder>> spare_decoders_;
 
   // These belong to the thread that has the turn.

@@ -38,7 +38,7 @@ class ZlibInflater final : public DeflateInflater {
     inflatePrime(&stream_, static_cast<int>(bit_count), static_cast<int>(bits));
   }
 
-  Status inflate(std::span<const char>& input, std::span<char>& output) override {
+  InflateStatus inflate(std::span<const char>& input, std::span<char>& output) override {
     stream_.next_in = bytes(input.data());
     stream_.avail_in = clamp_to_32_bits(input.size());
     stream_.next_out = bytes(output.data());
@@ -47,8 +47,8 @@ class ZlibInflater final : public DeflateInflater {
     input = input.subspan(static_cast<std::size_t>(stream_.next_in - bytes(input.data())));
     output = output.subspan(static_cast<std::size_t>(stream_.next_out - bytes(output.data())));
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
-    if (result == Z_STREAM_END) return Status::end;
-    return result == Z_OK || result == Z_BUF_ERROR ? Status::going_on : Status::corrupt;
+    if (result == Z_STREAM_END) return InflateStatus::end;
+    return result == Z_OK || result == Z_BUF_ERROR ? InflateStatus::going_on : InflateStatus::corrupt;
   }
 
   [[nodiscard]] bool is_in_final_block() const noexcept override {
@@ -81,7 +81,7 @@ class IsalInflater final : public DeflateInflater {
     state_->read_in_length = static_cast<std::int32_t>(bit_count);
   }
 
-  Status inflate(std::span<const char>& input, std::span<char>& output) override {
+  InflateStatus inflate(std::span<const char>& input, std::span<char>& output) override {
     state_->next_in = bytes(input.data());
     state_->avail_in = clamp_to_32_bits(input.size());
     state_->next_out = bytes(output.data());
@@ -94,8 +94,8 @@ class IsalInflater final : public DeflateInflater {
     input = {reinterpret_cast<const char*>(state_->next_in) - unneeded,
              state_->avail_in + unneeded + not_given};
     output = output.subspan(static_cast<std::size_t>(state_->next_out - bytes(output.data())));
-    if (result != ISAL_DECOMP_OK) return Status::corrupt;
-    return is_end ? Status::end : Status::going_on;
+    if (result != ISAL_DECOMP_OK) return InflateStatus::corrupt;
+    return is_end ? InflateStatus::end : InflateStatus::going_on;
   }
 
   [[nodiscard]] bool is_in_final_block() const noexcept override { return state_->bfinal != 0; }

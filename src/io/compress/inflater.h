@@ -13,7 +13,7 @@ namespace warpmer::io {
 /// Decompresses raw deflate data (RFC 1951) that comes in pieces, to text that goes out in pieces.
 class DeflateInflater {
  public:
-  enum class Status {
+  enum class InflateStatus {
     going_on,  ///< input is used up, or output is full
     end,       ///< the final block is complete; input starts with the first byte after it
     corrupt,   ///< the bytes that follow are no deflate data
@@ -32,7 +32,7 @@ class DeflateInflater {
   /// it, the last 32 KiB at most, and `bits`, of which there are `bit_count` (0 to 7), come before the input.
   virtual void start(std::string_view window, unsigned bits, unsigned bit_count) = 0;
   /// Decompresses from the front of `input` to the front of `output`, and moves both on.
-  virtual Status inflate(std::span<const char>& input, std::span<char>& output) = 0;
+  virtual InflateStatus inflate(std::span<const char>& input, std::span<char>& output) = 0;
   /// True when the block that it is in, after `inflate`, is the last of its data.
   [[nodiscard]] virtual bool is_in_final_block() const noexcept = 0;
   /// Becomes what `other` is, which must be of the same make.

@@ -94,11 +94,11 @@ inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std:
 
 /// The facts that those behind a stretch of text have to know of it.
 struct FastaStretch {
-  enum Line : std::uint32_t { goes_on, sequence, header };
+  enum LineKind : std::uint32_t { goes_on, sequence, header };
 
   std::uint32_t open;  ///< characters joined of what is before its first line, if that is no header
   std::uint32_t rest;  ///< characters joined of what follows
-  Line line;           ///< the last that begins in it, if any does
+  LineKind line;       ///< the last that begins in it, if any does
 
   /// Characters joined of a stretch from the beginning of a text, which is in a sequence line.
   [[nodiscard]] WARPMER_HD std::uint32_t joined() const { return open + rest; }
@@ -108,9 +108,9 @@ struct FastaStretch {
 WARPMER_HD FastaStretch stretch_of(const FastaCharacters& characters) {
   const std::uint32_t joined = characters.joined(false), open = joined & characters.before_lines();
   const std::uint32_t last = characters.all ^ characters.all >> 1;  // of all from the first on
-  const FastaStretch::Line line = characters.line_begins() == 0               ? FastaStretch::goes_on
-                                  : (characters.in_new_headers() & last) != 0 ? FastaStretch::header
-                                                                              : FastaStretch::sequence;
+  const FastaStretch::LineKind line = characters.line_begins() == 0               ? FastaStretch::goes_on
+                                      : (characters.in_new_headers() & last) != 0 ? FastaStretch::header
+                                                                                  : FastaStretch::sequence;
   return {ones_in(open), ones_in(joined & ~open), line};
 }
 

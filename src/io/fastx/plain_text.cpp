@@ -105,7 +105,7 @@ bool RawTextReader::fill(Batch& batch, ReaderShare& share) {
   const std::uint64_t number = next_chunk_++;
   if (number >= end_chunk_) return false;
   batch.clear();
-  if (&batch.text.memory() != &memory_) batch.text = TextBuffer(memory_);
+  if (&batch.text.memory() != &memory_) batch.text = PaddedText(memory_);
   batch.text.reserve(kFrontBytes + chunks_.room(number));
   char* const text = batch.text.data() + kFrontBytes;
   const std::optional<RawChunk> chunk = chunks_.read(number, text - 1);

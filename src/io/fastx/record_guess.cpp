@@ -11,17 +11,17 @@ namespace {
 constexpr int kMostLines = 16;
 
 /// A line of a text: [begin, end), and the line end behind it.
-struct Line {
+struct TextLine {
   const char* begin;
   const char* end;
   [[nodiscard]] std::ptrdiff_t size() const { return end - begin; }
 };
 
-std::optional<Line> line_at(const char* at, const char* end) {
+std::optional<TextLine> line_at(const char* at, const char* end) {
   if (at >= end) return std::nullopt;
   const auto* line_end = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
   if (line_end == nullptr) return std::nullopt;
-  return Line{at, line_end};
+  return TextLine{at, line_end};
 }
 
 /// True when a record of four lines seems to begin at `at`. In such a file nothing else looks like one: of

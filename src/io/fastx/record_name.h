@@ -9,7 +9,7 @@ namespace warpmer::io {
 
 /// Returns the first character at or after `text` that is a blank, a line end or another control character.
 /// Reads eight bytes at a time: there must be such a character, or as many readable bytes before `end` plus
-/// `TextBuffer::kPadding`; the result may lie behind `end` if there is none before.
+/// `PaddedText::kPadding`; the result may lie behind `end` if there is none before.
 inline const char* find_name_end(const char* text, const char* end) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHighBits = 0x8080808080808080;

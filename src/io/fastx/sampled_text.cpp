@@ -25,9 +25,9 @@ std::uint64_t chunk_bytes(std::uint64_t file_bytes, double share) {
 }
 
 /// Text in memory.
-class TextSource final : public file::ByteSource {
+class MemorySource final : public file::ByteSource {
  public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
+  explicit MemorySource(std::string text) : text_(std::move(text)) {}
   std::size_t read(char* into, std::size_t size) override {
     const std::size_t count = std::min(size, text_.size() - at_);
     std::memcpy(into, text_.data() + at_, count);
@@ -78,7 +78,7 @@ bool SampleReader::open_next() {
     if (chunks_.format() == RawFormat::fasta && offset_ > 0) {
       sample->text.insert(0, sample->text.front() == '\n' ? ">sample" : ">sample\n");
     }
-    reader_ = std::make_unique<TextReader>(std::make_unique<TextSource>(std::move(sample->text)),
+    reader_ = std::make_unique<TextReader>(std::make_unique<MemorySource>(std::move(sample->text)),
                                            shown_ + place(), options_);
     return true;
   }

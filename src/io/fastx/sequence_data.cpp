@@ -123,16 +123,16 @@ std::string describe(file::ByteFile& file) {
     return what ? what : "";
   }
   switch (detect_content(file)) {
-    case Content::bam:
+    case InputContent::bam:
       return "BAM";
-    case Content::cram:
+    case InputContent::cram:
       return "CRAM";
-    case Content::sam:
+    case InputContent::sam:
       return "SAM";
-    case Content::gzip:
-    case Content::bgzf:
+    case InputContent::gzip:
+    case InputContent::bgzf:
       return compressed_text(file.peek(kLookedAt));
-    case Content::text:
+    case InputContent::text:
       break;
   }
   const char* what = sequence_text(file.peek(kLookedAt));

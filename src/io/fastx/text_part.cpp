@@ -34,14 +34,14 @@ struct Cut {
   std::string head;
 };
 
-enum class Kind { none, fastq, fasta, bgzf_fastq };
+enum class PartFormat { none, fastq, fasta, bgzf_fastq };
 
 /// Returns the text of the first BGZF blocks in [begin, end) of a file.
 std::string bgzf_text(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
   const std::atomic<bool> never = false;
   auto file = std::make_unique<file::ByteFile>(input.path, input.shown, never, input.disk_bytes);
   file->restrict_to(begin, end);
-  BgzfBlocks blocks(std::move(file), BgzfBlocks::Extent::part);
+  BgzfBlocks blocks(std::move(file), BgzfBlocks::Scope::part);
   TextBlock first;
   first.text.reset(new char[blocks.text_capacity()]);
   if (!blocks.load(first)) return {};
@@ -49,17 +49,17 @@ std::string bgzf_text(const InputFile& input, std::uint64_t begin, std::uint64_t
   return {first.text.get(), first.text_size};
 }
 
-Kind kind_of(const InputFile& input) {
-  if (!can_be_opened_again(input)) return Kind::none;
+PartFormat kind_of(const InputFile& input) {
+  if (!can_be_opened_again(input)) return PartFormat::none;
   const std::atomic<bool> never = false;
   file::ByteFile file(input.path, input.shown, never, input.disk_bytes);
-  const Content content = detect_content(file);
-  if (content == Content::text) {
+  const InputContent content = detect_content(file);
+  if (content == InputContent::text) {
     const std::string_view first = file.peek(1);
-    return first == "@" ? Kind::fastq : first == ">" ? Kind::fasta : Kind::none;
+    return first == "@" ? PartFormat::fastq : first == ">" ? PartFormat::fasta : PartFormat::none;
   }
-  if (content != Content::bgzf) return Kind::none;
-  return bgzf_text(input, 0, input.disk_bytes).starts_with('@') ? Kind::bgzf_fastq : Kind::none;
+  if (content != InputContent::bgzf) return PartFormat::none;
+  return bgzf_text(input, 0, input.disk_bytes).starts_with('@') ? PartFormat::bgzf_fastq : PartFormat::none;
 }
 
 std::string bytes_at(const InputFile& input, std::uint64_t begin, std::uint64_t end) {
@@ -127,16 +127,17 @@ std::optional<Cut> cut_bgzf(const InputFile& input, std::uint64_t place, std::ui
   return Cut{*block, std::string(text.data(), record)};
 }
 
-std::optional<Cut> find_cut(const InputFile& input, Kind kind, std::uint64_t place, std::uint64_t limit) {
+std::optional<Cut> find_cut(const InputFile& input, PartFormat kind, std::uint64_t place,
+                            std::uint64_t limit) {
   try {
     switch (kind) {
-      case Kind::fastq:
+      case PartFormat::fastq:
         return cut_fastq(input, place, limit);
-      case Kind::fasta:
+      case PartFormat::fasta:
         return cut_fasta(input, place, limit);
-      case Kind::bgzf_fastq:
+      case PartFormat::bgzf_fastq:
         return cut_bgzf(input, place, limit);
-      case Kind::none:
+      case PartFormat::none:
         break;
     }
   } catch (const file::BecameShorter&) {
@@ -148,7 +149,7 @@ std::optional<Cut> find_cut(const InputFile& input, Kind kind, std::uint64_t pla
 }
 
 /// Returns the place where a part begins: it may be where the next one does.
-Cut begin_of(const InputFile& input, Kind kind, std::uint32_t part, std::uint32_t parts) {
+Cut begin_of(const InputFile& input, PartFormat kind, std::uint32_t part, std::uint32_t parts) {
   const auto place_of = [&](std::uint64_t i) { return input.disk_bytes / parts * i; };
   if (part == 0) return {};
   for (; part < parts; ++part) {
@@ -194,18 +195,18 @@ class PartSource final : public file::ByteSource {
 }  // namespace
 
 std::uint32_t most_file_parts(const InputFile& file, std::uint32_t wanted) {
-  if (!file.is_regular || file.disk_bytes < 2 * kLeastBytes || kind_of(file) == Kind::none) return 1;
+  if (!file.is_regular || file.disk_bytes < 2 * kLeastBytes || kind_of(file) == PartFormat::none) return 1;
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(file.disk_bytes / kLeastBytes, wanted));
 }
 
 bool has_many_records(const InputFile& file) {
-  const Kind kind = kind_of(file);
-  if (kind == Kind::none) return false;
-  const std::string text = kind == Kind::bgzf_fastq
+  const PartFormat kind = kind_of(file);
+  if (kind == PartFormat::none) return false;
+  const std::string text = kind == PartFormat::bgzf_fastq
                                ? bgzf_text(file, 0, file.disk_bytes)
                                : bytes_at(file, 0, std::min<std::uint64_t>(kLeastBytes, file.disk_bytes));
   const char* const end = text.data() + text.size();
-  if (kind != Kind::fasta) return guess_first_record(text.data(), end) != nullptr;
+  if (kind != PartFormat::fasta) return guess_first_record(text.data(), end) != nullptr;
   std::size_t records = 0;
   for (std::size_t at = 0; (at = text.find("\n>", at)) != std::string::npos; ++at) ++records;
   return records * kLongRecordBytes >= text.size();
@@ -214,17 +215,17 @@ bool has_many_records(const InputFile& file) {
 std::unique_ptr<RecordReader> open_file_part(const InputFile& file, std::uint32_t part, std::uint32_t parts,
                                              const InputOptions& options,
                                              const std::atomic<bool>& cancelled) {
-  const Kind kind = kind_of(file);
-  if (kind == Kind::none) throw NotDivisible();
+  const PartFormat kind = kind_of(file);
+  if (kind == PartFormat::none) throw NotDivisible();
   const Cut first = begin_of(file, kind, part, parts);
   Cut last = begin_of(file, kind, part + 1, parts);
   auto bytes = std::make_unique<file::ByteFile>(file.path, file.shown, cancelled, file.disk_bytes);
   bytes->restrict_to(first.offset, last.offset);
-  if (kind != Kind::bgzf_fastq || first.offset == last.offset)
+  if (kind != PartFormat::bgzf_fastq || first.offset == last.offset)
     return std::make_unique<TextReader>(std::move(bytes), file.shown, options);
   const bool is_last = last.offset == file.disk_bytes;
   auto blocks = std::make_unique<BgzfBlocks>(std::move(bytes),
-                                             is_last ? BgzfBlocks::Extent::whole : BgzfBlocks::Extent::part);
+                                             is_last ? BgzfBlocks::Scope::whole : BgzfBlocks::Scope::part);
   auto text = std::make_unique<ReadAhead>(std::move(blocks), 1, cancelled);
   return std::make_unique<TextReader>(
       std::make_unique<PartSource>(std::move(text), first.head.size(), std::move(last.head)), file.shown,

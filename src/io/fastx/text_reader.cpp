@@ -31,7 +31,7 @@ std::size_t TextReader::batch_capacity(const InputOptions& options) {
   constexpr std::size_t kSmallest = 256;  // a header, and some bases more than the overlap
   // With its padding, a large buffer is as large as was asked for, so that it fits where such are kept.
   constexpr std::size_t kLarge = std::size_t{1} << 16;
-  const std::size_t bytes = options.batch_bytes - (options.batch_bytes >= kLarge ? TextBuffer::kPadding : 0);
+  const std::size_t bytes = options.batch_bytes - (options.batch_bytes >= kLarge ? PaddedText::kPadding : 0);
   return std::clamp<std::size_t>(bytes, kSmallest + 2 * std::size_t{options.overlap_bases}, kLongestRecord);
 }
 

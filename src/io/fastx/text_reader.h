@@ -74,7 +74,7 @@ class TextReader final : public RecordReader {
   std::size_t looked_at_ = 0;  ///< bytes of the record that the last look found no end of
   std::string carried_;        ///< text that the last batch leaves for the next
   bool is_interrupted_ = false;
-  TextBuffer interrupted_;  ///< the text of the batch that is to go on
+  PaddedText interrupted_;  ///< the text of the batch that is to go on
 };
 
 }  // namespace warpmer::io

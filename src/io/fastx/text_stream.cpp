@@ -98,7 +98,7 @@ SharedStreamReader::SharedStreamReader(std::unique_ptr<BlockSource> source, cons
       options_(options),
       most_room_(std::clamp(room_beside_block(options), kFirstRoom, kMostRoom)),
       room_(kFirstRoom),
-      turns_([this](Block& block) { return accept(block); }, cancelled) {
+      turns_([this](ParsedBlock& block) { return accept(block); }, cancelled) {
   auto feed = std::make_unique<Feed>(*source_);
   feed_ = feed.get();
   reader_ = std::make_unique<TextReader>(std::move(feed), shown, options);
@@ -106,7 +106,7 @@ SharedStreamReader::SharedStreamReader(std::unique_ptr<BlockSource> source, cons
 
 bool SharedStreamReader::fill(Batch& batch, ReaderShare& share) {
   while (true) {
-    Block block;
+    ParsedBlock block;
     try {
       if (!take(block, batch)) return false;
       if (!block.is_accepted && !read_in_turn(block.lease, batch, share)) continue;
@@ -123,7 +123,7 @@ bool SharedStreamReader::fill(Batch& batch, ReaderShare& share) {
 
 /// Takes a block, which is accepted then, with its records in the batch, or has its turn. False if there is
 /// none any more.
-bool SharedStreamReader::take(Block& block, Batch& batch) {
+bool SharedStreamReader::take(ParsedBlock& block, Batch& batch) {
   block.batch = &batch;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!block.parse) {
@@ -213,7 +213,7 @@ std::optional<SpeculativeParse> SharedStreamReader::parse_speculatively(const Bl
 }
 
 /// Takes over what was parsed of the block that has its turn, if that was right. To be called under the lock.
-bool SharedStreamReader::accept(Block& block) {
+bool SharedStreamReader::accept(ParsedBlock& block) {
   make_room();
   const std::uint64_t records = reader_->records();
   const auto records_before = reader_->adopt(*block.parse, *block.batch, block.joined);
@@ -226,7 +226,7 @@ bool SharedStreamReader::accept(Block& block) {
 }
 
 /// Makes a batch of a block that is accepted.
-void SharedStreamReader::complete(const Block& block, Batch& batch, ReaderShare& share) {
+void SharedStreamReader::complete(const ParsedBlock& block, Batch& batch, ReaderShare& share) {
   source_->give_back(block.lease);
   share.disk_bytes += block.lease.disk_bytes;
   share.records += block.records;

@@ -47,7 +47,7 @@ class SharedStreamReader {
   /// The source that the reader reads: one block, and then the next.
   class Feed;
   /// A block that a thread has, and what becomes of it.
-  struct Block : SpeculativeBlock {
+  struct ParsedBlock : SpeculativeBlock {
     BlockLease lease;
     std::optional<SpeculativeParse> parse;
     Batch* batch = nullptr;  ///< batch that what was parsed is in
@@ -59,7 +59,7 @@ class SharedStreamReader {
     std::uint64_t batch_number = 0;
   };
 
-  bool take(Block& block, Batch& batch);
+  bool take(ParsedBlock& block, Batch& batch);
   bool take_left(std::unique_lock<std::mutex>& lock, BlockLease& lease);
   void leave(const BlockLease& lease);
   void wake_for_left();
@@ -67,8 +67,8 @@ class SharedStreamReader {
     return left.number == turns_.turn() && !is_turn_taken_;
   }
   std::optional<SpeculativeParse> parse_speculatively(const BlockLease& lease, Batch& batch) const;
-  bool accept(Block& block);
-  void complete(const Block& block, Batch& batch, ReaderShare& share);
+  bool accept(ParsedBlock& block);
+  void complete(const ParsedBlock& block, Batch& batch, ReaderShare& share);
   bool read_in_turn(const BlockLease& lease, Batch& batch, ReaderShare& share);
   void make_room();
   void end_turn();
@@ -82,7 +82,7 @@ class SharedStreamReader {
   std::atomic<std::uint64_t> speculative_parses_ = 0;
 
   std::mutex mutex_;  ///< guards what follows
-  SpeculativeTurns<Block> turns_;
+  SpeculativeTurns<ParsedBlock> turns_;
   /// Blocks that no thread has and that are read in their turns, by number: nothing was parsed before, or
   /// batches were filled of it, and there is more.
   std::vector<BlockLease> left_;

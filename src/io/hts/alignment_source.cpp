@@ -48,14 +48,14 @@ void AlignmentSource::refuse_long() const {
       shown_, records_ + 1, longest_record_ >> 20));
 }
 
-std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, Content content,
+std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, InputContent content,
                                                  const InputOptions& options, unsigned threads,
                                                  const std::optional<CramNeeds>& foreseen,
                                                  const std::atomic<bool>& cancelled) {
   silence_htslib();
-  if (content == Content::bam)
+  if (content == InputContent::bam)
     return std::make_unique<BamSource>(std::move(file), options, threads, cancelled);
-  if (content == Content::cram)
+  if (content == InputContent::cram)
     return std::make_unique<CramSource>(std::move(file), options, threads, foreseen, cancelled);
   return std::make_unique<SamSource>(std::move(file), options);
 }

@@ -66,7 +66,7 @@ class AlignmentSource {
 /// Opens a file that `content` says to be BAM, CRAM or SAM, for one reader and up to `threads` threads of its
 /// own. `cancelled` makes reading end, and must be set before destruction if there is more to be read.
 /// `foreseen`: of CRAM, what there is memory set aside for.
-std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, Content content,
+std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, InputContent content,
                                                  const InputOptions& options, unsigned threads,
                                                  const std::optional<CramNeeds>& foreseen,
                                                  const std::atomic<bool>& cancelled);

@@ -16,16 +16,13 @@ std::string_view bytes_of(const void* data, std::size_t size) {
   return {static_cast<const char*>(data), size};
 }
 
-void append_number(TextBuffer& to, std::int64_t value, std::size_t size) {
+void append_number(PaddedText& to, std::int64_t value, std::size_t size) {
   append_little_endian(to, static_cast<std::uint64_t>(value), size);
 }
 
 constexpr std::string_view kNoMemory = "no memory for the header of a BAM file; give warpmer more memory";
 
-struct DestroyHeader {
-  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-};
-using Header = std::unique_ptr<sam_hdr_t, DestroyHeader>;
+using Header = std::unique_ptr<sam_hdr_t, DestroyBamHeader>;
 
 /// Adds the line to `header`.
 std::optional<std::string> encode(sam_hdr_t& header, std::string_view references,
@@ -71,7 +68,7 @@ std::optional<std::string> encode_bam_header(const std::string& text, std::strin
   return header ? encode(*header, references, program) : std::nullopt;
 }
 
-void append_bam_record(const bam1_t& record, TextBuffer& to) {
+void append_bam_record(const bam1_t& record, PaddedText& to) {
   const bam1_core_t& core = record.core;
   const std::string_view name = bam_get_qname(&record);
   const auto length = static_cast<std::size_t>(core.l_qseq);

@@ -11,6 +11,11 @@
 
 namespace warpmer::io {
 
+/// Frees a header that htslib made.
+struct DestroyBamHeader {
+  void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
+};
+
 /// Returns everything that precedes the records: the header's text, with a @PG line for `program` that goes
 /// on from the last one, and the references. ResourceError when htslib has no memory; nothing when the text
 /// is damaged, so that no line can be added.
@@ -21,6 +26,6 @@ std::optional<std::string> encode_bam_header(const std::string& text, std::strin
                                              const ProgramLine& program);
 
 /// Appends the record, its size first.
-void append_bam_record(const bam1_t& record, TextBuffer& to);
+void append_bam_record(const bam1_t& record, PaddedText& to);
 
 }  // namespace warpmer::io

@@ -50,7 +50,7 @@ bool make_room(bam1_t& record, std::size_t bytes) {
 BamSource::BamSource(std::unique_ptr<file::ByteFile> file, const InputOptions& options, unsigned threads,
                      const std::atomic<bool>& cancelled)
     : AlignmentSource(*file, "BAM", options),
-      source_(decompressed(std::move(file), Content::bgzf, threads, cancelled)) {}
+      source_(decompressed(std::move(file), InputContent::bgzf, threads, cancelled)) {}
 
 /// Appends the header's text, and its references as they are in the file, their number first, to whatever of
 /// the two is not null.

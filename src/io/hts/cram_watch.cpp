@@ -62,11 +62,11 @@ class Numbers {
 };
 
 /// The fields in front of a block's data.
-struct Block {
+struct BlockHeader {
   unsigned method = 0;
   std::int32_t text_bytes = 0;  ///< bytes of the data when it is decompressed
 
-  explicit Block(Numbers& numbers) {
+  explicit BlockHeader(Numbers& numbers) {
     method = numbers.byte();
     numbers.byte();  // kind
     numbers.itf8();  // identifier
@@ -79,7 +79,7 @@ struct Block {
 /// (key RR, section 8.4.1). A header that is compressed, as no program does it, is not looked into.
 bool requires_reference(Numbers& numbers) {
   constexpr unsigned kRaw = 0;
-  if (Block(numbers).method != kRaw) return true;
+  if (BlockHeader(numbers).method != kRaw) return true;
   numbers.itf8();  // bytes of the map
   for (std::int32_t left = numbers.itf8(); left > 0; --left) {
     const std::string_view key = numbers.take(2);
@@ -159,7 +159,7 @@ void CramWatch::enter_container() {
   const std::uint64_t header_bytes = numbers.at();
 
   if (containers_ == 0) {
-    size_.header_bytes = static_cast<std::uint64_t>(std::max(Block(numbers).text_bytes, 0));
+    size_.header_bytes = static_cast<std::uint64_t>(std::max(BlockHeader(numbers).text_bytes, 0));
   } else if (slices > 0) {
     if (reference != kNoReference && !size_.needs_reference)
       size_.needs_reference = requires_reference(numbers);

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
-#include "io/hts/bam_encoding.h"
 #include "io/text/quality.h"
 #include "kmer/alphabet.h"
 
@@ -173,7 +172,7 @@ bool SamSource::read_more() {
   const std::size_t kept = text_.size() - begin_;
   if (kept > longest_record()) refuse_long();
   if (text_.capacity() > kLongText && kept < kReadStep) {  // it grew for a long line
-    TextBuffer usual;
+    PaddedText usual;
     usual.reserve(2 * kReadStep);
     usual.append({text_.data() + begin_, kept});
     std::swap(text_, usual);

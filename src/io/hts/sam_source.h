@@ -6,6 +6,7 @@
 #include <span>
 
 #include "io/hts/alignment_source.h"
+#include "io/hts/bam_encoding.h"
 #include "io/text/batch.h"
 
 namespace warpmer::io {
@@ -23,10 +24,6 @@ class SamSource final : public AlignmentSource {
   static constexpr std::size_t kColumns = 11;  ///< number of columns that every record has
   using Columns = std::array<std::span<char>, kColumns>;
 
-  struct DestroyHeader {
-    void operator()(sam_hdr_t* header) const { sam_hdr_destroy(header); }
-  };
-
   bool read(bam1_t& record) override;
   void read_header(std::string* text);
   void parse_whole(std::span<char> line, bam1_t& record);
@@ -40,12 +37,12 @@ class SamSource final : public AlignmentSource {
   std::span<char> take_line();
 
   std::unique_ptr<file::ByteFile> file_;
-  TextBuffer text_;             ///< read, and not parsed from `begin_` on
+  PaddedText text_;             ///< read, and not parsed from `begin_` on
   std::size_t begin_ = 0;       ///< begin of the next line
   std::size_t line_bytes_ = 0;  ///< bytes of it, once it was found, without its end
   bool is_at_end_ = false;
-  bool is_at_records_ = false;                        ///< behind the header
-  std::unique_ptr<sam_hdr_t, DestroyHeader> header_;  ///< null unless alignments are kept
+  bool is_at_records_ = false;                           ///< behind the header
+  std::unique_ptr<sam_hdr_t, DestroyBamHeader> header_;  ///< null unless alignments are kept
 };
 
 }  // namespace warpmer::io

@@ -26,7 +26,7 @@ const TextMemory& heap_for_text() {
   return heap;
 }
 
-void TextBuffer::reserve(std::size_t capacity) {
+void PaddedText::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
   decltype(data_) grown(memory().allocate(capacity + kPadding), data_.get_deleter());
   if (!grown) {
@@ -40,7 +40,7 @@ void TextBuffer::reserve(std::size_t capacity) {
   capacity_ = capacity;
 }
 
-void TextBuffer::append(std::string_view bytes) {
+void PaddedText::append(std::string_view bytes) {
   if (bytes.empty()) return;
   if (size_ + bytes.size() > capacity_) reserve(std::max(size_ + bytes.size(), 2 * capacity_));
   std::memcpy(data_.get() + size_, bytes.data(), bytes.size());

@@ -22,13 +22,13 @@ const TextMemory& heap_for_text();
 
 /// Growable text buffer that never zero-fills and always keeps `kPadding` readable bytes after its
 /// end, so that vector code may load past the last base.
-class TextBuffer {
+class PaddedText {
  public:
   static constexpr std::size_t kPadding = 128;
 
-  TextBuffer() : TextBuffer(heap_for_text()) {}
+  PaddedText() : PaddedText(heap_for_text()) {}
   /// `memory` outlives the buffer.
-  explicit TextBuffer(const TextMemory& memory) : data_(nullptr, Release{&memory}) {}
+  explicit PaddedText(const TextMemory& memory) : data_(nullptr, Release{&memory}) {}
 
   [[nodiscard]] const TextMemory& memory() const noexcept { return *data_.get_deleter().memory; }
 
@@ -98,7 +98,7 @@ struct NotDivisible {};
 
 /// Some pieces of one file. Reused from call to call, so that buffers are allocated once.
 struct Batch {
-  TextBuffer text;
+  PaddedText text;
   std::vector<Piece> pieces;
   /// Unless none: no pieces, but text as it is in the file, from `raw_begin` on. FASTQ is to be whole
   /// records of four lines, FASTA is cut as io/fastx/fasta_chunk.h says. The backend makes sure of that (as

@@ -45,7 +45,7 @@ LineReader::LineReader(const std::string& path, unsigned threads, LineLimit limi
   auto file = std::make_unique<file::ByteFile>(path, shown_, cancelled_);
   file_bytes_ = file->file_bytes();
   const bool is_packed = file->peek(kGzipMark.size()) == kGzipMark;
-  const Content content = is_packed ? detect_content(*file) : Content::text;
+  const InputContent content = is_packed ? detect_content(*file) : InputContent::text;
   source_ = decompressed(std::move(file), content, threads, cancelled_);
 }
 

@@ -18,7 +18,7 @@ host::Gpu second_of_four() {
   gpu.ordinal = 1;
   gpu.name = "GPU";
   gpu.major = 9;
-  gpu.links = {host::Link::nvlink, host::Link::none, host::Link::pcie, host::Link::none};
+  gpu.links = {host::GpuLink::nvlink, host::GpuLink::none, host::GpuLink::pcie, host::GpuLink::none};
   return gpu;
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("the kind of link to each other GPU is named") {
 TEST_CASE("a GPU that cannot be used says why, and one alone has no links") {
   host::Gpu gpu;
   gpu.problem = "it is occupied";
-  gpu.links = {host::Link::none};
+  gpu.links = {host::GpuLink::none};
   const std::string text = printed(gpu);
   CHECK(text.find("\n  problem           it is occupied\n") != std::string::npos);
   CHECK(text.find("link") == std::string::npos);

@@ -16,9 +16,9 @@ namespace {
 constexpr std::uint64_t kGap = warpmer::backend::Profile::kNoKmer;
 using Counts = std::vector<std::uint64_t>;
 
-TrackRule bedgraph() { return {TrackRule::Format::bedgraph, 5, {}}; }
+TrackRule bedgraph() { return {TrackRule::TrackFormat::bedgraph, 5, {}}; }
 TrackRule bed(std::uint64_t min = 1, std::uint64_t max = UINT64_MAX) {
-  return {TrackRule::Format::bed, 5, {min, max}};
+  return {TrackRule::TrackFormat::bed, 5, {min, max}};
 }
 
 /// In pieces that begin at `cuts`, the first at 0.
@@ -100,7 +100,7 @@ TEST_CASE("a sequence in pieces has the intervals of the whole") {
 }
 
 TEST_CASE("sequences that follow each other stay apart") {
-  TrackJoiner joiner(TrackRule::Format::bed);
+  TrackJoiner joiner(TrackRule::TrackFormat::bed);
   std::string out;
   joiner.add(make_track_part(bed(), "a", Counts{1, 1}, 0, true), out);
   joiner.add(make_track_part(bed(), "a", Counts{1}, 0, true), out);

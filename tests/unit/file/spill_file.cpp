@@ -47,7 +47,7 @@ std::vector<char> noise(std::size_t bytes, unsigned seed) {
 
 file::Spilled put(file::SpillFile& file, const std::vector<char>& bytes) {
   const std::size_t half = bytes.size() / 2;
-  const file::Piece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
+  const file::WritePiece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
   const std::uint64_t at = file.allocate(bytes.size());
   file.write(at, pieces);
   return {at, bytes.size(), file::checksum(bytes.data(), bytes.size())};
@@ -93,7 +93,7 @@ TEST_CASE("spill file: more pieces than one write takes") {
   const Folder folder;
   file::SpillFile file(folder.path);
   const std::vector<char> text = noise(3000, 1);
-  std::vector<file::Piece> pieces;
+  std::vector<file::WritePiece> pieces;
   pieces.reserve(text.size());
   for (const char& c : text) pieces.push_back({&c, 1});
   const std::uint64_t at = file.allocate(text.size());

@@ -88,7 +88,7 @@ TEST_CASE("output file: what is to leave the cache has left it when the file has
   for (const bool leaves : {false, true}) {
     CAPTURE(leaves);
     file::OutputFile file(scratch / "a");
-    const file::Piece piece{text.data(), text.size()};
+    const file::WritePiece piece{text.data(), text.size()};
     if (leaves) file.leave_cache();
     file.write(0, {&piece, 1});
     file.commit();

@@ -78,7 +78,7 @@ void write_by_many(OutputFile& file, const std::vector<Part>& parts) {
           // In two pieces.
           const std::string& bytes = parts[i].bytes;
           const std::size_t half = bytes.size() / 2;
-          const Piece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
+          const WritePiece pieces[] = {{bytes.data(), half}, {bytes.data() + half, bytes.size() - half}};
           file.write(parts[i].offset, pieces);
         }
       } catch (const ResourceError& error) {

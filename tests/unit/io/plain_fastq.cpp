@@ -175,5 +175,5 @@ TEST_CASE("FASTQ text: the largest batches, with their padding, take all of what
     CHECK(bytes == std::filesystem::file_size(path));
   }
   CHECK(memory.most() <= kBatch);
-  CHECK(memory.most() > kBatch - io::TextBuffer::kPadding);
+  CHECK(memory.most() > kBatch - io::PaddedText::kPadding);
 }

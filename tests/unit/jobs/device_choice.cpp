@@ -122,7 +122,7 @@ TEST_CASE("auto goes to the CPU when the GPU turns out not to do; what was asked
 }
 
 /// GPUs of which every two have such a link.
-GpuSurvey linked(std::vector<Gpu> gpus, host::Link link) {
+GpuSurvey linked(std::vector<Gpu> gpus, host::GpuLink link) {
   for (Gpu& one : gpus) one.links.assign(gpus.size(), link);
   return machine(std::move(gpus));
 }
@@ -141,10 +141,10 @@ TEST_CASE("cuda takes all GPUs that can be used, or none at all") {
 
 TEST_CASE("GPUs that do not reach each other's memory are used, with a warning") {
   const std::vector<Gpu> two = {gpu(0, 10), gpu(1, 20)};
-  CHECK(choose("cuda", linked(two, host::Link::nvlink)).warning.empty());
-  CHECK(choose("cuda:1,0", linked(two, host::Link::pcie)).warning.empty());
-  CHECK(choose("cuda:1", linked(two, host::Link::none)).warning.empty());
-  CHECK(choose("cuda:1,0", linked(two, host::Link::none)).warning ==
+  CHECK(choose("cuda", linked(two, host::GpuLink::nvlink)).warning.empty());
+  CHECK(choose("cuda:1,0", linked(two, host::GpuLink::pcie)).warning.empty());
+  CHECK(choose("cuda:1", linked(two, host::GpuLink::none)).warning.empty());
+  CHECK(choose("cuda:1,0", linked(two, host::GpuLink::none)).warning ==
         "cuda:1 does not reach the memory of cuda:0: what they exchange goes through the host's");
 }
 
