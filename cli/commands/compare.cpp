@@ -36,22 +36,22 @@ struct Measure {
 
 /// A sample shares with itself all it has.
 PairSums sums_of(const Comparison& comparison, std::size_t a, std::size_t b) {
-  if (a != b) return comparison.table.pair(a, b);
-  const SampleSums& sample = comparison.table.samples[a];
+  if (a != b) return comparison.sums.pair(a, b);
+  const SampleSums& sample = comparison.sums.samples[a];
   return {sample.distinct, sample.kmers, sample.squares};
 }
 
 double jaccard_of(const Comparison& c, std::size_t a, std::size_t b) {
-  return backend::jaccard(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+  return backend::jaccard(c.sums.samples[a], c.sums.samples[b], sums_of(c, a, b));
 }
 double containment_of(const Comparison& c, std::size_t a, std::size_t b) {
-  return backend::containment(c.table.samples[a], sums_of(c, a, b));
+  return backend::containment(c.sums.samples[a], sums_of(c, a, b));
 }
 double weighted_jaccard_of(const Comparison& c, std::size_t a, std::size_t b) {
-  return backend::weighted_jaccard(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+  return backend::weighted_jaccard(c.sums.samples[a], c.sums.samples[b], sums_of(c, a, b));
 }
 double cosine_of(const Comparison& c, std::size_t a, std::size_t b) {
-  return backend::cosine(c.table.samples[a], c.table.samples[b], sums_of(c, a, b));
+  return backend::cosine(c.sums.samples[a], c.sums.samples[b], sums_of(c, a, b));
 }
 double mash_of(const Comparison& c, std::size_t a, std::size_t b) {
   return backend::mash_distance(jaccard_of(c, a, b), c.k);
@@ -95,9 +95,9 @@ void write_pairs(const Comparison& comparison, const std::vector<std::string>& n
       so_far);
   for (std::size_t a = 0; a < names.size(); ++a) {
     for (std::size_t b = a + 1; b < names.size(); ++b) {
-      const SampleSums& left = comparison.table.samples[a];
-      const SampleSums& right = comparison.table.samples[b];
-      const PairSums& pair = comparison.table.pair(a, b);
+      const SampleSums& left = comparison.sums.samples[a];
+      const SampleSums& right = comparison.sums.samples[b];
+      const PairSums& pair = comparison.sums.pair(a, b);
       output.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", names[a], names[b], left.distinct, right.distinct,
                    pair.shared, backend::union_size(left, right, pair), left.distinct - pair.shared,
                    right.distinct - pair.shared);

@@ -189,7 +189,7 @@ void Exchange<Words>::offer() {
 /// Sender offsets are those of ranges of bins, receiver offsets come of the partition table.
 template <int Words>
 void Exchange<Words>::transpose(const mpi::PartitionTable& table, bool is_last) {
-  Round round{table, {}, 0, {}, {}};
+  ExchangeRound round{table, {}, 0, {}, {}};
   for (std::uint32_t i = 0; i < size_; ++i) {
     round.part_of.push_back(round.parts);
     round.parts += table.sent(i) > 0 ? 1 : 0;
@@ -206,7 +206,7 @@ void Exchange<Words>::transpose(const mpi::PartitionTable& table, bool is_last) 
 
 /// For what each GPU of this process receives: a part of each segment that is sent.
 template <int Words>
-void Exchange<Words>::make_room(Round& round) {
+void Exchange<Words>::make_room(ExchangeRound& round) {
   const mpi::PartitionTable& table = round.table;
   for (std::uint32_t j = first_own_; j < first_own_ + own(); ++j) {
     const CurrentDevice current(gpu(j));
@@ -226,7 +226,7 @@ void Exchange<Words>::make_room(Round& round) {
 /// Owners get what has come when all of it is there, and not earlier: their streams, in which the next texts
 /// are cut, would have to wait for it.
 template <int Words>
-void Exchange<Words>::send_at_once(Round& round) {
+void Exchange<Words>::send_at_once(ExchangeRound& round) {
   with_each_sender([](Sender& sender) { sender.clock.begin(*sender.moves); });
   add_bins(round);
   add_words(round, 0, kSlices);
@@ -239,7 +239,7 @@ void Exchange<Words>::send_at_once(Round& round) {
 /// No text comes any more: owners begin to count while words are on their way. One slice is sent before the
 /// one before it has come.
 template <int Words>
-void Exchange<Words>::send_in_slices(Round& round) {
+void Exchange<Words>::send_in_slices(ExchangeRound& round) {
   with_each_sender([](Sender& sender) { sender.last_clock.begin(*sender.moves); });
   add_bins(round);
   carry(round, 0);
@@ -258,7 +258,7 @@ void Exchange<Words>::send_in_slices(Round& round) {
 /// Pairs of GPUs of which one gives the other something, and one at least is of this process.
 template <int Words>
 template <class Add>
-void Exchange<Words>::for_pairs(const Round& round, Add&& add) const {
+void Exchange<Words>::for_pairs(const ExchangeRound& round, Add&& add) const {
   for (std::uint32_t step = 0; step < size_; ++step) {
     for (std::uint32_t i = 0; i < size_; ++i) {
       const std::uint32_t j = mpi::ring_target(i, step, size_);
@@ -269,7 +269,7 @@ void Exchange<Words>::for_pairs(const Round& round, Add&& add) const {
 
 /// Adds moves, for each part, of the begins of each bin's words, and of the numbers of their k-mers.
 template <int Words>
-void Exchange<Words>::add_bins(Round& round) {
+void Exchange<Words>::add_bins(ExchangeRound& round) {
   for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
     const Segment<Words>* const from = is_own(i) ? &senders_[i - first_own_].sent->segment : nullptr;
     const Segment<Words>* const to = is_own(j) ? &round.arriving[j - first_own_] : nullptr;
@@ -283,7 +283,7 @@ void Exchange<Words>::add_bins(Round& round) {
 
 /// Adds moves, for each part, of its words in the slices [first, end).
 template <int Words>
-void Exchange<Words>::add_words(Round& round, std::uint32_t first, std::uint32_t end) {
+void Exchange<Words>::add_words(ExchangeRound& round, std::uint32_t first, std::uint32_t end) {
   for_pairs(round, [&](std::uint32_t i, std::uint32_t j) {
     const SuperKmer<Words>* const from =
         is_own(i) ? senders_[i - first_own_].sent->segment.words.data() + round.table.send_offset(i, j)
@@ -298,15 +298,15 @@ void Exchange<Words>::add_words(Round& round, std::uint32_t first, std::uint32_t
 
 template <int Words>
 template <class T>
-void Exchange<Words>::add_move(Round& round, std::uint32_t sender, std::uint32_t receiver, const T* from,
-                               T* to, std::size_t n) {
+void Exchange<Words>::add_move(ExchangeRound& round, std::uint32_t sender, std::uint32_t receiver,
+                               const T* from, T* to, std::size_t n) {
   round.moves.push_back({sender, receiver, from, to, n * sizeof(T)});
   if (is_own(sender) && sender != receiver) senders_[sender - first_own_].bytes += n * sizeof(T);
 }
 
 /// Enqueues the moves that were added. There are two turns.
 template <int Words>
-void Exchange<Words>::carry(Round& round, std::uint32_t turn) {
+void Exchange<Words>::carry(ExchangeRound& round, std::uint32_t turn) {
   std::vector<cudaStream_t> streams;
   for (const Sender& sender : senders_) streams.push_back(*sender.moves);
   carrier_->carry(round.moves, streams);
@@ -321,7 +321,7 @@ void Exchange<Words>::wait(std::uint32_t turn) {
 }
 
 template <int Words>
-void Exchange<Words>::hand_over(Round& round, bool comes_in_slices) {
+void Exchange<Words>::hand_over(ExchangeRound& round, bool comes_in_slices) {
   for (std::uint32_t i = 0; i < own(); ++i) {
     const CurrentDevice current(carrier_->gpus().gpu(i));
     owners_[i]->take(std::move(round.arriving[i]), comes_in_slices);

@@ -109,7 +109,7 @@ class Exchange {
   };
 
   /// One transposition.
-  struct Round {
+  struct ExchangeRound {
     const mpi::PartitionTable& table;
     std::vector<std::uint32_t>
         part_of;              ///< for each sender, the number of its part among those that each GPU receives
@@ -134,19 +134,19 @@ class Exchange {
   [[nodiscard]] bool has_too_many() const;
   void offer();
   void transpose(const mpi::PartitionTable& table, bool is_last);
-  void make_room(Round& round);
-  void send_at_once(Round& round);
-  void send_in_slices(Round& round);
+  void make_room(ExchangeRound& round);
+  void send_at_once(ExchangeRound& round);
+  void send_in_slices(ExchangeRound& round);
   template <class Add>
-  void for_pairs(const Round& round, Add&& add) const;
-  void add_bins(Round& round);
-  void add_words(Round& round, std::uint32_t first_slice, std::uint32_t end_slice);
+  void for_pairs(const ExchangeRound& round, Add&& add) const;
+  void add_bins(ExchangeRound& round);
+  void add_words(ExchangeRound& round, std::uint32_t first_slice, std::uint32_t end_slice);
   template <class T>
-  void add_move(Round& round, std::uint32_t sender, std::uint32_t receiver, const T* from, T* to,
+  void add_move(ExchangeRound& round, std::uint32_t sender, std::uint32_t receiver, const T* from, T* to,
                 std::size_t n);
-  void carry(Round& round, std::uint32_t turn);
+  void carry(ExchangeRound& round, std::uint32_t turn);
   void wait(std::uint32_t turn);
-  void hand_over(Round& round, bool comes_in_slices);
+  void hand_over(ExchangeRound& round, bool comes_in_slices);
   void note_slices(std::uint32_t there);
   template <class With>
   void with_each_sender(With&& with);

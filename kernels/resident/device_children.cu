@@ -68,11 +68,11 @@ void DeviceChildren<Key>::settle() noexcept {
 }
 
 template <class Key>
-auto DeviceChildren<Key>::make_sized(std::size_t bytes) -> Image {
+auto DeviceChildren<Key>::make_sized(std::size_t bytes) -> ChildImage {
   // Of the small, nothing is to grow.
   const std::uint64_t before = frame_bytes_ < kLargeImage ? frame_bytes_ : 0;
   check_image_bytes(before);
-  Image image(frame_bytes_);
+  ChildImage image(frame_bytes_);
   image_bytes_ += before;
   resize(image, bytes);
   return image;
@@ -87,7 +87,7 @@ void DeviceChildren<Key>::check_image_bytes(std::uint64_t more) const {
 }
 
 template <class Key>
-void DeviceChildren<Key>::resize(Image& image, std::size_t bytes) {
+void DeviceChildren<Key>::resize(ChildImage& image, std::size_t bytes) {
   const std::uint64_t before = image.bytes(), after = image_bytes(bytes, frame_bytes_);
   if (after > before) check_image_bytes(after - before);
   image.resize(bytes);
@@ -144,7 +144,7 @@ void DeviceChildren<Key>::clear(std::uint32_t frame, const ChildShape& shape) {
 
 /// The image may be on its way from another frame.
 template <class Key>
-void DeviceChildren<Key>::read_after_write(std::uint32_t frame, const Image& image) const {
+void DeviceChildren<Key>::read_after_write(std::uint32_t frame, const ChildImage& image) const {
   image.written->let_follow(frames_[frame].stream);
 }
 

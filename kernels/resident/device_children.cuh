@@ -96,10 +96,10 @@ class DeviceChildren {
   };
 
   /// The image of a child on the host. A large image is as large as its child.
-  class Image {
+  class ChildImage {
    public:
-    Image() = default;
-    explicit Image(std::size_t most_bytes) : written(std::make_unique<Event>()) {
+    ChildImage() = default;
+    explicit ChildImage(std::size_t most_bytes) : written(std::make_unique<Event>()) {
       if (most_bytes < kLargeImage) {
         small_ = PinnedArray<std::byte>(most_bytes);
       } else {
@@ -133,10 +133,10 @@ class DeviceChildren {
 
   void wait_for_frames() const;
   void let_frames_follow() const;
-  Image make_sized(std::size_t bytes);
-  void resize(Image& image, std::size_t bytes);
+  ChildImage make_sized(std::size_t bytes);
+  void resize(ChildImage& image, std::size_t bytes);
   void check_image_bytes(std::uint64_t more) const;
-  void read_after_write(std::uint32_t frame, const Image& image) const;
+  void read_after_write(std::uint32_t frame, const ChildImage& image) const;
   [[nodiscard]] Update* own_updates(std::uint32_t frame) const;
   template <table::ChildStep kStep>
   void do_step(std::uint32_t frame, const Child& child, bool own, std::size_t begin, std::size_t end);
@@ -148,7 +148,7 @@ class DeviceChildren {
   std::uint64_t most_image_bytes_, image_bytes_ = 0;  ///< bytes of the host's memory
   Place place_;
   std::vector<ChildFrame> frames_;
-  std::vector<Image> images_, spare_;
+  std::vector<ChildImage> images_, spare_;
   DeviceArray<Update> updates_, kept_;
   std::size_t waiting_ = 0;
   DeviceArray<std::uint32_t> update_order_, query_order_;

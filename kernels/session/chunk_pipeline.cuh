@@ -59,8 +59,8 @@ class ChunkPipeline {
         range_(range),
         counting_(counting),
         stream_(stream),
-        buffers_{Buffers(range.end_shard() - range.first_shard()),
-                 Buffers(range.end_shard() - range.first_shard())},
+        buffers_{ChunkBuffers(range.end_shard() - range.first_shard()),
+                 ChunkBuffers(range.end_shard() - range.first_shard())},
         tallies_(CountHistogram::kTallies),
         freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
     fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
@@ -88,7 +88,7 @@ class ChunkPipeline {
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
     if (!most_kmers) return;
     // There are no more k-mers than this that occur so often.
-    for (Buffers& buffers : buffers_)
+    for (ChunkBuffers& buffers : buffers_)
       buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kTallies + 1);
   }
 
@@ -100,7 +100,7 @@ class ChunkPipeline {
       const std::uint32_t most =
           number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
       ShardChunk chunk = plan_chunk(first, std::min(most, end - first), words);
-      Buffers& buffers = buffers_[number_ % 2];
+      ChunkBuffers& buffers = buffers_[number_ % 2];
       if (outlets.wait_for_words) outlets.wait_for_words(chunk.first_shard + chunk.shards);
       count(chunk, buffers);
       if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
@@ -176,7 +176,7 @@ class ChunkPipeline {
     std::uint32_t large_size;
   };
   /// The buffers of a chunk: counted bins, and the data from which they are frozen.
-  struct Buffers {
+  struct ChunkBuffers {
     CountedBins<Key> counted;
     DeviceArray<std::uint32_t> found;  ///< `ChunkResult`, and the widths of each shard
     DeviceArray<unsigned long long> tallies;
@@ -188,7 +188,7 @@ class ChunkPipeline {
     Event frozen_event;
     std::uint32_t ranges = kLeastRanges;  ///< number of ranges of each counted bin
 
-    explicit Buffers(std::uint32_t shards)
+    explicit ChunkBuffers(std::uint32_t shards)
         : found(found_words(shards)),
           tallies(CountHistogram::kTallies),
           plans(shards),
@@ -239,7 +239,7 @@ class ChunkPipeline {
     return counting_.task(chunk.first_shard, chunk.shards, chunk.words, chunk.bin_shift);
   }
 
-  void count(ShardChunk& chunk, Buffers& buffers) {
+  void count(ShardChunk& chunk, ChunkBuffers& buffers) {
     chunk.bin_shift = counting_.joined(chunk.first_shard, chunk.shards, chunk.words);
     CountTask<Key, Words> task = task_for(chunk);
     task.kept = plan_.kept;
@@ -250,7 +250,7 @@ class ChunkPipeline {
     task.out = buffers.counted.view(task.first_bin, buffers.ranges);
     task.out_capacity = buffers.counted.capacity();
     auto* const found = reinterpret_cast<ChunkResult*>(buffers.found.data());
-    const std::size_t found_words = Buffers::found_words(chunk.shards);
+    const std::size_t found_words = ChunkBuffers::found_words(chunk.shards);
     task.out_size = &found->size;
     task.fault = &found->fault;
     task.final = true;
@@ -275,12 +275,12 @@ class ChunkPipeline {
   }
 
   /// Returns the bytes that entries take beyond a chunk's size.
-  [[nodiscard]] std::uint64_t growth(const Buffers& buffers) const {
+  [[nodiscard]] std::uint64_t growth(const ChunkBuffers& buffers) const {
     return (std::max(buffers.counted.capacity(), size_.entries) - size_.entries) * kEntryBytes;
   }
   /// Makes room of one size for all chunks but unusual ones, because memory that the device works on must not
   /// move.
-  void make_room(Buffers& buffers, const ShardChunk& chunk) {
+  void make_room(ChunkBuffers& buffers, const ShardChunk& chunk) {
     const std::uint64_t entries = std::max(chunk.bound, usual_bound_);
     const std::uint32_t bins = std::min(range_.bins(), std::max(size_.bins, range_.bins_per_shard()));
     if (buffers.counted.capacity() >= entries) return;
@@ -294,7 +294,7 @@ class ChunkPipeline {
 
   /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more
   /// k-mers than were foreseen is counted again.
-  void freeze(const ShardChunk& chunk, Buffers& buffers, const Outlets& outlets) {
+  void freeze(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets) {
     buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
     if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
@@ -349,7 +349,7 @@ class ChunkPipeline {
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
 
   /// Lays out the payloads of a chunk's shards. Returns the number of their words.
-  std::uint64_t lay_out(const ShardChunk& chunk, const Buffers& buffers,
+  std::uint64_t lay_out(const ShardChunk& chunk, const ChunkBuffers& buffers,
                         std::vector<ShardPlan>& plans) const {
     std::uint64_t words = 0;
     for (std::uint32_t s = 0; s < chunk.shards; ++s) {
@@ -367,7 +367,7 @@ class ChunkPipeline {
     return words;
   }
 
-  void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, Buffers& buffers,
+  void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, ChunkBuffers& buffers,
                        const Outlets& outlets) {
     // Shards go in order, so that both halves take turns in one buffer.
     ShardChunk halves[2] = {chunk, chunk};
@@ -396,7 +396,7 @@ class ChunkPipeline {
   }
 
   /// Takes the counts that are too large for bins; they are few.
-  void take_large_counts(const Buffers& buffers) {
+  void take_large_counts(const ChunkBuffers& buffers) {
     const std::uint32_t n = buffers.result().large_size;
     if (n == 0) return;
     large_counts_.resize(large_counts_.size() + n);
@@ -413,7 +413,7 @@ class ChunkPipeline {
   ChunkSize size_{};
   const cudaStream_t stream_;
   Stream freeze_stream_{Stream::Priority::high};  ///< the rest of one launch runs beside the next count
-  Buffers buffers_[2];
+  ChunkBuffers buffers_[2];
   PayloadRing payloads_;
   std::vector<unsigned long long> loads_;  ///< k-mers of the range's shards
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard

@@ -495,8 +495,8 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   }
 
   /// Counts a group that has come back; a piece of a shard into the run of those before.
-  void add_group(const ShardGroup& group, const typename SpilledGroups<Words>::Views& views, PiecesRun& run,
-                 const typename Chunks::Outlets& outlets) {
+  void add_group(const ShardGroup& group, const typename SpilledGroups<Words>::GroupViews& views,
+                 PiecesRun& run, const typename Chunks::Outlets& outlets) {
     const std::uint32_t first_bin = group.first_shard * range_.bins_per_shard();
     WaitingKmers<Key> kmers = waiting_kmers();
     if (run.bins) kmers.run = &run.view;

@@ -33,15 +33,15 @@ void SpilledGroups<Words>::start() {
 }
 
 template <int Words>
-auto SpilledGroups<Words>::largest() const -> Sizes {
-  Sizes most;
+auto SpilledGroups<Words>::largest() const -> GroupSizes {
+  GroupSizes most;
   for (const ShardGroup& group : groups_) {
     std::uint64_t words = 0;
     for (std::uint32_t part = group.first_part; part < group.end_part; ++part) {
       for (std::uint32_t shard = group.first_shard; shard < group.first_shard + group.shards; ++shard)
         words += spilled_.words_of(part, shard);
     }
-    const Sizes sizes = sizes_of(words, group.shards, group.end_part - group.first_part);
+    const GroupSizes sizes = sizes_of(words, group.shards, group.end_part - group.first_part);
     most.words = std::max(most.words, sizes.words);
     most.bins = std::max(most.bins, sizes.bins);
     most.slice_offsets = std::max(most.slice_offsets, sizes.slice_offsets);
@@ -51,7 +51,7 @@ auto SpilledGroups<Words>::largest() const -> Sizes {
 
 template <int Words>
 void SpilledGroups<Words>::allocate() {
-  const Sizes most = largest();
+  const GroupSizes most = largest();
   slices_.words = DeviceArray<SuperKmer<Words>>(most.words);
   slices_.offsets = DeviceArray<std::uint32_t>(most.slice_offsets);
   for (int i = 0; i < 2; ++i) {
@@ -68,13 +68,13 @@ void SpilledGroups<Words>::allocate() {
 
 template <int Words>
 auto SpilledGroups<Words>::sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const
-    -> Sizes {
+    -> GroupSizes {
   const std::uint64_t bins = shards * bins_per_shard_;
   return {words, bins, parts * (bins + 1)};
 }
 
 template <int Words>
-std::uint64_t SpilledGroups<Words>::bytes_for(const Sizes& sizes) {
+std::uint64_t SpilledGroups<Words>::bytes_for(const GroupSizes& sizes) {
   return 3 * sizes.words * sizeof(SuperKmer<Words>) +
          sizes.slice_offsets * (sizeof(std::uint32_t) + SliceMerge<Words>::kBinSliceBytes) +
          4 * (sizes.bins + 1) * sizeof(std::uint32_t);
@@ -130,7 +130,7 @@ void SpilledGroups<Words>::begin_fetch(std::size_t number) {
 }
 
 template <int Words>
-auto SpilledGroups<Words>::take(std::size_t number) -> Views {
+auto SpilledGroups<Words>::take(std::size_t number) -> GroupViews {
   spilled_.wait_fetched(stream_);
   Segment<Words>& merged = merged_[number % 2];
   merge_.front().merge(slices_, merged, stream_);

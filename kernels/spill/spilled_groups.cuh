@@ -46,29 +46,29 @@ class SpilledGroups {
   void start();
 
   /// The segments that counting a group looks at: its own words, or these and the resident ones.
-  struct Views {
+  struct GroupViews {
     const SegmentView<Words>* own;  ///< array of one
     const SegmentView<Words>* all;
     std::uint32_t all_size;
   };
   /// Waits for group `number`, which is the next, merges it in the stream, and begins to bring the one after
   /// it. The views are those of this group until the next but one is taken.
-  Views take(std::size_t number);
+  GroupViews take(std::size_t number);
 
  private:
   /// The sizes of a group.
-  struct Sizes {
+  struct GroupSizes {
     std::uint64_t words = 0, bins = 0;
     std::uint64_t slice_offsets = 0;  ///< number of offsets of bins in parts
   };
 
   void plan(std::uint32_t first_shard, std::uint32_t end_shard, std::uint64_t most_bytes);
-  [[nodiscard]] Sizes sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
+  [[nodiscard]] GroupSizes sizes_of(std::uint64_t words, std::uint64_t shards, std::uint64_t parts) const;
   /// Returns the largest of each size over all groups.
-  [[nodiscard]] Sizes largest() const;
+  [[nodiscard]] GroupSizes largest() const;
   /// Returns the device memory for a group: the place to which it comes, and twice the place in which it is
   /// merged.
-  [[nodiscard]] static std::uint64_t bytes_for(const Sizes& sizes);
+  [[nodiscard]] static std::uint64_t bytes_for(const GroupSizes& sizes);
   void allocate();
   void begin_fetch(std::size_t number);
 

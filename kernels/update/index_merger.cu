@@ -101,7 +101,7 @@ class Merger : public IndexMerger {
       // A step is measured before the one before is written, so that the GPU has work while the host lays
       // that out; unless it has to be waited for.
       if (!has_begun(shard)) write_before(outlets);
-      Step& step = steps_[turn % kSteps];
+      MergeStep& step = steps_[turn % kSteps];
       shard = plan(shard, step);
       if (takes_index_ && !coming_.are_read(shard)) write_before(outlets);
       measure(step);
@@ -129,8 +129,8 @@ class Merger : public IndexMerger {
   static_assert(CountHistogram::kTallies == 1u << kTalliedBits);
 
   /// Shards that are merged together: first measured, then written.
-  struct Step {
-    Step(std::uint32_t most_shards, std::uint32_t most_pieces)
+  struct MergeStep {
+    MergeStep(std::uint32_t most_shards, std::uint32_t most_pieces)
         : entries(most_pieces),
           widths(std::size_t{most_pieces} * kWidths),
           entries_before(most_pieces),
@@ -172,7 +172,7 @@ class Merger : public IndexMerger {
   [[nodiscard]] std::uint32_t end_of_coming() const { return takes_index_ ? coming_.end() : shards_.end; }
 
   /// A step of the shards from `first` on, as many as fit. Returns the next.
-  std::uint32_t plan(std::uint32_t first, Step& step) const {
+  std::uint32_t plan(std::uint32_t first, MergeStep& step) const {
     step.shards = {first, std::min(end_of_coming(), first + static_cast<std::uint32_t>(step.made.size()))};
     const FrozenChunk* const added = chunk_of(added_, step.shards);
     const FrozenChunk* const removed = chunk_of(removed_, step.shards);
@@ -221,7 +221,7 @@ class Merger : public IndexMerger {
     return std::min({static_cast<std::uint32_t>(std::bit_width(pieces)), most, 2 * k_});
   }
 
-  [[nodiscard]] MergeTask<Key> task_of(const Step& step) const {
+  [[nodiscard]] MergeTask<Key> task_of(const MergeStep& step) const {
     return {step.merged.data(),
             step.shards.end - step.shards.first,
             step.pieces,
@@ -239,7 +239,7 @@ class Merger : public IndexMerger {
             nullptr};
   }
 
-  void measure(Step& step) {
+  void measure(MergeStep& step) {
     const auto waits_since = std::chrono::steady_clock::now();
     if (takes_index_) coming_.wait_for(step.shards.end, stream_);
     waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
@@ -256,7 +256,7 @@ class Merger : public IndexMerger {
   /// Enqueues the writing of the step before, if there is one that is not written, and hands it out.
   void write_before(const ChunkOutlets& outlets) {
     if (before_ == nullptr) return;
-    const Step& step = *std::exchange(before_, nullptr);
+    const MergeStep& step = *std::exchange(before_, nullptr);
     step.measured.wait();
     if (step.measured_damaged[0] > 0) {
       throw InputError(index_.path() + ": the entries of shard " +
@@ -283,7 +283,7 @@ class Merger : public IndexMerger {
   }
 
   /// Decides on the payloads of the shards that were measured. Returns their words.
-  std::uint64_t lay_out(const Step& step, std::vector<ShardPlan>& plans) const {
+  std::uint64_t lay_out(const MergeStep& step, std::vector<ShardPlan>& plans) const {
     std::uint64_t words = 0;
     for (std::uint32_t s = 0; s < step.shards.end - step.shards.first; ++s) {
       index::CountWidths of_width{};
@@ -328,8 +328,8 @@ class Merger : public IndexMerger {
   bool takes_index_ = true;                ///< else it has come with what is added
   std::vector<ChunkFeed*> feeds_;          ///< those there are
   Stream stream_{Stream::Priority::high};  ///< the chunks that come next are being counted beside it
-  std::vector<Step> steps_;
-  const Step* before_ = nullptr;  ///< measured, to be written
+  std::vector<MergeStep> steps_;
+  const MergeStep* before_ = nullptr;  ///< measured, to be written
   PayloadRing payloads_;
   DeviceArray<unsigned long long> tallies_{CountHistogram::kTallies};
   DeviceArray<ShortfallCounts> shortfall_{1};

@@ -37,7 +37,7 @@ class CompareSession {
   /// Makes `finish` return soon.
   virtual void cancel() noexcept = 0;
   /// To be called once, after all threads have returned from `finish`.
-  [[nodiscard]] virtual ComparisonSums take_table() = 0;
+  [[nodiscard]] virtual ComparisonSums take_sums() = 0;
 };
 
 /// Makes a session on the CPU (src/cpu), within that memory. The indexes, all of the same parameters, must

@@ -46,14 +46,14 @@ class ShardDecoder {
   /// Returns the number of entries to have room for when part `part` of 2^part_bits equal parts of all hashes
   /// is decoded.
   [[nodiscard]] std::size_t room(std::uint64_t part, std::uint32_t part_bits) const {
-    const Span span = entries_of(buckets_of(part, part_bits));
+    const EntrySpan span = entries_of(buckets_of(part, part_bits));
     return static_cast<std::size_t>(span.last - span.first) + kSpareEntries;
   }
 
   /// Unpacks the entries with a hash in part `part` of 2^part_bits (at most 2k) equal parts of all hashes.
   DecodedRange decode(std::uint64_t part, std::uint32_t part_bits, const EntryArrays<Key>& out) const {
-    const Span buckets = buckets_of(part, part_bits);
-    const Span span = entries_of(buckets);
+    const EntrySpan buckets = buckets_of(part, part_bits);
+    const EntrySpan span = entries_of(buckets);
     DecodedRange range{0, static_cast<std::size_t>(span.last - span.first), true};
     if (range.end == 0) return range;
     write_tops(buckets, span, out.hashes);
@@ -63,14 +63,14 @@ class ShardDecoder {
   }
 
  private:
-  struct Span {
+  struct EntrySpan {
     std::uint64_t first, last;
   };
   /// A bucket's number is written this many times at once; few buckets have more entries.
   static constexpr std::size_t kSplat = kSpareEntries;
 
   /// Returns the buckets that hold a part: a whole number of them, or the one that the part is in.
-  [[nodiscard]] Span buckets_of(std::uint64_t part, std::uint32_t part_bits) const {
+  [[nodiscard]] EntrySpan buckets_of(std::uint64_t part, std::uint32_t part_bits) const {
     if (part_bits > shape_.bucket_bits) {
       const std::uint64_t bucket = part >> (part_bits - shape_.bucket_bits);
       return {bucket, bucket + 1};
@@ -85,7 +85,7 @@ class ShardDecoder {
     return std::min(read_bits<std::uint64_t>(offsets_, bucket * layout_.offset_bits, layout_.offset_bits),
                     shape_.entries);
   }
-  [[nodiscard]] Span entries_of(const Span& buckets) const {
+  [[nodiscard]] EntrySpan entries_of(const EntrySpan& buckets) const {
     if (shape_.entries == 0) return {0, 0};
     const std::uint64_t first = offset(buckets.first);
     return {first, std::max(first, offset(buckets.last))};
@@ -93,7 +93,7 @@ class ShardDecoder {
 
   /// Writes the bits that the bucket's number stands for, at the places of its entries and, rather than
   /// counting to their number, at some behind them, which are written over by the buckets that follow.
-  void write_tops(const Span& buckets, const Span& span, Key* hashes) const {
+  void write_tops(const EntrySpan& buckets, const EntrySpan& span, Key* hashes) const {
     if (shape_.bucket_bits == 0) {
       std::fill_n(hashes, span.last - span.first, Key{0});
       return;
@@ -113,7 +113,7 @@ class ShardDecoder {
 
   /// Completes hashes, writes count codes plus 1. False when hashes do not rise, or another number of codes
   /// than there are large counts says that the count is elsewhere.
-  bool unpack(const Span& span, const EntryArrays<Key>& out) const {
+  bool unpack(const EntrySpan& span, const EntryArrays<Key>& out) const {
     if constexpr (sizeof(Key) == 8) {
       // A field that starts anywhere in a byte lies in the 8 bytes from there on.
       if (layout_.entry_bits <= 57) {
@@ -137,7 +137,7 @@ class ShardDecoder {
   }
 
   template <class Read>
-  [[gnu::always_inline]] bool unpack_with(const Span& span, const EntryArrays<Key>& out,
+  [[gnu::always_inline]] bool unpack_with(const EntrySpan& span, const EntryArrays<Key>& out,
                                           const Read& read) const {
     const std::size_t n = static_cast<std::size_t>(span.last - span.first);
     std::uint64_t at = span.first * layout_.entry_bits;
@@ -158,13 +158,13 @@ class ShardDecoder {
     return rises && escapes == large_counts_of(span);
   }
 
-  [[nodiscard]] std::uint64_t large_counts_of(const Span& span) const {
+  [[nodiscard]] std::uint64_t large_counts_of(const EntrySpan& span) const {
     if (shape_.exceptions == 0) return 0;
     return first_exception(span.last) - first_exception(span.first);
   }
 
   /// False when one belongs to an entry that does not say so, or is 0.
-  bool patch_large_counts(const Span& span, std::uint64_t* counts) const {
+  bool patch_large_counts(const EntrySpan& span, std::uint64_t* counts) const {
     if (shape_.exceptions == 0) return true;
     const std::uint64_t last = first_exception(span.last);
     bool is_sound = true;

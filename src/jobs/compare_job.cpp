@@ -23,7 +23,7 @@ Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& 
       threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
       [&] { session->cancel(); });
   progress.stage = backend::JobProgress::Stage::done;
-  return {inputs.front().params().k, session->take_table()};
+  return {inputs.front().params().k, session->take_sums()};
 }
 
 }  // namespace warpmer::jobs

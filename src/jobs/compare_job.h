@@ -18,7 +18,7 @@ struct CompareOptions {
 
 struct Comparison {
   std::uint32_t k = 0;
-  backend::ComparisonSums table;
+  backend::ComparisonSums sums;
 };
 
 /// Goes through all shards once, for all pairs. The sums are exact and do not depend on the threads. Throws

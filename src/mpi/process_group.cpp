@@ -140,7 +140,7 @@ bool ProcessGroup::start_send(Channel channel) {
   BeingSent next{channel, {}};
   {
     const std::lock_guard lock(mutex_);
-    Queue& from = queue(channel);
+    MessageQueue& from = queue(channel);
     if (from.outgoing.empty() || from.being_sent == kMostBeingSent) return false;
     ++from.being_sent;
     next.outgoing = std::move(from.outgoing.front());
@@ -157,7 +157,7 @@ bool ProcessGroup::finish_sends() {
   while (const auto ticket = link_->finish_send()) {
     const auto sent = being_sent_.extract(*ticket);
     const std::lock_guard lock(mutex_);
-    Queue& from = queue(sent.mapped().channel);
+    MessageQueue& from = queue(sent.mapped().channel);
     from.outgoing_bytes -= sent.mapped().outgoing.message.size();
     --from.being_sent;
     changed_.notify_all();
@@ -214,7 +214,7 @@ void ProcessGroup::conclude(JobFailure&& job_failure) {
   failed_at_ = Clock::now();
   has_failed_ = true;
   for (std::size_t i = 0; i < kChannels; ++i) {
-    Queue& each = queues_[i];
+    MessageQueue& each = queues_[i];
     each.incoming.clear();
     each.incoming_bytes = 0;
     if (static_cast<Channel>(i) == Channel::failure) continue;
@@ -228,7 +228,8 @@ void ProcessGroup::conclude(JobFailure&& job_failure) {
 
 /// True when nothing waits to be sent. To be called under the lock.
 bool ProcessGroup::is_idle() const {
-  return std::all_of(queues_.begin(), queues_.end(), [](const Queue& each) { return each.outgoing.empty(); });
+  return std::all_of(queues_.begin(), queues_.end(),
+                     [](const MessageQueue& each) { return each.outgoing.empty(); });
 }
 
 /// True when this rank is leaving, and all others have come as far.
@@ -293,7 +294,7 @@ bool ProcessGroup::receive(Channel channel, unsigned& from, Message& message,
   if (patience.count() > 0) wait(channel, patience);
   const std::lock_guard lock(mutex_);
   throw_if_failed();
-  Queue& here = queue(channel);
+  MessageQueue& here = queue(channel);
   if (here.incoming.empty()) return false;
   from = here.incoming.front().from;
   message = std::move(here.incoming.front().message);
@@ -304,7 +305,7 @@ bool ProcessGroup::receive(Channel channel, unsigned& from, Message& message,
 
 Message ProcessGroup::receive_from(unsigned from, Channel channel) {
   std::unique_lock lock(mutex_);
-  Queue& here = queue(channel);
+  MessageQueue& here = queue(channel);
   while (true) {
     throw_if_failed();
     const auto found = std::find_if(here.incoming.begin(), here.incoming.end(),

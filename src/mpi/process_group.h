@@ -118,7 +118,7 @@ class ProcessGroup {
     unsigned from;
     Message message;
   };
-  struct Queue {
+  struct MessageQueue {
     std::deque<IncomingMessage> incoming;
     std::uint64_t incoming_bytes = 0;
     std::deque<OutgoingMessage> outgoing;
@@ -141,7 +141,7 @@ class ProcessGroup {
   void throw_if_failed() const;
   void enqueue(unsigned to, Channel channel, Message&& message);
   [[nodiscard]] bool is_idle() const;
-  [[nodiscard]] Queue& queue(Channel channel) { return queues_[static_cast<std::size_t>(channel)]; }
+  [[nodiscard]] MessageQueue& queue(Channel channel) { return queues_[static_cast<std::size_t>(channel)]; }
 
   std::unique_ptr<RankLink> link_;
   unsigned rank_ = 0;
@@ -149,7 +149,7 @@ class ProcessGroup {
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
-  std::array<Queue, kChannels> queues_;
+  std::array<MessageQueue, kChannels> queues_;
   std::optional<JobFailure> job_failure_;
   std::chrono::steady_clock::time_point failed_at_;
   std::atomic<bool> has_failed_{false};

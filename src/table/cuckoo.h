@@ -65,9 +65,9 @@ class Cuckoo {
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Displacement<Key> insert(const T& tile, Key key, std::uint32_t n) const {
     static_assert(T::kExclusive, "tiles that share a table place first and add later");
-    const TakenSlot seat = find_or_claim(tile, key);
-    if (seat.slot < 0) return settle(tile, {key, n});
-    return {buckets_.count(tile, seat.slot, seat.is_new, n), {}};
+    const TakenSlot taken = find_or_claim(tile, key);
+    if (taken.slot < 0) return settle(tile, {key, n});
+    return {buckets_.count(tile, taken.slot, taken.is_new, n), {}};
   }
 
   /// `insert` of a key that is certainly not there: without looking for it, as the paper builds.
@@ -79,9 +79,9 @@ class Cuckoo {
   /// Puts the key in; counts stay as they are. New: a copy was put in, though other tiles may have
   /// put in another at the same time. The count of the key that is left over means nothing.
   WARPMER_HD Displacement<Key> place(const T& tile, Key key) const {
-    const TakenSlot seat = find_or_claim(tile, key);
-    if (seat.slot < 0) return settle(tile, {key, 0});
-    return {{true, seat.is_new, false}, {}};
+    const TakenSlot taken = find_or_claim(tile, key);
+    if (taken.slot < 0) return settle(tile, {key, 0});
+    return {{true, taken.is_new, false}, {}};
   }
 
   /// `place` of a key that is certainly not there and that no other tile brings.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Jellyfish and KFF: convert reads and writes what jellyfish and kmc do. What is in the files, and what happens
-to damaged ones, is tested in unit/format_jellyfish and unit/format_kff.
+to damaged ones, is tested in unit/formats/jellyfish and unit/formats/kff.
 
-ctest: one thread (what the threads do is tested in unit/import_session)
+ctest: one thread (what the threads do is tested in unit/jobs/import_session)
 """
 
 import shutil

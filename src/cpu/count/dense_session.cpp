@@ -64,7 +64,7 @@ DenseSession::DenseSession(const Kernels& kernels, const backend::CountPlan& pla
                                              plan.other_bytes + least_bytes(plan)));
   }
   for (unsigned i = 0; i < copies_for(plan); ++i)
-    copies_.push_back(std::make_unique<Copy>(std::size_t{1} << (2 * plan.kmers.k)));
+    copies_.push_back(std::make_unique<CounterCopy>(std::size_t{1} << (2 * plan.kmers.k)));
   for (unsigned t = 0; t < plan.threads; ++t)
     finders_.emplace_back(kernels, plan.kmers.k, plan.reading.lenient);
 }
@@ -84,7 +84,7 @@ backend::SessionForecast DenseSession::forecast(const backend::CountPlan& plan) 
 
 std::uint64_t DenseSession::add(io::Batch& batch, unsigned thread) {
   const Stopwatch watch(times_[thread].cut_seconds);
-  Copy& copy = *copies_[thread % copies_.size()];
+  CounterCopy& copy = *copies_[thread % copies_.size()];
   const bool shared = copies_.size() < plan_.threads;
   std::uint64_t kmers = 0;
   for (const io::Piece& piece : batch.pieces) {

@@ -32,15 +32,15 @@ class DenseSession : public backend::CountingSession {
   [[nodiscard]] std::vector<std::uint64_t> sums() const;
 
  private:
-  struct Copy {
-    explicit Copy(std::size_t kmers) : counts(kmers) {}
+  struct CounterCopy {
+    explicit CounterCopy(std::size_t kmers) : counts(kmers) {}
     std::vector<std::uint32_t> counts;
     std::mutex mutex;                    ///< for `carries`
     std::vector<std::uint32_t> carries;  ///< k-mers whose counter passed 2^32, once for each time
   };
 
   backend::CountPlan plan_;
-  std::vector<std::unique_ptr<Copy>> copies_;
+  std::vector<std::unique_ptr<CounterCopy>> copies_;
   std::vector<StretchFinder> finders_;
   std::vector<StageTimes> times_;  ///< by thread
   backend::Tally tally_;

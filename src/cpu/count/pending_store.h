@@ -140,7 +140,7 @@ class PendingStore {
   void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
     stock.provide(n / PendingPage<Words>::kCapacity + 1);
     PendingShard& s = shards_[shard];
-    const Lock lock(s);
+    const ShardLock lock(s);
     while (n > 0) {
       if (s.list.pages == 0 || s.list.in_last.bytes > PendingPage<Words>::kFullBytes)
         add_page(s.list, stock.take());
@@ -164,7 +164,7 @@ class PendingStore {
   /// Takes a shard's list away; it is empty afterwards. Give it back with `release`.
   PendingList<Words> take(std::uint32_t shard) {
     PendingShard& s = shards_[shard];
-    const Lock lock(s);
+    const ShardLock lock(s);
     s.pages.store(0, std::memory_order_relaxed);
     return std::exchange(s.list, {});
   }
@@ -190,16 +190,16 @@ class PendingStore {
 
   /// Held for a few hundred nanoseconds and seldom contended: 4096 of them, taken in the same order by
   /// threads that started at different times.
-  class Lock {
+  class ShardLock {
    public:
-    explicit Lock(PendingShard& shard) : shard_(shard) {
+    explicit ShardLock(PendingShard& shard) : shard_(shard) {
       while (shard_.busy.test_and_set(std::memory_order_acquire)) {
         std::this_thread::yield();
       }
     }
-    ~Lock() { shard_.busy.clear(std::memory_order_release); }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
+    ~ShardLock() { shard_.busy.clear(std::memory_order_release); }
+    ShardLock(const ShardLock&) = delete;
+    ShardLock& operator=(const ShardLock&) = delete;
 
    private:
     PendingShard& shard_;

@@ -90,7 +90,7 @@ class ShardedSample : public backend::SampleSession {
   }
 
  private:
-  struct Load {
+  struct ShardLoad {
     std::atomic<std::uint64_t> kmers{0}, words{0};
   };
 
@@ -187,7 +187,7 @@ class ShardedSample : public backend::SampleSession {
   std::uint32_t shards_;
   PagePool pool_;
   std::deque<PendingStore<Words>> pending_;  ///< one store for each half
-  std::vector<Load> loads_;
+  std::vector<ShardLoad> loads_;
   std::deque<SampleWorker> workers_;
   std::mutex mutex_;  ///< held by the thread that gives up shards
   std::atomic<std::uint32_t> kept_ = shards_;

@@ -41,7 +41,7 @@ class SpilledShard : public index::PayloadSource {
   }
 
   void read(const Take& take) const override {
-    Buffer buffer(take);
+    ReadBuffer buffer(take);
     index::pack_payload<Key>(shape(), k_, BufferEnd{&buffer}, [this](auto&& visit) {
       for (std::size_t number = 0; number < blocks_.size(); ++number) visit_block(number, visit);
     });
@@ -53,9 +53,9 @@ class SpilledShard : public index::PayloadSource {
   friend class ShardSpill;
 
   /// Words on their way to a reader, some at a time.
-  class Buffer {
+  class ReadBuffer {
    public:
-    explicit Buffer(const Take& take) : take_(take), words_(kWords) {}
+    explicit ReadBuffer(const Take& take) : take_(take), words_(kWords) {}
     void push(std::uint64_t word) {
       words_[size_++] = word;
       if (size_ == kWords) flush();
@@ -73,7 +73,7 @@ class SpilledShard : public index::PayloadSource {
   };
   /// An output iterator that appends to it.
   struct BufferEnd {
-    Buffer* buffer;
+    ReadBuffer* buffer;
     BufferEnd& operator*() { return *this; }
     BufferEnd& operator++(int) { return *this; }
     BufferEnd& operator=(std::uint64_t word) {

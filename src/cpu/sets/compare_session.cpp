@@ -35,7 +35,7 @@ class CompareWorker {
     parts_.close();
   }
 
-  [[nodiscard]] backend::ComparisonSums take_table() { return std::move(table_); }
+  [[nodiscard]] backend::ComparisonSums take_sums() { return std::move(table_); }
 
  private:
   using Entry = SampleEntry<Key>;
@@ -100,9 +100,9 @@ class Comparer : public backend::CompareSession {
   }
   void cancel() noexcept override { next_shard_ = shards_; }
 
-  [[nodiscard]] backend::ComparisonSums take_table() override {
-    backend::ComparisonSums all = workers_.front().take_table();
-    for (std::size_t t = 1; t < workers_.size(); ++t) all.merge(workers_[t].take_table());
+  [[nodiscard]] backend::ComparisonSums take_sums() override {
+    backend::ComparisonSums all = workers_.front().take_sums();
+    for (std::size_t t = 1; t < workers_.size(); ++t) all.merge(workers_[t].take_sums());
     return all;
   }
 

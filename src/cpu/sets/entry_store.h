@@ -81,7 +81,7 @@ class EntryStore {
   std::size_t take(std::uint32_t shard, Scratch<char>& out, std::size_t read_ahead_bytes) {
     ShardPages& s = shards_[shard];
     char* at = out.get(s.bytes + read_ahead_bytes);
-    for (const Page* page = s.first; page != nullptr; page = page->next) {
+    for (const EntryPage* page = s.first; page != nullptr; page = page->next) {
       const std::size_t part = page == s.last ? s.in_last : kPageBytes;
       std::memcpy(at, page->bytes, part);
       at += part;
@@ -107,16 +107,16 @@ class EntryStore {
 
  private:
   static constexpr std::size_t kPageBytes = PagePool::kPageBytes - sizeof(void*);
-  struct Page {
-    Page* next;  ///< first, which PagePool relies on
+  struct EntryPage {
+    EntryPage* next;  ///< first, which PagePool relies on
     char bytes[kPageBytes];
   };
-  static_assert(sizeof(Page) == PagePool::kPageBytes);
+  static_assert(sizeof(EntryPage) == PagePool::kPageBytes);
 
   struct ShardPages {
     std::atomic_flag busy;  ///< held for some hundred nanoseconds, and seldom contended
-    Page* first = nullptr;
-    Page* last = nullptr;
+    EntryPage* first = nullptr;
+    EntryPage* last = nullptr;
     std::size_t in_last = kPageBytes;
     std::size_t pages = 0;
     std::uint64_t entries = 0, bytes = 0;
@@ -124,7 +124,7 @@ class EntryStore {
   };
 
   void add_page(ShardPages& s) {
-    auto* page = static_cast<Page*>(pool_.acquire());
+    auto* page = static_cast<EntryPage*>(pool_.acquire());
     page->next = nullptr;
     (s.last == nullptr ? s.first : s.last->next) = page;
     s.last = page;

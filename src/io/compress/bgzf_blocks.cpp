@@ -30,8 +30,8 @@ std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
   return std::nullopt;
 }
 
-BgzfBlocks::BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope extent)
-    : file_(std::move(file)), extent_(extent) {}
+BgzfBlocks::BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope scope)
+    : file_(std::move(file)), scope_(scope) {}
 
 bool BgzfBlocks::load(TextBlock& out) {
   if (!out.raw) out.raw.reset(new char[kBlocksPerText * kBgzfBlockBytes]);
@@ -59,7 +59,7 @@ std::size_t BgzfBlocks::fill(char* raw, std::size_t size, std::size_t wanted) {
 std::size_t BgzfBlocks::read_block(char* raw) {
   std::size_t size = fill(raw, 0, kBgzfHeaderBytes);
   if (size == 0) {
-    if (!is_last_empty_ && extent_ == Scope::whole)
+    if (!is_last_empty_ && scope_ == Scope::whole)
       fail("truncated: the empty block that marks the end of the data is missing");
     return 0;
   }

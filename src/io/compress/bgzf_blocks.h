@@ -27,7 +27,7 @@ class BgzfBlocks final : public TextBlockLoader {
     whole,  ///< to the end of the data, which an empty block marks
     part,   ///< some blocks, of which nothing tells how many
   };
-  explicit BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope extent = Scope::whole);
+  explicit BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope scope = Scope::whole);
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override {
     return kBlocksPerText * kBgzfBlockBytes;
@@ -41,7 +41,7 @@ class BgzfBlocks final : public TextBlockLoader {
   [[noreturn]] void fail(std::string_view what) const;
 
   std::unique_ptr<file::ByteFile> file_;
-  const Scope extent_;
+  const Scope scope_;
   std::uint64_t blocks_ = 0;
   bool is_last_empty_ = false;  ///< the last block read has no text, as the one that marks the end
 };

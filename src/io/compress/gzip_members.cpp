@@ -78,42 +78,42 @@ GzipHeader::HeaderStatus GzipHeader::take(char c) {
 void GzipMembers::enter(std::string_view window, unsigned bits, unsigned bit_count) {
   is_first_ = false;
   inflater_->start(window, bits, bit_count);
-  state_ = Phase::data;
+  phase_ = Phase::data;
 }
 
 GzipMembers::Status GzipMembers::decode(std::span<const char>& input, std::span<char>& output) {
   Status status = Status::going_on;
   if (is_between()) status = begin_member(input);
-  if (state_ == Phase::header) status = read_header(input);
-  if (state_ == Phase::data) {
+  if (phase_ == Phase::header) status = read_header(input);
+  if (phase_ == Phase::data) {
     switch (inflater_->inflate(input, output)) {
       case DeflateInflater::InflateStatus::going_on:
         return Status::going_on;
       case DeflateInflater::InflateStatus::corrupt:
         return Status::corrupt;
       case DeflateInflater::InflateStatus::end:
-        state_ = Phase::trailer;
+        phase_ = Phase::trailer;
         trailer_bytes_.clear();
     }
   }
-  if (state_ == Phase::trailer) status = read_trailer(input);
+  if (phase_ == Phase::trailer) status = read_trailer(input);
   return status;
 }
 
 /// Sees to it that nothing but a member follows, or, after the last one, zero bytes, as tapes and block
 /// devices leave them.
 GzipMembers::Status GzipMembers::begin_member(std::span<const char>& input) {
-  if (!input.empty() && !is_first_ && input.front() == 0) state_ = Phase::padding;
-  if (state_ == Phase::padding) {
+  if (!input.empty() && !is_first_ && input.front() == 0) phase_ = Phase::padding;
+  if (phase_ == Phase::padding) {
     const auto end = std::find_if(input.begin(), input.end(), [](char c) { return c != 0; });
     input = input.subspan(static_cast<std::size_t>(end - input.begin()));
   }
   if (input.empty()) return Status::going_on;
   // The header judges the first member, and a member's second byte and the rest.
-  if (state_ == Phase::padding || (!is_first_ && to_byte(input.front()) != kMagic[0])) return Status::junk;
+  if (phase_ == Phase::padding || (!is_first_ && to_byte(input.front()) != kMagic[0])) return Status::junk;
   is_first_ = false;
   header_.start();
-  state_ = Phase::header;
+  phase_ = Phase::header;
   return Status::going_on;
 }
 
@@ -136,13 +136,13 @@ GzipMembers::Status GzipMembers::read_trailer(std::span<const char>& input) {
   input = input.subspan(taken);
   if (trailer_bytes_.size() < kMemberTrailerBytes) return Status::going_on;
   trailer_ = {little_endian(trailer_bytes_, 0, 4), little_endian(trailer_bytes_, 4, 4)};
-  state_ = Phase::between;
+  phase_ = Phase::between;
   return Status::end_of_member;
 }
 
 bool GzipMembers::ends_block(unsigned char last, unsigned bit, std::span<char>& output) {
   // A final block could take what follows for its own end.
-  if (state_ != Phase::data || inflater_->is_in_final_block()) return false;
+  if (phase_ != Phase::data || inflater_->is_in_final_block()) return false;
   // An empty final block with fixed codes, put where the next block starts, ends the stream there, with all
   // of the input taken. A block that goes on there takes it for something else, and has no room for a final
   // one behind its own end.

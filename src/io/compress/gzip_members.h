@@ -69,7 +69,7 @@ class GzipMembers {
   [[nodiscard]] const GzipTrailer& trailer() const noexcept { return trailer_; }
   /// True when the input could end here.
   [[nodiscard]] bool is_between() const noexcept {
-    return state_ == Phase::between || state_ == Phase::padding;
+    return phase_ == Phase::between || phase_ == Phase::padding;
   }
 
  private:
@@ -81,7 +81,7 @@ class GzipMembers {
 
   std::unique_ptr<DeflateInflater> inflater_;
   std::unique_ptr<DeflateInflater> probe_;  ///< looks what comes without going there
-  Phase state_ = Phase::between;
+  Phase phase_ = Phase::between;
   GzipHeader header_;
   std::string trailer_bytes_;
   GzipTrailer trailer_;

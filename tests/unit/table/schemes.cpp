@@ -1,4 +1,4 @@
-// The table suite on the CPU's tiles, one thread at a time; table_at_once.cpp has those that share a table.
+// The table suite on the CPU's tiles, one thread at a time; at_once.cpp has those that share a table.
 // ctest: long; ctest: one thread
 
 #include "tiles/table_suite.h"
