@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -19,6 +21,7 @@
 #include "cli/framework/text_output.h"
 #include "formats/ending.h"
 #include "index/index_file.h"
+#include "io/text/line_reader.h"
 
 namespace warpmer::cli {
 namespace {
@@ -67,21 +70,6 @@ void print_capped_rows(const index::Histogram& histogram, std::uint64_t first, s
   print_row(output, last + 1, rest);
 }
 
-/// GenomeScope drops the last row, where jellyfish sums up; so there is one to be dropped, of a count that no
-/// k-mer has.
-void print_for_genomescope(const index::Histogram& histogram, TextOutput& output) {
-  print_row(output, print_rows(histogram, true, output), 0);
-}
-
-void print_for_kat(const index::IndexFile& index, std::uint64_t last, TextOutput& output) {
-  const std::uint32_t k = index.params().k;
-  const std::string path = printable(index.path());
-  output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
-               path, k, k);
-  output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, path);
-  print_capped_rows(index.histogram(), 1, last, output);
-}
-
 /// With `max_count`, larger counts are one more row, of the count after it, or with `cut` left out.
 index::Histogram capped(const index::Histogram& histogram, const HistoOptions& options) {
   if (!options.max_count) return histogram;
@@ -99,6 +87,33 @@ void check_rows(const index::Histogram& histogram, const std::string& path) {
       fmt::format("the largest count of {} is {}, and a row for every count would be too many; "
                   "give --max-count (for example {})",
                   printable(path), histogram.rbegin()->first, kLastRow));
+}
+
+void print_plain(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  const index::Histogram rows = capped(index.histogram(), options);
+  if (options.dense) check_rows(rows, index.path());
+  print_rows(rows, options.dense, output);
+}
+
+/// GenomeScope drops the last row, where jellyfish sums up; so there is one to be dropped, of a count that no
+/// k-mer has.
+void print_for_genomescope(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  const index::Histogram rows = capped(index.histogram(), options);
+  check_rows(rows, index.path());
+  print_row(output, print_rows(rows, true, output), 0);
+}
+
+void print_for_jellyfish(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  print_capped_rows(index.histogram(), 0, options.max_count.value_or(kLastRow), output);
+}
+
+void print_for_kat(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  const std::uint32_t k = index.params().k;
+  const std::string path = printable(index.path());
+  output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
+               path, k, k);
+  output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, path);
+  print_capped_rows(index.histogram(), 1, options.max_count.value_or(kLastRow), output);
 }
 
 /// A header, and a column for each index.
@@ -120,12 +135,60 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
   }
 }
 
+struct HistoFormat {
+  std::string_view name;
+  std::string_view help;  ///< lines of the section `Formats:`
+  void (*print)(const HistoOptions&, const index::IndexFile&, TextOutput&);
+};
+
+/// The list of formats.
+constexpr std::array kFormats = {
+    HistoFormat{"plain", "a row for each count that k-mers have", print_plain},
+    HistoFormat{"genomescope",
+                "every count from 1 to the largest; a last row of no k-mers, as\n"
+                "GenomeScope leaves out the last row",
+                print_for_genomescope},
+    HistoFormat{"jellyfish",
+                "what 'jellyfish histo -f' prints: every count from 0 to 10000,\n"
+                "and row 10001 for all larger ones. MultiQC reads it from files\n"
+                "whose names end in _jf.hist",
+                print_for_jellyfish},
+    HistoFormat{"kat",
+                "what 'kat hist' writes: a header, every count from 1 to 10000,\n"
+                "and row 10001 for all larger ones",
+                print_for_kat},
+};
+
+/// Returns all names, with other words before the last.
+std::string format_names(std::string_view between, std::string_view before_last) {
+  std::string names;
+  for (std::size_t i = 0; i < kFormats.size(); ++i) {
+    if (i > 0) names += i + 1 == kFormats.size() ? before_last : between;
+    names += kFormats[i].name;
+  }
+  return names;
+}
+
+std::string formats_help() {
+  std::string help = "Formats:\n";
+  for (const HistoFormat& format : kFormats) {
+    std::string_view text = format.help, label = format.name;
+    for (; !text.empty(); label = {}) help += fmt::format("  {:<13}{}\n", label, io::take_line(text));
+  }
+  return help;
+}
+
+/// UsageError if there is no such format.
+const HistoFormat& format_named(const std::string& name) {
+  for (const HistoFormat& format : kFormats) {
+    if (format.name == name) return format;
+  }
+  throw UsageError(fmt::format("--format must be {}, not '{}'", format_names(", ", " or "), printable(name)));
+}
+
 void check(const HistoOptions& options) {
   const std::string& format = options.format;
-  if (format != "plain" && format != "genomescope" && format != "jellyfish" && format != "kat") {
-    throw UsageError("--format must be plain, genomescope, jellyfish or kat, not '" + printable(format) +
-                     "'");
-  }
+  format_named(format);
   if (options.dense && format != "plain") {
     throw UsageError("--dense is for --format plain; the other formats have a row for every count");
   }
@@ -140,29 +203,12 @@ void check(const HistoOptions& options) {
   check_standard_input({{"as an index", options.indexes}});
 }
 
-void print_one(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
-  const std::uint64_t last = options.max_count.value_or(kLastRow);
-  if (options.format == "jellyfish") {
-    print_capped_rows(index.histogram(), 0, last, output);
-  } else if (options.format == "kat") {
-    print_for_kat(index, last, output);
-  } else {
-    const index::Histogram rows = capped(index.histogram(), options);
-    if (options.dense || options.format == "genomescope") check_rows(rows, index.path());
-    if (options.format == "genomescope") {
-      print_for_genomescope(rows, output);
-    } else {
-      print_rows(rows, options.dense, output);
-    }
-  }
-}
-
 int run_histo(const HistoOptions& options) {
   check(options);
   if (options.indexes.size() == 1) {
     const index::IndexFile index(options.indexes.front());
     TextOutput output(options.output);
-    print_one(options, index, output);
+    format_named(options.format).print(options, index, output);
     output.finish();
     return kDone;
   }
@@ -187,16 +233,7 @@ void add_histo_command(Application& application) {
       "Print how many distinct k-mers occur how often.\n"
       "One line per count: the count, a space, the number of distinct k-mers that occur so often. No header, "
       "no upper limit. Of several indexes a table with tabs: a header, and a column for each.",
-      R"(Formats:
-  plain        a row for each count that k-mers have
-  genomescope  every count from 1 to the largest; a last row of no k-mers, as
-               GenomeScope leaves out the last row
-  jellyfish    what 'jellyfish histo -f' prints: every count from 0 to 10000,
-               and row 10001 for all larger ones. MultiQC reads it from files
-               whose names end in _jf.hist
-  kat          what 'kat hist' writes: a header, every count from 1 to 10000,
-               and row 10001 for all larger ones
-  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
+      formats_help() + R"(  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
   format ('jellyfish histo -h N+1' does so); with --cut, larger counts are left
   out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
   a row, the largest may be 1000000: then --max-count is needed.
@@ -211,7 +248,7 @@ Examples:
   command.add_flag("--dense", options->dense,
                    "Print every count from 1 to the largest, also those that no k-mer has.");
   command.add_option("--format", options->format, "For whom the rows are; see Formats. Default: plain.")
-      ->type_name("plain|genomescope|jellyfish|kat");
+      ->type_name(format_names("|", "|"));
   add_whole_number(
       command, "--max-count", 1, UINT64_MAX - 1,
       [options](std::uint64_t value) { options->max_count = value; },
