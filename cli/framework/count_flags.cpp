@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/count_table.h"
+#include "io/record_formats.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::cli {
@@ -52,8 +53,9 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
   add_table_flag(app, flags.job.table);
   app.add_option(
          "INPUT", flags.job.inputs,
-         "FASTA or FASTQ (plain, gzip, BGZF), BAM or CRAM, recognised by content; - for standard input; "
-         "@LIST for a file of paths, one a line; those that begin with # are skipped.")
+         fmt::format("FASTA or FASTQ (plain, gzip, BGZF), {}, recognised by content; - for standard input; "
+                     "@LIST for a file of paths, one a line; those that begin with # are skipped.",
+                     io::record_format_names()))
       ->required()
       ->type_name("FILE");
 }

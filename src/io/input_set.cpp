@@ -24,8 +24,8 @@
 #include "io/fastx/text_part.h"
 #include "io/fastx/text_reader.h"
 #include "io/fastx/text_stream.h"
-#include "io/hts/alignment_reader.h"
 #include "io/hts/cram_memory.h"
+#include "io/record_formats.h"
 #include "io/text/input_list.h"
 
 namespace warpmer::io {
@@ -151,12 +151,11 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   }
   if (share.parts > 1) return open_file_part(input, share.part, share.parts, options, cancelled);
   switch (content) {
-    case InputContent::bam:
-    case InputContent::cram:
-    case InputContent::sam:
-      return std::make_unique<AlignmentReader>(
-          open_alignments(std::move(file), content, options, threads_per_file, foreseen, cancelled), options,
-          cancelled);
+    case InputContent::records: {
+      const RecordFormat* own = record_format_of(*file);
+      return own->open(
+          {input, std::move(file), options, threads_per_file, foreseen ? &*foreseen : nullptr, cancelled});
+    }
     case InputContent::gzip:
     case InputContent::bgzf:
       return open_compressed(input, std::move(file), content);

@@ -30,6 +30,15 @@ std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
   return std::nullopt;
 }
 
+std::optional<std::size_t> first_bgzf_block(file::ByteFile& file) {
+  constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
+  const std::string_view start = file.peek(kBgzfHeaderBytes);
+  if (!start.starts_with("\x1f\x8b\x08\x04")) return std::nullopt;
+  if (const auto size = bgzf_block_size(start)) return size;
+  // The field that makes it BGZF may come after other extra fields.
+  return bgzf_block_size(file.peek(kGzipHeaderLimit));
+}
+
 BgzfBlocks::BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope scope)
     : file_(std::move(file)), scope_(scope) {}
 

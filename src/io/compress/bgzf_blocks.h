@@ -17,6 +17,8 @@ constexpr std::size_t kBgzfBlockBytes = std::size_t{64} << 10;  ///< the most a 
 /// Returns the size on disk of the BGZF block whose header `bytes` starts with; nothing if it is none. Needs
 /// the header with all of its extra fields.
 std::optional<std::size_t> bgzf_block_size(std::string_view bytes);
+/// Returns the same of the block that a file starts with, without taking anything of it.
+std::optional<std::size_t> first_bgzf_block(file::ByteFile& file);
 
 /// Reads blocks in `load`, some at a time, and inflates them in `work`.
 class BgzfBlocks final : public TextBlockLoader {

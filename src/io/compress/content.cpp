@@ -8,7 +8,6 @@
 #include "file/input_error.h"
 #include "file/shell_word.h"
 #include "io/compress/bgzf_blocks.h"
-#include "io/compress/gzip_members.h"
 
 namespace warpmer::io {
 namespace {
@@ -57,16 +56,6 @@ const Foreign* find_foreign(std::string_view start) {
   file::fail_at({file.shown()}, what);
 }
 
-/// True when the text of the BGZF block that the file starts with begins like BAM.
-bool holds_bam(file::ByteFile& file, std::size_t block_size) {
-  const std::string_view block = file.peek(block_size);
-  std::span<const char> input(block.data(), block.size());
-  std::array<char, 4> text = {};
-  std::span<char> output(text);
-  GzipMembers(make_zlib_inflater).decode(input, output);
-  return std::string_view(text.data(), text.size()) == "BAM\x01"sv;
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -93,18 +82,9 @@ bool is_sam(std::string_view start) {
 }
 
 InputContent detect_content(file::ByteFile& file) {
-  constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
-  std::string_view start = file.peek(kBgzfHeaderBytes);
-  if (start.starts_with("\x1f\x8b\x08\x04")) {
-    // The field that makes it BGZF may come after other extra fields.
-    std::optional<std::size_t> block_size = bgzf_block_size(start);
-    if (!block_size) block_size = bgzf_block_size(file.peek(kGzipHeaderLimit));
-    if (!block_size) return InputContent::gzip;
-    return holds_bam(file, *block_size) ? InputContent::bam : InputContent::bgzf;
-  }
-  if (start.starts_with("\x1f\x8b")) return InputContent::gzip;
-  if (start.starts_with("CRAM")) return InputContent::cram;
-  if (is_sam(start)) return InputContent::sam;
+  if (!record_format_name(file).empty()) return InputContent::records;
+  const std::string_view start = file.peek(kBgzfHeaderBytes);
+  if (start.starts_with("\x1f\x8b")) return first_bgzf_block(file) ? InputContent::bgzf : InputContent::gzip;
   if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
   return InputContent::text;
 }

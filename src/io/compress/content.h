@@ -12,11 +12,13 @@ namespace warpmer::io {
 enum class InputContent {
   text,  ///< FASTA, FASTQ, or something the text reader will refuse
   gzip,
-  bgzf,  ///< with text inside
-  bam,
-  cram,
-  sam,
+  bgzf,     ///< with text inside
+  records,  ///< a format with a reader of its own
 };
+
+/// Returns the name of the format with a reader of its own that a file begins as, such as "BAM"; empty if it
+/// is none. Takes nothing of the file. (Defined in io/record_formats.cpp, with the list of these formats.)
+std::string_view record_format_name(file::ByteFile& file);
 
 /// Looks at the start of `file` without taking it. Throws InputError for formats that are recognised
 /// but not read, saying how to get at the reads.

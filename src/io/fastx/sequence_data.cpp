@@ -123,12 +123,8 @@ std::string describe(file::ByteFile& file) {
     return what ? what : "";
   }
   switch (detect_content(file)) {
-    case InputContent::bam:
-      return "BAM";
-    case InputContent::cram:
-      return "CRAM";
-    case InputContent::sam:
-      return "SAM";
+    case InputContent::records:
+      return std::string(record_format_name(file));
     case InputContent::gzip:
     case InputContent::bgzf:
       return compressed_text(file.peek(kLookedAt));

@@ -1,11 +1,20 @@
 #include "io/hts/alignment_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "file/input_error.h"
+#include "io/compress/bgzf_blocks.h"
+#include "io/compress/content.h"
+#include "io/compress/gzip_members.h"
 #include "io/fastx/text_reader.h"
 #include "io/hts/bam_encoding.h"
+#include "io/hts/bam_source.h"
+#include "io/hts/cram_source.h"
+#include "io/hts/sam_source.h"
+#include "io/hts/silence_htslib.h"
 
 namespace warpmer::io {
 namespace {
@@ -116,5 +125,53 @@ void AlignmentReader::add(Batch& batch) {
   batch.pieces.push_back(piece);
   ++records_;
 }
+
+namespace {
+
+/// True when a file starts with a BGZF block whose text begins like BAM.
+bool is_bam(file::ByteFile& file) {
+  const std::optional<std::size_t> block_size = first_bgzf_block(file);
+  if (!block_size) return false;
+  const std::string_view block = file.peek(*block_size);
+  std::span<const char> input(block.data(), block.size());
+  std::array<char, 4> text = {};
+  std::span<char> output(text);
+  GzipMembers(make_zlib_inflater).decode(input, output);
+  return std::string_view(text.data(), text.size()) == "BAM\x01";
+}
+
+bool is_cram(file::ByteFile& file) { return file.peek(kBgzfHeaderBytes).starts_with("CRAM"); }
+
+bool starts_as_sam(file::ByteFile& file) { return is_sam(file.peek(kBgzfHeaderBytes)); }
+
+std::unique_ptr<RecordReader> read(std::unique_ptr<AlignmentSource> source, const RecordInput& input) {
+  return std::make_unique<AlignmentReader>(std::move(source), input.options, input.cancelled);
+}
+
+std::unique_ptr<RecordReader> open_bam(RecordInput&& input) {
+  silence_htslib();
+  return read(
+      std::make_unique<BamSource>(std::move(input.file), input.options, input.threads, input.cancelled),
+      input);
+}
+
+std::unique_ptr<RecordReader> open_cram(RecordInput&& input) {
+  silence_htslib();
+  const auto foreseen = input.foreseen ? std::optional(*input.foreseen) : std::nullopt;
+  return read(std::make_unique<CramSource>(std::move(input.file), input.options, input.threads, foreseen,
+                                           input.cancelled),
+              input);
+}
+
+std::unique_ptr<RecordReader> open_sam(RecordInput&& input) {
+  silence_htslib();
+  return read(std::make_unique<SamSource>(std::move(input.file), input.options), input);
+}
+
+}  // namespace
+
+constexpr RecordFormat kBamFormat = {"BAM", is_bam, open_bam};
+constexpr RecordFormat kCramFormat = {"CRAM", is_cram, open_cram};
+constexpr RecordFormat kSamFormat = {"SAM", starts_as_sam, open_sam, /*is_in_help=*/false};
 
 }  // namespace warpmer::io

@@ -5,10 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "io/fastx/record_format.h"
 #include "io/fastx/record_reader.h"
 #include "io/hts/alignment_source.h"
 
 namespace warpmer::io {
+
+extern const RecordFormat kBamFormat, kCramFormat, kSamFormat;
 
 /// Hands over primary records only, so that each read comes once, and turns those that were aligned to
 /// the reverse strand back.

@@ -2,15 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "base/error.h"
 #include "file/input_error.h"
 #include "io/fastx/text_reader.h"
-#include "io/hts/bam_source.h"
-#include "io/hts/cram_source.h"
-#include "io/hts/sam_source.h"
-#include "io/hts/silence_htslib.h"
 
 namespace warpmer::io {
 
@@ -46,18 +40,6 @@ void AlignmentSource::refuse_long() const {
       "{}, record {}: it does not end within {} MiB, which is as much as -m allows for one; raise "
       "-m, or leave the file out if it is damaged",
       shown_, records_ + 1, longest_record_ >> 20));
-}
-
-std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, InputContent content,
-                                                 const InputOptions& options, unsigned threads,
-                                                 const std::optional<CramNeeds>& foreseen,
-                                                 const std::atomic<bool>& cancelled) {
-  silence_htslib();
-  if (content == InputContent::bam)
-    return std::make_unique<BamSource>(std::move(file), options, threads, cancelled);
-  if (content == InputContent::cram)
-    return std::make_unique<CramSource>(std::move(file), options, threads, foreseen, cancelled);
-  return std::make_unique<SamSource>(std::move(file), options);
 }
 
 }  // namespace warpmer::io

@@ -3,16 +3,11 @@
 
 #include <htslib/sam.h>
 
-#include <atomic>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "file/byte_file.h"
-#include "io/compress/content.h"
-#include "io/hts/cram_memory.h"
 #include "io/text/input_options.h"
 
 namespace warpmer::io {
@@ -62,13 +57,5 @@ class AlignmentSource {
   std::size_t longest_record_;
   std::uint64_t records_ = 0;
 };
-
-/// Opens a file that `content` says to be BAM, CRAM or SAM, for one reader and up to `threads` threads of its
-/// own. `cancelled` makes reading end, and must be set before destruction if there is more to be read.
-/// `foreseen`: of CRAM, what there is memory set aside for.
-std::unique_ptr<AlignmentSource> open_alignments(std::unique_ptr<file::ByteFile> file, InputContent content,
-                                                 const InputOptions& options, unsigned threads,
-                                                 const std::optional<CramNeeds>& foreseen,
-                                                 const std::atomic<bool>& cancelled);
 
 }  // namespace warpmer::io
