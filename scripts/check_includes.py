@@ -39,7 +39,7 @@ CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_tea
 # sees that.
 ROOMS = {
     "io": ["blocks", "compress", "text", "fastx", "hts"],
-    "cpu": ["simd", "memory", "count", "lookup", "sets", "positions", "update"],
+    "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
     "cli": ["framework", "output", "commands"],

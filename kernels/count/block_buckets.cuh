@@ -1,10 +1,10 @@
 #pragma once
-/// A cuckoo or an iceberg table in a block's shared memory. Groups of lanes insert together, in two passes:
-/// `place`, and when all are placed `add` (table/cuckoo.h).
+/// A table whose hash functions name buckets (cuckoo, iceberg) in a block's shared memory. Groups of lanes
+/// insert together, in two passes: `place`, and when all are placed `add` (table/cuckoo.h).
 
 #include "kernels/memory/tile_cuda.cuh"
-#include "table/cuckoo.h"
-#include "table/iceberg.h"
+#include "table/insertion.h"
+#include "table/stash.h"
 #include "table/tile.h"
 #include "table/work_sharing.h"
 

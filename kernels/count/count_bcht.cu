@@ -2,6 +2,7 @@
 
 #include "kernels/count/bin_counter.cuh"
 #include "kernels/count/block_buckets.cuh"
+#include "table/cuckoo.h"
 
 namespace warpmer::gpu {
 
@@ -10,6 +11,6 @@ template <class Key>
 using SharedBcht = BlockBuckets<table::Cuckoo<SharedBucketTile<Key>, 3>>;
 }  // namespace
 
-const CountKernels kCountBcht = kCountKernels<SharedBcht>;
+const CountKernels kCount_bcht = kCountKernels<SharedBcht>;
 
 }  // namespace warpmer::gpu

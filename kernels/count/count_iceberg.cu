@@ -2,6 +2,7 @@
 
 #include "kernels/count/bin_counter.cuh"
 #include "kernels/count/block_buckets.cuh"
+#include "table/iceberg.h"
 
 namespace warpmer::gpu {
 
@@ -10,6 +11,6 @@ template <class Key>
 using SharedIceberg = BlockBuckets<table::Iceberg<SharedBucketTile<Key>>>;
 }  // namespace
 
-const CountKernels kCountIceberg = kCountKernels<SharedIceberg>;
+const CountKernels kCount_iceberg = kCountKernels<SharedIceberg>;
 
 }  // namespace warpmer::gpu

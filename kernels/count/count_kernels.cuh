@@ -32,6 +32,9 @@ struct CountKernels {
   }
 };
 
-extern const CountKernels kCountWarpDrive, kCountSlab, kCountBcht, kCountIceberg, kCountHashGraph;
+extern const CountKernels kCountWarpDrive, kCountHashGraph;
+#define WARPMER_ENTRY(name) extern const CountKernels kCount_##name;
+WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
+#undef WARPMER_ENTRY
 
 }  // namespace warpmer::gpu

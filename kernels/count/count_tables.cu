@@ -9,12 +9,11 @@ namespace {
 
 const CountKernels& kernels_for(backend::CountTable table) {
   switch (table) {
-    case backend::CountTable::slab:
-      return kCountSlab;
-    case backend::CountTable::bcht:
-      return kCountBcht;
-    case backend::CountTable::iceberg:
-      return kCountIceberg;
+#define WARPMER_ENTRY(name)       \
+  case backend::CountTable::name: \
+    return kCount_##name;
+    WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
+#undef WARPMER_ENTRY
     case backend::CountTable::hashgraph:
       return kCountHashGraph;
     case backend::CountTable::automatic:

@@ -12,9 +12,11 @@ namespace warpmer::backend {
 
 namespace {
 /// The names, by number of the enumerator.
-constexpr std::array<std::string_view, 6> kNames = {"auto", "warpdrive", "slab",
-                                                    "bcht", "iceberg",   "hashgraph"};
-static_assert(kNames.size() == static_cast<std::size_t>(CountTable::hashgraph) + 1);
+constexpr std::array<std::string_view, kCountTables.size()> kNames = {"auto", "warpdrive",
+#define WARPMER_ENTRY(name) #name,
+                                                                      WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
+#undef WARPMER_ENTRY
+                                                                          "hashgraph"};
 }  // namespace
 
 std::string_view name_of(CountTable table) { return kNames[static_cast<std::size_t>(table)]; }

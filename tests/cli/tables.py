@@ -6,15 +6,26 @@ ctest: one thread
 
 import hashlib
 import json
+import re
+import subprocess
 
-from common_cli import DATA, USAGE, CliTest, main
+from common_cli import DATA, USAGE, WARPMER, CliTest, main
 from common_tier import some
 
-TABLES = ("auto", "warpdrive", "slab", "bcht", "iceberg", "hashgraph")
+OLD = ("auto", "warpdrive", "slab", "bcht", "iceberg", "hashgraph")
 INPUTS = (DATA / "reads_1.fq.gz", DATA / "low_complexity.fa", DATA / "genome.fa")
 
 
 class Tables(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        """Those that the help names."""
+        usage = subprocess.run([WARPMER, "count", "--help"], check=True, capture_output=True, text=True).stdout
+        cls.tables = re.search(r"--table (\S+)", usage).group(1).split("|")
+
+    def test_none_is_missing(self):
+        self.assertEqual([table for table in self.tables if table in OLD], list(OLD))
+
     def content(self, index):
         """Of an index, all that comes before its provenance."""
         size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
@@ -23,7 +34,7 @@ class Tables(CliTest):
     def test_the_same_index_and_the_same_dump(self):
         for k in some((31, 64, 9)):
             wanted = None
-            for table in TABLES:
+            for table in self.tables:
                 with self.subTest(k=k, table=table):
                     index = self.count(*INPUTS, k=k, options=("-t", 1, "--table", table, "--stats", "run.json"))
                     self.assertEqual(json.loads((self.folder / "run.json").read_text())["table"], table)
@@ -41,7 +52,7 @@ class Tables(CliTest):
     def test_other_names_are_refused_with_those_there_are(self):
         for name in ("chain", "", "WarpDrive", "auto|slab"):
             with self.subTest(name):
-                self.refused(USAGE, "--table .*choose " + ", ".join(TABLES), "count", "--table", name, "-o", "x.wmi",
+                self.refused(USAGE, "--table .*choose " + ", ".join(self.tables), "count", "--table", name, "-o", "x.wmi",
                              DATA / "forty.fa")
 
 

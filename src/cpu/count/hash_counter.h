@@ -38,6 +38,8 @@ class HashCounter {
   /// returns how many they are. Every key in `carries` is among them.
   virtual std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) = 0;
 
+  /// Returns how often it was built anew since it was empty, if it ever has to be.
+  [[nodiscard]] virtual std::uint64_t rebuilds() const { return 0; }
   [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
   /// Gives all memory back. Only `reset` may follow.
   virtual void clear() = 0;

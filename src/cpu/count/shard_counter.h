@@ -13,8 +13,8 @@
 #include "cpu/count/hash_counter.h"
 #include "cpu/count/packed_counter.h"
 #include "cpu/count/pending_store.h"
+#include "cpu/count/scheme_counters.h"
 #include "cpu/count/sorted_buckets.h"
-#include "cpu/count/table_counter.h"
 #include "cpu/count/window_counter.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
@@ -166,20 +166,11 @@ class ShardCounter {
 
   /// Makes the table; none where everything is listed.
   std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels) {
-    switch (which_) {
-      case backend::CountTable::hashgraph:
-        return nullptr;
-      case backend::CountTable::slab:
-        return std::make_unique<TableCounter<Key, SlabScheme>>(kernels, k_, buckets_);
-      case backend::CountTable::bcht:
-        return std::make_unique<TableCounter<Key, BchtScheme>>(kernels, k_, buckets_);
-      case backend::CountTable::iceberg:
-        return std::make_unique<TableCounter<Key, IcebergScheme>>(kernels, k_, buckets_);
-      case backend::CountTable::automatic:
-        if constexpr (sizeof(Key) == 8) return std::make_unique<PackedCounter>(kernels.packed, kernels_, k_);
-        break;
-      case backend::CountTable::warpdrive:
-        break;
+    if (which_ == backend::CountTable::hashgraph) return nullptr;
+    if (auto counter = make_scheme_counter(which_, kernels, k_, buckets_)) return counter;
+    if constexpr (sizeof(Key) == 8) {
+      if (which_ == backend::CountTable::automatic)
+        return std::make_unique<PackedCounter>(kernels.packed, kernels_, k_);
     }
     return std::make_unique<WindowCounter<Key>>(kernels_, k_);
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// The inner loops of the CPU backend. One source (kernels_body.h and kernels_tables_body.h) is compiled
+/// The inner loops of the CPU backend. One source (kernels_body.h and kernels_packed_body.h) is compiled
 /// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
 /// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
 /// that includes, and in cutter.h.
@@ -10,13 +10,7 @@
 #include <vector>
 
 #include "kmer/super_kmer.h"
-#include "table/slab_alloc.h"
 #include "table/tile.h"
-
-namespace warpmer::table {
-template <class KeyType>
-struct CountSlab;
-}
 
 namespace warpmer::cpu {
 
@@ -71,6 +65,13 @@ struct TableNotes {
   std::size_t carries_size;
 };
 
+/// True when so many more keys may be inserted before the caller has to look after the table.
+template <class Key>
+[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
+  return table.size + keys <= table.limit && table.overflow_size + keys <= TableNotes<Key>::kListCapacity &&
+         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
+}
+
 /// WarpDrive, in windows that are ordered by hash.
 template <class Key>
 struct CountingTable : TableNotes<Key> {
@@ -90,28 +91,6 @@ struct PackedTable : TableNotes<Key64> {
   std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
   std::uint32_t rest_bits;    ///< bits of a hash in a word; 64 - count_bits
   std::uint32_t count_bits;
-};
-
-/// Slots per bucket of the tables below.
-inline constexpr int kTableBucket = 16;
-
-/// A cuckoo or an iceberg table, whose hash functions name buckets.
-template <class Key>
-struct BucketTable : TableNotes<Key> {
-  table::Slots<Key> slots;
-  std::uint32_t buckets;
-  std::uint32_t seed;
-};
-
-/// A slab hash, in buckets that are ordered by hash.
-template <class Key>
-struct SlabTable : TableNotes<Key> {
-  table::CountSlab<Key>* slabs;  ///< one for each bucket, and then those that SlabAlloc hands out
-  std::uint32_t buckets;
-  std::uint64_t units;
-  std::uint32_t* bitmaps;
-  table::SlabAllocState* alloc_state;
-  table::ResidentBlock resident;
 };
 
 /// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes many, are
@@ -189,27 +168,12 @@ struct PackedKernels {
   void (*harvest)(const PackedTable&, Key64* keys, std::uint64_t* counts);
 };
 
-/// Kernels of a table that was asked for by name.
-template <class Table>
-struct TableKernels {
-  using Key = typename Table::Key;
-  /// Does the same as ShardKernels::insert.
-  std::size_t (*insert)(Table&, const HashList<Key>&, std::size_t first);
-  /// Inserts what `from` holds, and what found no place in it, into the empty table `to`. False as soon as
-  /// something finds no place there; then `to` is of no use, and `from` is what it was.
-  bool (*rehash)(const Table& from, Table& to);
-  /// Appends all keys in the table with their counts, in any order. The list has room for `size` more.
-  void (*list)(const Table&, HashList<Key>&);
-};
-
-template <class Key>
-struct SchemeKernels {
-  TableKernels<BucketTable<Key>> bcht, iceberg;
-  TableKernels<SlabTable<Key>> slab;
-};
+/// The instruction sets; where it is no x86, there is only the first, which then is the machine's own.
+enum class Isa : std::uint8_t { v2, avx2, avx512 };
 
 struct Kernels {
   const char* name;
+  Isa isa;
   /// Packs text, 32 bases a word, base i of the text in bits 2 * (i % 32). Sets bit i of `breaks`
   /// for characters that are no bases, and returns whether there are any. Reads up to 63 characters
   /// past the end; writes whole groups of 64 bases.
@@ -233,8 +197,6 @@ struct Kernels {
   ShardKernels<Key128, 2> wide;
   ShardKernels<Key128, 4> wide_long;
   PackedKernels packed;
-  SchemeKernels<Key64> narrow_schemes;
-  SchemeKernels<Key128> wide_schemes;
 
   template <class Key, int Words>
   [[nodiscard]] const ShardKernels<Key, Words>& shard() const {
@@ -244,14 +206,6 @@ struct Kernels {
       return wide;
     } else {
       return wide_long;
-    }
-  }
-  template <class Key>
-  [[nodiscard]] const SchemeKernels<Key>& schemes() const {
-    if constexpr (sizeof(Key) == 8) {
-      return narrow_schemes;
-    } else {
-      return wide_schemes;
     }
   }
 };

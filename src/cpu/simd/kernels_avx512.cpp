@@ -8,9 +8,6 @@
 
 #include "cpu/simd/kernels.h"
 #include "kmer/minimizer.h"
-#include "table/cuckoo.h"
-#include "table/iceberg.h"
-#include "table/slab_hash.h"
 #include "table/tile_avx512.h"
 #include "table/warpdrive.h"
 
@@ -18,11 +15,11 @@ namespace warpmer::cpu {
 namespace {
 #include "cpu/simd/kernels_body.h"
 #include "cpu/simd/kernels_packed_body.h"
-#include "cpu/simd/kernels_tables_body.h"
 }  // namespace
 
 extern const Kernels kKernels_avx512;
 const Kernels kKernels_avx512 = {"avx512",
+                                 Isa::avx512,
                                  pack,
                                  cut<2>,
                                  cut<4>,
@@ -32,8 +29,6 @@ const Kernels kKernels_avx512 = {"avx512",
                                  kShardKernels<Key64, 2>,
                                  kShardKernels<Key128, 2>,
                                  kShardKernels<Key128, 4>,
-                                 kPackedKernels,
-                                 kSchemeKernels<Key64>,
-                                 kSchemeKernels<Key128>};
+                                 kPackedKernels};
 
 }  // namespace warpmer::cpu

@@ -461,13 +461,6 @@ void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::siz
   list.size = size;
 }
 
-/// True when so many more keys may be inserted before the caller has to look after the table.
-template <class Key>
-[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
-  return table.size + keys <= table.limit && table.overflow_size + keys <= TableNotes<Key>::kListCapacity &&
-         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
-}
-
 template <class Key>
 std::size_t insert(CountingTable<Key>& table, const HashList<Key>& list, std::size_t first) {
   constexpr std::size_t kAhead = 64;

@@ -8,16 +8,12 @@
 
 #include "cpu/simd/kernels.h"
 #include "kmer/minimizer.h"
-#include "table/cuckoo.h"
-#include "table/iceberg.h"
-#include "table/slab_hash.h"
 #include "table/warpdrive.h"
 
 namespace warpmer::cpu {
 namespace {
 #include "cpu/simd/kernels_body.h"
 #include "cpu/simd/kernels_packed_body.h"
-#include "cpu/simd/kernels_tables_body.h"
 }  // namespace
 
 #if defined(__x86_64__)
@@ -28,6 +24,7 @@ constexpr const char* kName = "generic";
 
 extern const Kernels kKernels_v2;
 const Kernels kKernels_v2 = {kName,
+                             Isa::v2,
                              pack,
                              cut<2>,
                              cut<4>,
@@ -37,8 +34,6 @@ const Kernels kKernels_v2 = {kName,
                              kShardKernels<Key64, 2>,
                              kShardKernels<Key128, 2>,
                              kShardKernels<Key128, 4>,
-                             kPackedKernels,
-                             kSchemeKernels<Key64>,
-                             kSchemeKernels<Key128>};
+                             kPackedKernels};
 
 }  // namespace warpmer::cpu

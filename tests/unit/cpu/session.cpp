@@ -52,9 +52,9 @@ TEST_CASE("counted early in any table, the result is the same") {
   backend::CountPlan plan = plan_for(31);
   const Result ample = run(*cpu, plan, batches, Take::payloads);
   plan.memory_bytes = std::uint64_t{46} << 20;
-  using enum backend::CountTable;
-  for (const auto table :
-       by_tier<std::vector<backend::CountTable>>({warpdrive, slab, bcht, iceberg, hashgraph}, {slab})) {
+  using Tables = std::span<const backend::CountTable>;
+  const Tables named = Tables(backend::kCountTables).subspan(1);  // all but the default
+  for (const auto table : by_tier(named, named.subspan(1, 1))) {
     CAPTURE(backend::name_of(table));
     plan.table = table;
     const Result tight = run(*cpu, plan, batches, Take::payloads);
