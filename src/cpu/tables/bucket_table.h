@@ -46,7 +46,7 @@ class BucketMemory {
 namespace {
 
 template <class Key>
-using BucketTile = typename TileFor<Key, kTableBucket>::type;
+using BucketTile = typename SchemeTile<Key, kTableBucket>::type;
 
 /// The base of the schemes whose hash functions name buckets. `OnTile` is one of src/table, on a BucketTile.
 template <class OnTile>

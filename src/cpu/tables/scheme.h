@@ -1,8 +1,8 @@
 #pragma once
-/// What the source of a scheme (bcht.cpp is the shortest) is written with. It is compiled for each
-/// instruction set, and there has a class that is the scheme on this set's tiles; for the first set, it has
-/// the table's maker (cpu/count/scheme_counters.h), too. What is here is in an unnamed namespace, or always
-/// inlined: see scripts/check_isa.sh.
+/// The common part of the sources of schemes, of which bcht.cpp is the shortest. Such a source has a class:
+/// the scheme on the tiles of the instruction set that it is compiled for. Compiled for the first set, it
+/// also has the table's maker (cpu/count/scheme_counters.h). Functions are always inlined, or in an unnamed
+/// namespace: scripts/check_isa.sh says why.
 ///
 ///     template <class Key>
 ///     class Scheme {
@@ -47,17 +47,17 @@ namespace {
 /// This instruction set's tile for so many slots. One that is no vector may look at fewer, where some of them
 /// hold no keys.
 template <class Key, int Slots, int SerialSlots = Slots>
-struct TileFor {
+struct SchemeTile {
   using type = table::SerialTile<Key, SerialSlots>;
 };
 #if defined(__AVX512F__)
 template <int Slots, int SerialSlots>
-struct TileFor<Key64, Slots, SerialSlots> {
+struct SchemeTile<Key64, Slots, SerialSlots> {
   using type = table::Avx512Tile<Slots>;
 };
 #elif defined(__AVX2__)
 template <int Slots, int SerialSlots>
-struct TileFor<Key64, Slots, SerialSlots> {
+struct SchemeTile<Key64, Slots, SerialSlots> {
   using type = table::Avx2Tile<Slots>;
 };
 #endif

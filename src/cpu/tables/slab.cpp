@@ -87,7 +87,7 @@ class Slabs {
 
  private:
   /// Looks at the elements alone, or at all of the 128 bytes of a slab.
-  using Tile = typename TileFor<Key, 16, table::CountSlab<Key>::kSlots>::type;
+  using Tile = typename SchemeTile<Key, 16, table::CountSlab<Key>::kSlots>::type;
   using Units = table::ContiguousUnits<table::CountSlab<Key>>;
 
   table::CountSlab<Key>* slabs_;
