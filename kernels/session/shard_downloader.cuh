@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "file/checksum.h"
-#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "kernels/session/download_streams.cuh"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::gpu {
 

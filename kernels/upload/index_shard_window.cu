@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "kmer/bit_stream.h"
 #include "kernels/upload/index_shard_window.cuh"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::gpu {
 

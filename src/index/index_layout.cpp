@@ -4,8 +4,8 @@
 
 #include <bit>
 
-#include "kmer/bit_stream.h"
 #include "index/packed_checks.h"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::index::layout {
 namespace {

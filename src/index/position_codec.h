@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "kmer/bit_stream.h"
 #include "index/position_file.h"
+#include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::index {

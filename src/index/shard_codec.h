@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
+#include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 #include "kmer/platform.h"
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kmer/bit_stream.h"
 #include "index/shard_codec.h"
+#include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::index {

@@ -8,8 +8,8 @@
 
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
-#include "kmer/bit_stream.h"
 #include "index/shard_codec.h"
+#include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {

@@ -12,8 +12,8 @@
 #include "cpu/memory/stopwatch.h"
 #include "file/checksum.h"
 #include "file/spill_file.h"
-#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::cpu {
 

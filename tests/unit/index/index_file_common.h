@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include "kmer/bit_stream.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
 #include "index/shard_codec.h"
+#include "kmer/bit_stream.h"
 
 namespace warpmer::index::test {
 
