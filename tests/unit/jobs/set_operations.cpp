@@ -131,7 +131,11 @@ std::vector<Case> cases(std::size_t inputs) {
                                CountRule::last, CountRule::samples}) {
     all.push_back({SetOperation::unite, rule});
     all.push_back({SetOperation::intersect, rule});
-    all.push_back({SetOperation::unite, rule, (inputs + 1) / 2, {{2, UINT64_MAX}}, {1, 40}});
+    all.push_back({SetOperation::unite,
+                   rule,
+                   static_cast<std::uint32_t>((inputs + 1) / 2),
+                   {{2, UINT64_MAX}},
+                   {1, 40}});
   }
   all.push_back({SetOperation::intersect, CountRule::min, 1, {{2, 30}}, {3, 20}});
   if (inputs < 2) return all;
