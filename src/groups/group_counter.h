@@ -95,7 +95,7 @@ class GroupCounter {
 
   /// A string under way. While everything that came covered all of it, its counts are equal, `each`; from
   /// then on the count of a layer is the sum of its `steps_` from there up.
-  struct String {
+  struct OpenString {
     Flanks left, right;
     std::uint8_t left_bases, right_bases;
     std::uint8_t steps;  ///< their number, or kEven
@@ -114,11 +114,11 @@ class GroupCounter {
   struct Match {
     std::uint32_t string, lowest, highest;
   };
-  struct Entry {
+  struct WeighedKmer {
     std::uint32_t layer;
     Flanks flanks;
     std::uint64_t count;
-    bool operator<(const Entry& other) const {
+    bool operator<(const WeighedKmer& other) const {
       return layer != other.layer ? layer < other.layer : flanks < other.flanks;
     }
   };
@@ -138,7 +138,7 @@ class GroupCounter {
             static_cast<Flanks>(super.right & key_mask<Flanks>(n_ - lowest))};
   }
 
-  void add_to(String& string, std::uint32_t lowest, std::uint32_t highest, std::uint64_t times) {
+  void add_to(OpenString& string, std::uint32_t lowest, std::uint32_t highest, std::uint64_t times) {
     if (string.is_even()) {
       if (highest == string.left_bases && lowest == n_ - string.right_bases) {
         string.each += times;
@@ -148,7 +148,7 @@ class GroupCounter {
     }
     add_steps(steps_[string.steps], lowest, highest, times);
   }
-  void make_uneven(String& string) {
+  void make_uneven(OpenString& string) {
     string.steps = static_cast<std::uint8_t>(used_steps_++);
     Steps& steps = steps_[string.steps];
     std::fill_n(steps.begin(), n_ + 1, 0);
@@ -161,7 +161,7 @@ class GroupCounter {
              std::uint64_t times) {
     const FlankedSuperKmer<Flanks> here = part(super, lowest, highest);
     for (std::uint32_t m = 0; m < matches_; ++m) {
-      String& string = strings_[match_[m].string];
+      OpenString& string = strings_[match_[m].string];
       const bool goes_behind = match_[m].lowest == highest + 1 && n_ - string.right_bases == highest + 1;
       const bool goes_before = match_[m].highest + 1 == lowest && string.left_bases + 1u == lowest;
       if (!goes_behind && !goes_before) continue;
@@ -196,7 +196,7 @@ class GroupCounter {
   void list_strings() {
     reduced_ = 0;
     for (std::uint32_t i = 0; i < size_; ++i) {
-      String& string = strings_[i];
+      OpenString& string = strings_[i];
       if (string.is_even()) make_uneven(string);
       std::uint64_t count = 0;
       for (std::uint32_t layer = string.left_bases + 1u; layer-- > n_ - string.right_bases;) {
@@ -227,7 +227,7 @@ class GroupCounter {
     flanks_.clear();
     counts_.clear();
     layer_begins_.assign(n_ + 2, 0);
-    for (const Entry& entry : entries_) {
+    for (const WeighedKmer& entry : entries_) {
       flanks_.push_back(entry.flanks);
       counts_.push_back(entry.count);
       ++layer_begins_[entry.layer + 1];
@@ -244,7 +244,7 @@ class GroupCounter {
     std::uint64_t members;
   };
   /// The part of a string between crossings; `next` is another one, or none.
-  struct Segment {
+  struct PathPart {
     std::uint32_t string, lowest, highest;
     int next;
     bool has_previous;
@@ -254,7 +254,7 @@ class GroupCounter {
                                std::vector<std::uint64_t>& counts) {
     std::uint64_t kmers = 0;
     for (std::uint32_t i = 0; i < size_; ++i) {
-      String& string = strings_[i];
+      OpenString& string = strings_[i];
       kmers += string.left_bases + string.right_bases - n_ + 1;
       if (string.is_even()) continue;
       Steps& steps = steps_[string.steps];
@@ -280,7 +280,7 @@ class GroupCounter {
   [[nodiscard]] std::uint64_t count(std::uint32_t i, std::uint32_t layer) const {
     return strings_[i].is_even() ? strings_[i].each : steps_[strings_[i].steps][layer];
   }
-  void append(const String& string, std::vector<GroupString<Flanks>>& strings,
+  void append(const OpenString& string, std::vector<GroupString<Flanks>>& strings,
               std::vector<std::uint64_t>& counts) const {
     GroupString<Flanks>& path =
         strings.emplace_back(GroupString<Flanks>{string.left_bases, string.right_bases, string.left,
@@ -326,11 +326,11 @@ class GroupCounter {
   }
   /// The k-mers of a crossing on one side of it, by string, the largest counts first, then the smallest
   /// flanks: they differ in one base alone.
-  struct Side {
+  struct CrossingSide {
     std::uint32_t string[4], size = 0;
   };
-  [[nodiscard]] Side side(const Crossing& crossing, std::uint32_t layer) const {
-    Side side;
+  [[nodiscard]] CrossingSide side(const Crossing& crossing, std::uint32_t layer) const {
+    CrossingSide side;
     const auto base = [&](std::uint32_t i) {
       return static_cast<std::uint32_t>(layer == crossing.upper
                                             ? strings_[i].left >> (2 * (layer - 1))
@@ -352,7 +352,7 @@ class GroupCounter {
     return side;
   }
   [[nodiscard]] bool is_joined_already(const Crossing& crossing) const {
-    const Side upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
+    const CrossingSide upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
     for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
       if (upper.string[i] != lower.string[i]) return false;
     }
@@ -361,7 +361,7 @@ class GroupCounter {
 
   /// Cuts all strings at crossings, joins the parts as the cover has them, and appends the paths.
   void join(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
-    segments_.clear();
+    parts_.clear();
     for (std::uint32_t i = 0; i < size_; ++i) {
       std::uint64_t cuts = 0;  // bit p: between layers p and p - 1
       for (const Crossing& crossing : crossings_) {
@@ -371,34 +371,34 @@ class GroupCounter {
       std::uint32_t lowest = n_ - strings_[i].right_bases;
       for (; cuts != 0; cuts &= cuts - 1) {
         const std::uint32_t upper = trailing_zeros(cuts);
-        segments_.push_back({i, lowest, upper - 1, -1, false});
+        parts_.push_back({i, lowest, upper - 1, -1, false});
         lowest = upper;
       }
-      segments_.push_back({i, lowest, strings_[i].left_bases, -1, false});
+      parts_.push_back({i, lowest, strings_[i].left_bases, -1, false});
     }
     for (const Crossing& crossing : crossings_) {
-      const Side upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
+      const CrossingSide upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
       for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
-        const int to = segment_of(lower.string[i], crossing.upper - 1);
-        segments_[static_cast<std::size_t>(segment_of(upper.string[i], crossing.upper))].next = to;
-        segments_[static_cast<std::size_t>(to)].has_previous = true;
+        const int to = part_of(lower.string[i], crossing.upper - 1);
+        parts_[static_cast<std::size_t>(part_of(upper.string[i], crossing.upper))].next = to;
+        parts_[static_cast<std::size_t>(to)].has_previous = true;
       }
     }
-    for (const Segment& segment : segments_) {
-      if (segment.has_previous) continue;
-      const Segment* last = &segment;
-      begin_path(strings, counts, segment.string, segment.highest);
+    for (const PathPart& path_part : parts_) {
+      if (path_part.has_previous) continue;
+      const PathPart* last = &path_part;
+      begin_path(strings, counts, path_part.string, path_part.highest);
       for (;;) {
         append_counts(strings, counts, last->string, last->lowest, last->highest);
         if (last->next < 0) break;
-        last = &segments_[static_cast<std::size_t>(last->next)];
+        last = &parts_[static_cast<std::size_t>(last->next)];
       }
       end_path(strings, counts, last->string, last->lowest);
     }
   }
-  [[nodiscard]] int segment_of(std::uint32_t string, std::uint32_t layer) const {
+  [[nodiscard]] int part_of(std::uint32_t string, std::uint32_t layer) const {
     for (std::size_t i = 0;; ++i) {
-      if (segments_[i].string == string && segments_[i].lowest <= layer && layer <= segments_[i].highest)
+      if (parts_[i].string == string && parts_[i].lowest <= layer && layer <= parts_[i].highest)
         return static_cast<int>(i);
     }
   }
@@ -429,15 +429,15 @@ class GroupCounter {
 
   std::uint32_t n_;
   PathCover<Flanks> cover_;
-  std::array<String, kMostStrings> strings_;
+  std::array<OpenString, kMostStrings> strings_;
   std::uint32_t size_ = 0;
   std::array<Steps, kMostStrings> steps_;
   std::uint32_t used_steps_ = 0;
   std::array<Match, kMostStrings> match_;
   std::uint32_t matches_ = 0;
   std::vector<Crossing> crossings_;
-  std::vector<Segment> segments_;
-  std::vector<Entry> entries_;  ///< not empty: the group is counted k-mer by k-mer
+  std::vector<PathPart> parts_;
+  std::vector<WeighedKmer> entries_;  ///< not empty: the group is counted k-mer by k-mer
   std::size_t reduced_ = 0;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;

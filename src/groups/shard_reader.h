@@ -29,7 +29,7 @@ class GroupKmers {
   /// Puts them in order. Only then are there any of the following.
   void sort() {
     std::fill(layer_begins_.begin(), layer_begins_.end(), 0);
-    for (const String& string : strings_) {
+    for (const DecodedString& string : strings_) {
       for (std::uint32_t layer = n_ - string.lengths.right; layer <= string.lengths.left; ++layer)
         ++layer_begins_[layer + 1];
     }
@@ -47,20 +47,20 @@ class GroupKmers {
   [[nodiscard]] const std::uint32_t* layer_begins() const { return layer_begins_.data(); }
 
  private:
-  struct String {
+  struct DecodedString {
     FlankLengths lengths;
     Flanks left, right;
     StringCounts counts;
   };
-  struct Entry {
+  struct CountedFlanks {
     Flanks flanks;
     std::uint64_t count;
-    bool operator<(const Entry& other) const { return flanks < other.flanks; }
+    bool operator<(const CountedFlanks& other) const { return flanks < other.flanks; }
   };
 
   void fill(std::uint32_t layer) {
     entries_.clear();
-    for (const String& string : strings_) {
+    for (const DecodedString& string : strings_) {
       if (layer > string.lengths.left || layer < n_ - string.lengths.right) continue;
       entries_.push_back(
           {flanks_at(string.left, string.right, layer, n_), string.counts[string.lengths.left - layer]});
@@ -74,9 +74,9 @@ class GroupKmers {
 
   std::uint32_t n_;
   std::uint64_t kmers_ = 0;
-  std::vector<String> strings_;
+  std::vector<DecodedString> strings_;
   std::vector<std::uint32_t> order_, layer_begins_;
-  std::vector<Entry> entries_;
+  std::vector<CountedFlanks> entries_;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
 };
