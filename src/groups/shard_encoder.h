@@ -65,6 +65,7 @@ class ShardEncoder {
     std::uint64_t strings = 0;
     for (const Group& group : groups_) strings += group.is_large() ? 1 : group.strings;
     shard.sizes.buckets = buckets_for(strings, shape_.rest_bits());
+    order_groups(ShardLayout(shape_, shard.sizes));
     // Widths of offsets need the sizes of buckets, and these nothing of offsets.
     measure(ShardLayout(shape_, shard.sizes));
     shard.sizes.offset_bits = bits_of(ends_.back());
@@ -101,6 +102,20 @@ class ShardEncoder {
     const std::uint32_t spread = spread_bits(string);
     return gamma_bits(spread + 1) + gamma_bits(string.smallest_count) +
            std::uint64_t{spread} * string.kmers(n_);
+  }
+
+  /// Puts the groups of each bucket in the order of their largest counts: what is asked for most often is
+  /// found first.
+  void order_groups(const ShardLayout& layout) {
+    const auto is_sooner = [&](const Group& a, const Group& b) {
+      const std::uint64_t x = strings_[a.first].largest_count, y = strings_[b.first].largest_count;
+      return x != y ? x > y : a.rest < b.rest;
+    };
+    for (std::size_t begin = 0, end = 0; begin < groups_.size(); begin = end) {
+      const std::uint64_t bucket = layout.bucket_of(groups_[begin].rest);
+      while (end < groups_.size() && layout.bucket_of(groups_[end].rest) == bucket) ++end;
+      std::sort(groups_.data() + begin, groups_.data() + end, is_sooner);
+    }
   }
 
   /// Fills `ends_` with where each bucket, then each large group's record, ends, from the first bucket's

@@ -154,6 +154,8 @@ class GroupCursor {
       bases_at += bits(lengths);
       if (!lengths.is_large()) StringCounts::read(codes, shard_.kmers(lengths));
     }
+    std::sort(in_bucket_.begin(), in_bucket_.end(),
+              [](const GroupPlace& a, const GroupPlace& b) { return a.rest < b.rest; });
   }
 
   ShardView shard_;
