@@ -9,9 +9,9 @@
 #include "doctest/doctest.h"
 #include "groups/flanked_cut.h"
 #include "groups/flanked_kmer.h"
-#include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
+#include "unit/groups/encoded_content.h"
 #include "unit/groups/random_sequences.h"
 
 using namespace warpmer;
@@ -19,47 +19,6 @@ using namespace warpmer::groups;
 using namespace warpmer::tests;
 
 namespace {
-
-/// K-mers of one shard, by group, layer and flanks.
-template <class Flanks>
-using Content = std::map<std::tuple<std::uint32_t, std::uint32_t, Flanks>, std::uint64_t>;
-
-/// The shard as it is in a file, with what may be read behind it.
-template <class Flanks>
-struct Shard {
-  GroupShape shape;
-  EncodedShard encoded;
-  std::vector<FlankLengths> lengths;
-
-  Shard(std::uint32_t k, const Content<Flanks>& content)
-      : shape(k), lengths(make_length_table(shape.flank_bases())) {
-    ShardEncoder<Flanks> encoder(k);
-    PathCover<Flanks> cover(shape.flank_bases());
-    encoder.begin();
-    std::vector<Flanks> flanks;
-    std::vector<std::uint64_t> counts;
-    for (auto at = content.begin(); at != content.end();) {
-      const std::uint32_t rest = std::get<0>(at->first);
-      std::vector<std::uint32_t> begins(shape.flank_bases() + 2);
-      flanks.clear();
-      counts.clear();
-      for (; at != content.end() && std::get<0>(at->first) == rest; ++at) {
-        flanks.push_back(std::get<2>(at->first));
-        counts.push_back(at->second);
-        for (std::uint32_t layer = std::get<1>(at->first) + 1; layer < begins.size(); ++layer)
-          ++begins[layer];
-      }
-      encoder.add_group(rest, [&](auto& strings, auto& string_counts) {
-        return cover.cover(flanks, counts, begins.data(), strings, string_counts);
-      });
-    }
-    encoded = encoder.finish();
-    encoded.payload.resize(encoded.payload.size() + kReadAheadWords, ~std::uint64_t{0});
-  }
-  [[nodiscard]] ShardView view() const {
-    return {shape, encoded.sizes, encoded.payload.data(), lengths.data()};
-  }
-};
 
 template <class Flanks>
 Content<Flanks> decode(const Shard<Flanks>& shard) {

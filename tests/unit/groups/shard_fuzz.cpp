@@ -1,0 +1,391 @@
+// Good shards with something changed: the check refuses them, or everything that reads shards gets along with
+// them. Sanitizers see what it must not do.
+//
+// WARPMER_FUZZ_SECONDS=N goes on for so long, WARPMER_FUZZ_SEED=N with other shards.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "groups/shard_check.h"
+#include "groups/shard_reader.h"
+#include "groups/string_lookup.h"
+#include "tier.h"
+#include "unit/groups/encoded_content.h"
+#include "unit/groups/shard_fields.h"
+
+using namespace warpmer;
+using namespace warpmer::groups;
+using namespace warpmer::tests;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+template <class T>
+T& any_of(std::vector<T>& from, Random& random) {
+  return from[random() % from.size()];
+}
+Key128 wide_random(Random& random) { return Key128{random()} << 64 | random(); }
+std::uint64_t log_random(Random& random) { return random() >> (random() % 64); }
+
+template <class Flanks>
+Flanks random_flank(std::uint32_t bases, Random& random) {
+  return static_cast<Flanks>(static_cast<Flanks>(wide_random(random)) & key_mask<Flanks>(bases));
+}
+
+/// Parts of a few sequences around one minimizer, with errors: 1 to some hundreds of strings.
+template <class Flanks>
+void add_group(std::uint32_t rest, std::uint32_t n, std::size_t reads, Content<Flanks>& content, Random& random) {
+  const Flanks whole_left = random_flank<Flanks>(n, random), whole_right = random_flank<Flanks>(n, random);
+  const bool even = random() % 2 == 0;
+  for (std::size_t i = 0; i < reads; ++i) {
+    Flanks left = whole_left, right = whole_right;
+    if (reads > 20) {
+      left = random_flank<Flanks>(n, random);
+    } else if (random() % 2 == 0) {
+      left ^= static_cast<Flanks>(Flanks{1 + random() % 3} << (2 * (random() % n)));
+    } else if (random() % 2 == 0) {
+      right ^= static_cast<Flanks>(Flanks{1 + random() % 3} << (2 * (random() % n)));
+    }
+    const std::uint64_t times = even ? 1 : log_random(random) >> 8 | 1;
+    const auto lowest = static_cast<std::uint32_t>(random() % (n + 1));
+    const auto highest = lowest + static_cast<std::uint32_t>(random() % (n + 1 - lowest));
+    for (std::uint32_t layer = lowest; layer <= highest; ++layer)
+      content[{rest, layer, flanks_at(left, right, layer, n)}] += times;
+  }
+}
+
+template <class Flanks>
+Content<Flanks> random_content(const GroupShape& shape, Random& random) {
+  Content<Flanks> content;
+  const std::size_t groups = 1 + random() % 12;
+  for (std::size_t i = 0; i < groups; ++i) {
+    const auto rest = static_cast<std::uint32_t>(random() & ((1u << shape.rest_bits()) - 1));
+    const std::size_t reads = random() % 12 == 0 ? 20 + random() % 140 : 1 + random() % 6;
+    add_group<Flanks>(rest, shape.flank_bases(), reads, content, random);
+    // The next one is in the same bucket, mostly.
+    if (rest % 2 == 0 && random() % 2 == 0) add_group<Flanks>(rest + 1, shape.flank_bases(), reads, content, random);
+  }
+  return content;
+}
+
+// Changes.
+
+void change_value(Field& field, Random& random) {
+  const Key128 mask = field.width == 0 ? Key128{UINT64_MAX} : key_mask<Key128>(64) >> (128 - field.width);
+  switch (random() % 6) {
+    case 0: field.value = field.value + 1; break;
+    case 1: field.value = field.value - 1; break;
+    case 2: field.value = 0; break;
+    case 3: field.value = mask; break;
+    case 4: field.value = log_random(random); break;
+    default: field.value = wide_random(random);
+  }
+  field.value &= mask;
+  if (field.width == 0 && field.value == 0) field.value = 1;
+}
+
+/// Puts another string in the place of one, in all its fields.
+void change_string(Part& part, std::uint32_t n, Random& random) {
+  std::vector<std::uint64_t> strings;
+  std::uint32_t length_bits = 0;
+  for (const Field& field : part) {
+    if (field.kind == FieldKind::length) {
+      strings.push_back(field.string);
+      length_bits = field.width;
+    }
+  }
+  if (strings.empty()) return;
+  const std::uint64_t string = any_of(strings, random);
+  const auto left = static_cast<std::uint32_t>(random() % (n + 1));
+  const auto kmers = static_cast<std::uint32_t>(1 + random() % (left + 1)), right = n - left + kmers - 1;
+  const auto width = static_cast<std::uint32_t>(random() % 3 == 0 ? random() % 66 : 0);
+  const std::uint64_t smallest = std::max<std::uint64_t>(1, log_random(random) >> (random() % 64));
+  Part result;
+  bool has_bases = false, has_counts = false;
+  for (const Field& field : part) {
+    const bool is_mine = field.string == string;
+    if (is_mine && field.kind == FieldKind::length) {
+      result.push_back({FieldKind::length, length_bits, StringLengths::code(left, kmers), string});
+    } else if (is_mine && (field.kind == FieldKind::bases || field.kind == FieldKind::large_number)) {
+      if (has_bases) continue;
+      has_bases = true;
+      for (const std::uint32_t bases : {left, right}) {
+        if (bases > 0)
+          result.push_back({FieldKind::bases, 2 * bases, random_flank<Key128>(bases, random), string});
+      }
+    } else if (is_mine && (field.kind == FieldKind::count_head || field.kind == FieldKind::count)) {
+      if (has_counts) continue;
+      has_counts = true;
+      result.push_back({FieldKind::count_head, 0, width + 1, string});
+      result.push_back({FieldKind::count_head, 0, smallest, string});
+      for (std::uint32_t i = 0; i < kmers && width > 0; ++i)
+        result.push_back({FieldKind::count, width, random() >> (width < 64 ? 64 - width : 0), string});
+    } else {
+      result.push_back(field);
+    }
+  }
+  part = result;
+}
+
+/// Begins a group with a string that was of the one before, or the other way round.
+void change_flag(Part& part, Random& random) {
+  std::vector<std::size_t> flags, remainders;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    if (part[i].kind == FieldKind::flag) flags.push_back(i);
+    if (part[i].kind == FieldKind::remainder) remainders.push_back(i);
+  }
+  if (flags.empty() || remainders.empty()) return;
+  Field& flag = part[any_of(flags, random)];
+  const auto at = part.begin() + static_cast<std::ptrdiff_t>(any_of(remainders, random));
+  flag.value ^= 1;
+  if (flag.value == 0) {
+    part.erase(at);
+  } else {
+    Field other = *at;
+    other.value = other.value + 1;
+    other.value &= (Key128{1} << other.width) - 1;
+    part.insert(at + 1, other);
+  }
+}
+
+void change_fields(ShardFields& fields, std::uint32_t n, Random& random) {
+  Part& part = any_of(fields.parts, random);
+  if (part.empty()) return;
+  const std::size_t a = random() % part.size(), b = random() % part.size();
+  const auto at = [&](std::size_t i) { return part.begin() + static_cast<std::ptrdiff_t>(i); };
+  switch (random() % 14) {
+    case 0: part.erase(at(a)); break;
+    case 1: part.insert(at(a), Field(part[b])); break;
+    case 2: std::swap(part[a], part[b]); break;
+    case 3: part[a] = Field{part[a].kind, 1 + static_cast<std::uint32_t>(random() % 128), 0, 0}; break;
+    case 4: std::swap(part, any_of(fields.parts, random)); break;
+    case 5: part = Part(any_of(fields.parts, random)); break;
+    case 6: part.erase(at(std::min(a, b)), at(std::max(a, b))); break;
+    case 7: change_flag(part, random); break;
+    case 8:
+    case 9:
+    case 10: change_string(part, n, random); break;
+    default: change_value(part[a], random);
+  }
+}
+
+void change_words(std::vector<std::uint64_t>& words, Random& random) {
+  if (words.empty()) return;
+  std::uint64_t& word = any_of(words, random);
+  switch (random() % 8) {
+    case 0: word = random(); break;
+    case 1: word = any_of(words, random); break;
+    case 2: word = 0; break;
+    case 3: word = UINT64_MAX; break;
+    case 4: word = word >> 1 | any_of(words, random) << 63; break;
+    default: word ^= std::uint64_t{1} << (random() % 64);
+  }
+}
+
+void change_sizes(ShardSizes& sizes, Random& random) {
+  const auto other = [&](std::uint64_t size) {
+    switch (random() % 4) {
+      case 0: return size + 1;
+      case 1: return size - 1;
+      case 2: return random();
+      default: return log_random(random);
+    }
+  };
+  switch (random() % 6) {
+    case 0: sizes.kmers = other(sizes.kmers); break;
+    case 1: sizes.groups = other(sizes.groups); break;
+    case 2: sizes.buckets = other(sizes.buckets); break;
+    case 3: sizes.large_groups = other(sizes.large_groups); break;
+    case 4: sizes.offset_bits = static_cast<std::uint32_t>(other(sizes.offset_bits)); break;
+    default: sizes.words = other(sizes.words);
+  }
+}
+
+// What is done with shards that the check lets pass.
+
+struct Outcome {
+  std::uint64_t rounds = 0, passed = 0, changed_and_passed = 0, with_records = 0;
+  std::map<std::string, std::uint64_t> faults;  ///< without numbers
+};
+
+template <class Flanks>
+class Reading {
+ public:
+  Reading(const GroupShape& shape, const ShardSizes& sizes, const ShardView& view)
+      : shape_(shape), n_(shape.flank_bases()), sizes_(sizes), view_(view) {}
+
+  void run(Random& random) {
+    decode();
+    for (int i = 0; i < 40; ++i) look_up(random_query(random), random);
+    for (std::size_t i = 0; i < kmers_.size(); i += 1 + kmers_.size() / 50) {
+      const auto& [rest, kmer, count] = kmers_[i];
+      REQUIRE(find(rest, super_kmer_of(kmer, n_)) == std::vector<std::uint64_t>{count});
+    }
+    if (random() % 8 == 0) encode_again();
+  }
+
+ private:
+  struct Kmer {
+    std::uint32_t rest;
+    FlankedKmer<Flanks> kmer;
+    std::uint64_t count;
+  };
+
+  void decode() {
+    GroupKmers<Flanks> group(n_);
+    std::uint64_t groups = 0, least = 0;
+    for_each_group(view_, group, [&](std::uint32_t rest, const GroupKmers<Flanks>& kmers) {
+      REQUIRE(rest >= least);
+      REQUIRE(rest < std::uint64_t{1} << shape_.rest_bits());
+      least = rest + std::uint64_t{1};
+      ++groups;
+      for (std::uint32_t layer = 0; layer <= n_; ++layer) {
+        for (std::uint32_t i = kmers.layer_begins()[layer]; i < kmers.layer_begins()[layer + 1]; ++i) {
+          if (i > kmers.layer_begins()[layer]) REQUIRE(kmers.flanks()[i - 1] < kmers.flanks()[i]);
+          REQUIRE(kmers.counts()[i] > 0);
+          kmers_.push_back({rest, {0, layer, kmers.flanks()[i]}, kmers.counts()[i]});
+        }
+      }
+    });
+    REQUIRE(kmers_.size() == sizes_.kmers);
+    REQUIRE(groups == sizes_.groups);
+  }
+  FlankedSuperKmer<Flanks> random_query(Random& random) {
+    const auto left = static_cast<std::uint32_t>(random() % (n_ + 1));
+    const auto right = n_ - left + static_cast<std::uint32_t>(random() % (left + 1));
+    FlankedSuperKmer<Flanks> query{0, left, right, random_flank<Flanks>(left, random),
+                                   random_flank<Flanks>(right, random)};
+    if (kmers_.empty() || random() % 8 == 0) return query;
+    // Much of it is as in a k-mer that is there.
+    const FlankedSuperKmer<Flanks> kmer = super_kmer_of(any_of(kmers_, random).kmer, n_);
+    const auto with = [](Flanks flank, Flanks lowest, std::uint32_t bases) {
+      const Flanks mask = key_mask<Flanks>(bases);
+      return static_cast<Flanks>((flank & ~mask) | (lowest & mask));
+    };
+    query.left = with(query.left, kmer.left, std::min(left, kmer.left_bases));
+    query.right = with(query.right, kmer.right, std::min(right, kmer.right_bases));
+    return query;
+  }
+  void look_up(const FlankedSuperKmer<Flanks>& query, Random& random) {
+    const auto any = static_cast<std::uint32_t>(random() & ((1u << shape_.rest_bits()) - 1));
+    find(kmers_.empty() || random() % 8 == 0 ? any : any_of(kmers_, random).rest, query);
+  }
+  std::vector<std::uint64_t> find(std::uint32_t rest, const FlankedSuperKmer<Flanks>& query) {
+    std::vector<std::uint64_t> answers(query.left_bases + query.right_bases - n_ + 1, 0);
+    std::uint32_t there = 0;
+    const std::uint32_t found = find_super_kmer(
+        view_, rest, query,
+        [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+          REQUIRE(number > 0);
+          REQUIRE(first + number <= answers.size());
+          for (std::uint32_t i = 0; i < number; ++i) {
+            REQUIRE(answers[first + i] == 0);
+            answers[first + i] = counts[from + i];
+            REQUIRE(answers[first + i] > 0);
+          }
+          there += number;
+        });
+    REQUIRE(found == there);
+    return answers;
+  }
+  void encode_again() {
+    Content<Flanks> content;
+    for (const Kmer& kmer : kmers_) content[{kmer.rest, kmer.kmer.layer, kmer.kmer.flanks}] = kmer.count;
+    const Shard<Flanks> again(shape_.k, content);
+    REQUIRE(!find_shard_fault(shape_, again.encoded.sizes, again.encoded.payload.data(), again.lengths.data()));
+  }
+
+  GroupShape shape_;
+  std::uint32_t n_;
+  ShardSizes sizes_;
+  ShardView view_;
+  std::vector<Kmer> kmers_;
+};
+
+std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+template <class Flanks>
+void fuzz(std::uint32_t k, Outcome& outcome, Random& random) {
+  const GroupShape shape(k);
+  const std::vector<FlankLengths> lengths = make_length_table(shape.flank_bases());
+  const Shard<Flanks> good(k, random_content<Flanks>(shape, random));
+  const ShardFields fields = FieldReader(good.view(), good.encoded.sizes).read();
+  for (int variant = 0; variant < 30; ++variant) {
+    ShardFields changed = fields;
+    const std::uint64_t in_fields = variant == 0 ? 0 : random() % 4, in_words = random() % 4, in_sizes = random() % 8;
+    for (std::uint64_t i = 0; i < in_fields; ++i) change_fields(changed, shape.flank_bases(), random);
+    const std::uint32_t wider = variant > 0 && random() % 50 == 0 ? 1 : 0;
+    EncodedShard shard = write_fields(changed, shape, lengths, wider);
+    if (variant == 0) {
+      REQUIRE(shard.payload == std::vector(good.encoded.payload.begin(), good.encoded.payload.end() - kReadAheadWords));
+    } else {
+      if (in_words == 1 || in_fields == 0) {
+        for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) change_words(shard.payload, random);
+      }
+      if (in_sizes == 1) change_sizes(shard.sizes, random);
+    }
+    // A file has the words that it says, or is refused before; of sizes beyond everything none are read.
+    if (shard.sizes.words <= 1u << 16) {
+      shard.payload.resize(shard.sizes.words);
+    } else if (shard.sizes.words >> 50 == 0) {
+      continue;
+    }
+    // Of its own exact size.
+    const auto words = std::make_unique<std::uint64_t[]>(shard.payload.size() + kReadAheadWords);
+    std::copy(shard.payload.begin(), shard.payload.end(), words.get());
+    for (std::size_t i = 0; i < kReadAheadWords; ++i) words[shard.payload.size() + i] = random() % 2 == 0 ? 0 : random();
+    ++outcome.rounds;
+    const auto fault = find_shard_fault(shape, shard.sizes, words.get(), lengths.data());
+    if (variant == 0) REQUIRE(!fault);
+    if (fault) {
+      ++outcome.faults[without_digits(*fault)];
+      continue;
+    }
+    ++outcome.passed;
+    outcome.with_records += shard.sizes.large_groups > 0 ? 1 : 0;
+    outcome.changed_and_passed += variant > 0 && shard.payload != std::vector(good.encoded.payload.begin(), good.encoded.payload.end() - kReadAheadWords) ? 1 : 0;
+    const ShardView view(shape, shard.sizes, words.get(), lengths.data());
+    Reading<Flanks>(shape, shard.sizes, view).run(random);
+  }
+}
+
+std::uint64_t number_of(const char* variable) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
+}  // namespace
+
+TEST_CASE("of shards with something changed, all are refused but those that can be read") {
+  const std::uint64_t seconds = number_of("WARPMER_FUZZ_SECONDS");
+  Random random(number_of("WARPMER_FUZZ_SEED"));
+  const auto begin = std::chrono::steady_clock::now();
+  const std::uint64_t rounds = by_tier<std::uint64_t>(3000, 300);
+  Outcome outcome;
+  for (std::uint64_t round = 0; seconds > 0 || round < rounds; ++round) {
+    if (seconds > 0 && std::chrono::steady_clock::now() - begin > std::chrono::seconds(seconds)) break;
+    const auto k = static_cast<std::uint32_t>(13 + random() % 52);
+    with_flanks_type(k, [&]<class Flanks>(Flanks) { fuzz<Flanks>(k, outcome, random); });
+  }
+  CHECK(outcome.changed_and_passed > outcome.rounds / 100);
+  CHECK(outcome.with_records > 0);
+  CHECK(outcome.passed < outcome.rounds / 2);
+  MESSAGE(fmt::format("{} shards, {} of them pass, {} changed ones, {} with large groups", outcome.rounds,
+                      outcome.passed, outcome.changed_and_passed, outcome.with_records));
+  if (seconds > 0) {
+    for (const auto& [fault, times] : outcome.faults) MESSAGE(fmt::format("{} {}", times, fault));
+  }
+}
