@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "groups/string_lookup.h"
@@ -13,8 +17,20 @@ namespace {
 /// More words than any file has: numbers of bits, times what a string may take, stay within 64 bits.
 constexpr std::uint64_t kMostWords = std::uint64_t{1} << 48;
 
-/// Reads a shard from its first bit to its last. Whatever is read lies before `end_`, the end of the bucket or
-/// record that it is in, or begins there, and kReadAheadWords are readable behind that.
+/// Fields of at most so many bits are within eight bytes, whichever bit of the first one they begin with.
+constexpr std::uint32_t kShortBits = 57;
+
+/// Reads a field of at most kShortBits. Most fields are, and a shard is mostly fields.
+std::uint64_t read_short(BitCursor& from, std::uint32_t bits) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const char*>(from.words) + from.at / 8, sizeof value);
+  value >>= from.at % 8;
+  from.at += bits;
+  return value & ((std::uint64_t{1} << bits) - 1);
+}
+
+/// Reads a shard from its first bit to its last. Whatever is read lies before `end_`, the end of the bucket
+/// or record that it is in, or begins there, and kReadAheadWords are readable behind that.
 template <class Flanks>
 class ShardCheck {
  public:
@@ -69,7 +85,8 @@ class ShardCheck {
     return true;
   }
   [[nodiscard]] bool is_zero(std::uint64_t from, std::uint64_t to) const {
-    return from == to || read_bits<std::uint64_t>(cursor_.words, from, static_cast<std::uint32_t>(to - from)) == 0;
+    return from == to ||
+           read_bits<std::uint64_t>(cursor_.words, from, static_cast<std::uint32_t>(to - from)) == 0;
   }
   [[nodiscard]] std::uint64_t offset(std::uint64_t part) const {
     return read_bits<std::uint64_t>(cursor_.words, part * sizes_.offset_bits, sizes_.offset_bits);
@@ -115,80 +132,97 @@ class ShardCheck {
 
   bool check_bucket() {
     const BitCursor begin = cursor_;
+    const std::uint64_t first_id = ids_end_;
+    ids_end_ = shard_.layout.first_of(part_ + 1);
     std::uint64_t strings = 0;
     if (!read_gamma(cursor_, end_, strings)) return fail_here("has no number of strings");
     // Each has a flag and lengths.
-    if (--strings > (end_ - cursor_.at) / (1 + shard_.layout.length_bits))
+    const std::uint64_t left = end_ - cursor_.at;
+    if (--strings > left || strings * (1 + shard_.layout.length_bits) > left)
       return fail_here("has more strings than bits for them");
     if (strings == 0) return true;
     const Bucket bucket(shard_, begin);
     if (bucket.bases_at > end_) return fail_here("has more groups than bits for them");
-    if (!is_first(bucket, 0)) return fail_here("begins with a string of no group");
+    if (read_bits<std::uint64_t>(cursor_.words, bucket.flags_at, 1) == 0)
+      return fail_here("begins with a string of no group");
     strings_ += strings;
     groups_ += bucket.groups;
-    return check_lengths(bucket) && check_groups(bucket);
+    return check_lengths(bucket) && check_groups(bucket, ids_end_ - first_id);
   }
-  [[nodiscard]] bool is_first(const Bucket& bucket, std::uint64_t string) const {
-    return read_bits<std::uint64_t>(cursor_.words, bucket.flags_at + string, 1) != 0;
+  /// Returns the number of strings of the group that begins with one, or, of groups that are too large, some
+  /// number above kMostInlineStrings.
+  [[nodiscard]] std::uint32_t strings_of_group(const Bucket& bucket, std::uint64_t first) const {
+    const std::uint64_t behind = bucket.strings - first - 1;
+    const auto bits = static_cast<std::uint32_t>(behind < 64 ? behind : 64);
+    const std::uint32_t others =
+        trailing_zeros(read_bits<std::uint64_t>(cursor_.words, bucket.flags_at + first + 1, bits));
+    return 1 + (others < bits ? others : bits);
   }
-  /// Finds where counts begin: `cursor_` moves there.
+  /// Reads the lengths of a bucket, and finds where counts begin: `cursor_` moves there.
   bool check_lengths(const Bucket& bucket) {
     BitCursor codes{cursor_.words, bucket.lengths_at};
-    cursor_.at = bucket.bases_at;
+    std::uint64_t bits = 0, largest = 0;
+    if (lengths_.size() < bucket.strings) lengths_.resize(bucket.strings);
     for (std::uint64_t i = 0; i < bucket.strings; ++i) {
-      const std::uint64_t code = codes.read(shard_.layout.length_bits);
-      if (code > large_) return fail_here("has a string of no length");
-      cursor_.at += code == large_ ? shard_.layout.large_bits : 2 * shard_.lengths[code].bases();
+      const std::uint64_t code = read_short(codes, shard_.layout.length_bits);
+      largest = code > largest ? code : largest;
+      lengths_[i] = shard_.lengths[code];
+      bits += code == large_ ? shard_.layout.large_bits : 2 * lengths_[i].bases();
     }
+    if (largest > large_) return fail_here("has a string of no length");
+    cursor_.at = bucket.bases_at + bits;
     return cursor_.at <= end_ || fail_here("has more bases than bits for them");
   }
-  /// Reads everything else of a bucket. `cursor_` is at the counts.
-  bool check_groups(const Bucket& bucket) {
-    const std::uint64_t first_id = shard_.layout.first_of(part_);
-    const std::uint64_t ids = shard_.layout.first_of(part_ + 1) - first_id;
-    BitCursor remainders{cursor_.words, bucket.remainders_at}, lengths{cursor_.words, bucket.lengths_at},
-        bases{cursor_.words, bucket.bases_at};
+  /// Reads everything else of a bucket, which has a number of ids. `cursor_` is at the counts.
+  bool check_groups(const Bucket& bucket, std::uint64_t ids) {
+    BitCursor remainders{cursor_.words, bucket.remainders_at}, bases{cursor_.words, bucket.bases_at},
+        codes = cursor_;
     std::uint64_t least = 0;
     for (std::uint64_t i = 0; i < bucket.strings;) {
-      const std::uint64_t remainder = remainders.read(shard_.layout.remainder_bits);
+      const std::uint64_t remainder = read_short(remainders, shard_.layout.remainder_bits);
       if (remainder < least) return fail_here("has groups that do not rise");
       if (remainder >= ids) return fail_here("has a group of another bucket");
       least = remainder + 1;
-      const std::uint64_t first = i++;
-      while (i < bucket.strings && !is_first(bucket, i)) ++i;
-      if (!check_group(i - first, lengths, bases)) return false;
+      const std::uint32_t strings = strings_of_group(bucket, i);
+      if (!check_group(&lengths_[i], strings, bases, codes)) return false;
+      i += strings;
     }
+    cursor_ = codes;
     return true;
   }
-  bool check_group(std::uint64_t strings, BitCursor& lengths, BitCursor& bases) {
+  bool check_group(const FlankLengths* lengths, std::uint32_t strings, BitCursor& bases, BitCursor& codes) {
     if (strings > kMostInlineStrings) return fail_here("has a large group without a record");
-    group_.clear();
-    for (std::uint64_t i = 0; i < strings; ++i) {
-      const FlankLengths string = shard_.lengths[lengths.read(shard_.layout.length_bits)];
-      if (string.is_large()) {
-        if (strings != 1) return fail_here("has a large group beside strings");
-        if (bases.read(shard_.layout.large_bits) != large_groups_++)
-          return fail_here("has large groups out of order");
-        return true;
+    for (std::uint32_t i = 0; i < strings; ++i) {
+      const FlankLengths string = lengths[i];
+      if (string.is_large())
+        return strings == 1 ? check_number(bases) : fail_here("has a large group beside strings");
+      if (strings == 1) {
+        bases.at += 2 * string.bases();
+      } else {
+        small_group_[i] = read_string(string, bases);
       }
-      group_.push_back(read_string(string, bases));
       kmers_ += shard_.kmers(string);
-      if (!check_counts(shard_.kmers(string), cursor_, end_)) return false;
+      if (!check_counts(shard_.kmers(string), codes, end_)) return false;
     }
-    return are_distinct() || fail_here("has a k-mer twice");
+    return are_distinct(strings) || fail_here("has a k-mer twice");
+  }
+  bool check_number(BitCursor& numbers) {
+    return numbers.read(shard_.layout.large_bits) == large_groups_++ ||
+           fail_here("has large groups out of order");
   }
   [[nodiscard]] String read_string(FlankLengths lengths, BitCursor& bases) const {
     const Flanks left = bases.template read_flank<Flanks>(lengths.left);
     return {lengths, left, bases.template read_flank<Flanks>(lengths.right)};
   }
   /// True when no two strings of the group have a k-mer in common.
-  [[nodiscard]] bool are_distinct() const {
-    for (std::size_t i = 1; i < group_.size(); ++i) {
-      const String& a = group_[i];
-      for (std::size_t j = 0; j < i; ++j) {
-        const String& b = group_[j];
+  [[nodiscard]] bool are_distinct(std::uint32_t strings) const {
+    for (std::uint32_t i = 1; i < strings; ++i) {
+      const String& a = small_group_[i];
+      for (std::uint32_t j = 0; j < i; ++j) {
+        const String& b = small_group_[j];
         const std::uint32_t left = common_bases(a.left, b.left, std::min(a.lengths.left, b.lengths.left));
-        const std::uint32_t right = common_bases(a.right, b.right, std::min(a.lengths.right, b.lengths.right));
+        const std::uint32_t right =
+            common_bases(a.right, b.right, std::min(a.lengths.right, b.lengths.right));
         if (left + right >= n_) return false;
       }
     }
@@ -197,20 +231,38 @@ class ShardCheck {
   /// Reads the counts of a string that may take the bits up to `end`.
   bool check_counts(std::uint32_t kmers, BitCursor& codes, std::uint64_t end) {
     std::uint64_t width = 0, smallest = 0;
-    if (!read_gamma(codes, end, width) || !read_gamma(codes, end, smallest))
-      return fail_here("has a count without an end");
+    if (!read_two(codes, end, width, smallest)) return fail_here("has a count without an end");
     if (--width > 64) return fail_here("has a count of more than 64 bits");
-    if (width == 0) return true;
     BitCursor beyond = codes;
     codes.at += width * kmers;
     if (codes.at > end) return fail_here("has more counts than bits for them");
     const std::uint64_t most = UINT64_MAX - smallest;
-    if (most >= UINT64_MAX >> (64 - width)) return true;
+    if (most >= (width == 64 ? UINT64_MAX : (std::uint64_t{1} << width) - 1)) return true;
     for (std::uint32_t i = 0; i < kmers; ++i) {
       if (beyond.read(static_cast<std::uint32_t>(width)) > most)
         return fail_here("has a count of more than 64 bits");
     }
     return true;
+  }
+  /// Reads two numbers in gamma code: of small ones, from the same 64 bits.
+  static bool read_two(BitCursor& from, std::uint64_t end, std::uint64_t& first, std::uint64_t& second) {
+    constexpr std::uint32_t kMostZeros = 13;
+    BitCursor peek = from;
+    const std::uint64_t next = read_short(peek, kShortBits);
+    const std::uint32_t zeros = trailing_zeros(next | std::uint64_t{1} << 63);
+    if (zeros > kMostZeros) return read_gamma(from, end, first) && read_gamma(from, end, second);
+    const std::uint64_t behind = next >> (2 * zeros + 1);
+    const std::uint32_t more_zeros = trailing_zeros(behind | std::uint64_t{1} << 63);
+    if (more_zeros > kMostZeros) return read_gamma(from, end, first) && read_gamma(from, end, second);
+    first = gamma_number(next, zeros);
+    second = gamma_number(behind, more_zeros);
+    from.at += 2 * (zeros + more_zeros + 1);
+    return from.at <= end;
+  }
+  /// Returns the number whose code begins with so many zeros.
+  static std::uint64_t gamma_number(std::uint64_t code, std::uint32_t zeros) {
+    const std::uint64_t highest = std::uint64_t{1} << zeros;
+    return highest | (code >> (zeros + 1) & (highest - 1));
   }
 
   bool check_record() {
@@ -237,7 +289,7 @@ class ShardCheck {
         bases{cursor_.words, record.bases_at}, codes{cursor_.words, record.counts_at};
     group_.clear();
     for (std::uint64_t i = 0; i < record.strings; ++i) {
-      const std::uint64_t code = lengths.read(shard_.layout.length_bits);
+      const std::uint64_t code = read_short(lengths, shard_.layout.length_bits);
       if (code >= large_) return fail_here("has a string of no length");
       if (i % kStringsPerMark == 0) {
         const std::uint64_t bases_mark = marks.read(record.base_mark_bits);
@@ -294,8 +346,11 @@ class ShardCheck {
   std::string fault_;
   std::uint64_t part_ = 0;  ///< number of the bucket, or of the record behind all buckets
   BitCursor cursor_;
-  std::uint64_t end_ = 0;  ///< of the part
-  std::vector<String> group_;
+  std::uint64_t end_ = 0;              ///< of the part
+  std::uint64_t ids_end_ = 0;          ///< of the bucket
+  std::vector<FlankLengths> lengths_;  ///< of the bucket's strings
+  std::array<String, kMostInlineStrings> small_group_;
+  std::vector<String> group_;  ///< a large one
   std::uint64_t kmers_ = 0, groups_ = 0, large_groups_ = 0;
   std::uint64_t strings_ = 0;  ///< in buckets: a large group is one
 };
@@ -304,9 +359,8 @@ class ShardCheck {
 
 std::optional<std::string> find_shard_fault(const GroupShape& shape, const ShardSizes& sizes,
                                             const std::uint64_t* words, const FlankLengths* lengths) {
-  std::string fault = with_flanks_type(shape.k, [&]<class Flanks>(Flanks) {
-    return ShardCheck<Flanks>(shape, sizes, words, lengths).run();
-  });
+  std::string fault = with_flanks_type(
+      shape.k, [&]<class Flanks>(Flanks) { return ShardCheck<Flanks>(shape, sizes, words, lengths).run(); });
   if (fault.empty()) return std::nullopt;
   return fault;
 }

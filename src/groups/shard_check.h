@@ -13,11 +13,12 @@
 namespace warpmer::groups {
 
 /// Returns what is wrong with a shard, as the rest of a sentence ("bucket 12 has a string of no length"), or
-/// nothing. `words` are the `sizes.words` words of the payload, with kReadAheadWords readable ones behind them,
-/// `lengths` is a make_length_table.
+/// nothing. `words` are the `sizes.words` words of the payload, with kReadAheadWords readable ones behind
+/// them, `lengths` is a make_length_table.
 ///
 /// After it has returned nothing, ShardView, for_each_group and find_super_kmer may be used with any query:
-/// - offsets rise from 0 to the end of the payload, and every part ends where the next one begins; what is left
+/// - offsets rise from 0 to the end of the payload, and every part ends where the next one begins; what is
+/// left
 ///   of words is zero;
 /// - groups rise, each within the range of its bucket, and each has 1 to kMostInlineStrings strings, or one
 ///   record with more; records are in the order of their groups, each used once;
@@ -27,10 +28,11 @@ namespace warpmer::groups {
 /// - numbers of k-mers, groups, buckets and large groups are those of the sizes, and so are widths;
 /// - a group has less than 2^32 k-mers.
 ///
-/// Not checked, because nothing reads wrong places or runs longer for it: whether k-mers belong to their group
-/// (their minimizer may be another one), whether the group belongs to this shard and its minimizer is
-/// canonical, whether strings are the path cover of their k-mers and stand in its order, whether the smallest count
-/// of a string with several is its smallest and the width of others the least. Sums of counts may exceed 64 bits.
+/// Not checked, because nothing reads wrong places or runs longer for it: whether k-mers belong to their
+/// group (their minimizer may be another one), whether the group belongs to this shard and its minimizer is
+/// canonical, whether strings are the path cover of their k-mers and stand in its order, whether the smallest
+/// count of a string with several is its smallest and the width of others the least. Sums of counts may
+/// exceed 64 bits.
 ///
 /// It takes time for each string, of groups of several for each pair of them, and of large groups for each
 /// k-mer; memory for the strings of one large group.

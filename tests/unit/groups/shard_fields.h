@@ -11,7 +11,20 @@
 
 namespace warpmer::tests {
 
-enum class FieldKind { strings, flag, remainder, length, bases, large_number, count_head, count, record_head, mark, begin, number };
+enum class FieldKind {
+  strings,
+  flag,
+  remainder,
+  length,
+  bases,
+  large_number,
+  count_head,
+  count,
+  record_head,
+  mark,
+  begin,
+  number
+};
 
 struct Field {
   FieldKind kind;
@@ -76,8 +89,7 @@ class FieldReader {
     for (std::uint64_t i = 0; i < bucket.strings; ++i) take(FieldKind::flag, 1, i);
     for (std::uint64_t i = 0; i < bucket.groups; ++i)
       take(FieldKind::remainder, shard_.layout.remainder_bits);
-    for (std::uint64_t i = 0; i < bucket.strings; ++i)
-      take(FieldKind::length, shard_.layout.length_bits, i);
+    for (std::uint64_t i = 0; i < bucket.strings; ++i) take(FieldKind::length, shard_.layout.length_bits, i);
     for (std::uint64_t i = 0; i < bucket.strings; ++i) {
       if (lengths_of(i).is_large()) {
         take(FieldKind::large_number, shard_.layout.large_bits, i);
@@ -95,8 +107,7 @@ class FieldReader {
     part_.clear();
     from_ = at;
     for (int i = 0; i < 3; ++i) take_gamma(FieldKind::record_head);
-    for (std::uint64_t i = 0; i < record.strings; ++i)
-      take(FieldKind::length, shard_.layout.length_bits, i);
+    for (std::uint64_t i = 0; i < record.strings; ++i) take(FieldKind::length, shard_.layout.length_bits, i);
     for (std::uint64_t i = 0; i < record.strings; i += groups::kStringsPerMark) {
       take(FieldKind::mark, record.base_mark_bits);
       take(FieldKind::mark, record.count_mark_bits);
@@ -114,10 +125,11 @@ class FieldReader {
   Part part_;
 };
 
-/// Writes fields with the offsets that they give, and counts what the sizes say: the k-mers that lengths stand
-/// for, the groups that flags begin. Offsets are `wider` bits wider than they should be.
+/// Writes fields with the offsets that they give, and counts what the sizes say: the k-mers that lengths
+/// stand for, the groups that flags begin. Offsets are `wider` bits wider than they should be.
 inline groups::EncodedShard write_fields(const ShardFields& fields, const groups::GroupShape& shape,
-                                         const std::vector<groups::FlankLengths>& lengths, std::uint32_t wider = 0) {
+                                         const std::vector<groups::FlankLengths>& lengths,
+                                         std::uint32_t wider = 0) {
   groups::EncodedShard shard;
   std::vector<std::uint64_t> words, ends{0};
   BitWriter out(std::back_inserter(words));

@@ -44,7 +44,8 @@ Flanks random_flank(std::uint32_t bases, Random& random) {
 
 /// Parts of a few sequences around one minimizer, with errors: 1 to some hundreds of strings.
 template <class Flanks>
-void add_group(std::uint32_t rest, std::uint32_t n, std::size_t reads, Content<Flanks>& content, Random& random) {
+void add_group(std::uint32_t rest, std::uint32_t n, std::size_t reads, Content<Flanks>& content,
+               Random& random) {
   const Flanks whole_left = random_flank<Flanks>(n, random), whole_right = random_flank<Flanks>(n, random);
   const bool even = random() % 2 == 0;
   for (std::size_t i = 0; i < reads; ++i) {
@@ -73,7 +74,8 @@ Content<Flanks> random_content(const GroupShape& shape, Random& random) {
     const std::size_t reads = random() % 12 == 0 ? 20 + random() % 140 : 1 + random() % 6;
     add_group<Flanks>(rest, shape.flank_bases(), reads, content, random);
     // The next one is in the same bucket, mostly.
-    if (rest % 2 == 0 && random() % 2 == 0) add_group<Flanks>(rest + 1, shape.flank_bases(), reads, content, random);
+    if (rest % 2 == 0 && random() % 2 == 0)
+      add_group<Flanks>(rest + 1, shape.flank_bases(), reads, content, random);
   }
   return content;
 }
@@ -83,12 +85,23 @@ Content<Flanks> random_content(const GroupShape& shape, Random& random) {
 void change_value(Field& field, Random& random) {
   const Key128 mask = field.width == 0 ? Key128{UINT64_MAX} : key_mask<Key128>(64) >> (128 - field.width);
   switch (random() % 6) {
-    case 0: field.value = field.value + 1; break;
-    case 1: field.value = field.value - 1; break;
-    case 2: field.value = 0; break;
-    case 3: field.value = mask; break;
-    case 4: field.value = log_random(random); break;
-    default: field.value = wide_random(random);
+    case 0:
+      field.value = field.value + 1;
+      break;
+    case 1:
+      field.value = field.value - 1;
+      break;
+    case 2:
+      field.value = 0;
+      break;
+    case 3:
+      field.value = mask;
+      break;
+    case 4:
+      field.value = log_random(random);
+      break;
+    default:
+      field.value = wide_random(random);
   }
   field.value &= mask;
   if (field.width == 0 && field.value == 0) field.value = 1;
@@ -164,18 +177,37 @@ void change_fields(ShardFields& fields, std::uint32_t n, Random& random) {
   const std::size_t a = random() % part.size(), b = random() % part.size();
   const auto at = [&](std::size_t i) { return part.begin() + static_cast<std::ptrdiff_t>(i); };
   switch (random() % 14) {
-    case 0: part.erase(at(a)); break;
-    case 1: part.insert(at(a), Field(part[b])); break;
-    case 2: std::swap(part[a], part[b]); break;
-    case 3: part[a] = Field{part[a].kind, 1 + static_cast<std::uint32_t>(random() % 128), 0, 0}; break;
-    case 4: std::swap(part, any_of(fields.parts, random)); break;
-    case 5: part = Part(any_of(fields.parts, random)); break;
-    case 6: part.erase(at(std::min(a, b)), at(std::max(a, b))); break;
-    case 7: change_flag(part, random); break;
+    case 0:
+      part.erase(at(a));
+      break;
+    case 1:
+      part.insert(at(a), Field(part[b]));
+      break;
+    case 2:
+      std::swap(part[a], part[b]);
+      break;
+    case 3:
+      part[a] = Field{part[a].kind, 1 + static_cast<std::uint32_t>(random() % 128), 0, 0};
+      break;
+    case 4:
+      std::swap(part, any_of(fields.parts, random));
+      break;
+    case 5:
+      part = Part(any_of(fields.parts, random));
+      break;
+    case 6:
+      part.erase(at(std::min(a, b)), at(std::max(a, b)));
+      break;
+    case 7:
+      change_flag(part, random);
+      break;
     case 8:
     case 9:
-    case 10: change_string(part, n, random); break;
-    default: change_value(part[a], random);
+    case 10:
+      change_string(part, n, random);
+      break;
+    default:
+      change_value(part[a], random);
   }
 }
 
@@ -183,31 +215,57 @@ void change_words(std::vector<std::uint64_t>& words, Random& random) {
   if (words.empty()) return;
   std::uint64_t& word = any_of(words, random);
   switch (random() % 8) {
-    case 0: word = random(); break;
-    case 1: word = any_of(words, random); break;
-    case 2: word = 0; break;
-    case 3: word = UINT64_MAX; break;
-    case 4: word = word >> 1 | any_of(words, random) << 63; break;
-    default: word ^= std::uint64_t{1} << (random() % 64);
+    case 0:
+      word = random();
+      break;
+    case 1:
+      word = any_of(words, random);
+      break;
+    case 2:
+      word = 0;
+      break;
+    case 3:
+      word = UINT64_MAX;
+      break;
+    case 4:
+      word = word >> 1 | any_of(words, random) << 63;
+      break;
+    default:
+      word ^= std::uint64_t{1} << (random() % 64);
   }
 }
 
 void change_sizes(ShardSizes& sizes, Random& random) {
   const auto other = [&](std::uint64_t size) {
     switch (random() % 4) {
-      case 0: return size + 1;
-      case 1: return size - 1;
-      case 2: return random();
-      default: return log_random(random);
+      case 0:
+        return size + 1;
+      case 1:
+        return size - 1;
+      case 2:
+        return random();
+      default:
+        return log_random(random);
     }
   };
   switch (random() % 6) {
-    case 0: sizes.kmers = other(sizes.kmers); break;
-    case 1: sizes.groups = other(sizes.groups); break;
-    case 2: sizes.buckets = other(sizes.buckets); break;
-    case 3: sizes.large_groups = other(sizes.large_groups); break;
-    case 4: sizes.offset_bits = static_cast<std::uint32_t>(other(sizes.offset_bits)); break;
-    default: sizes.words = other(sizes.words);
+    case 0:
+      sizes.kmers = other(sizes.kmers);
+      break;
+    case 1:
+      sizes.groups = other(sizes.groups);
+      break;
+    case 2:
+      sizes.buckets = other(sizes.buckets);
+      break;
+    case 3:
+      sizes.large_groups = other(sizes.large_groups);
+      break;
+    case 4:
+      sizes.offset_bits = static_cast<std::uint32_t>(other(sizes.offset_bits));
+      break;
+    default:
+      sizes.words = other(sizes.words);
   }
 }
 
@@ -302,7 +360,8 @@ class Reading {
     Content<Flanks> content;
     for (const Kmer& kmer : kmers_) content[{kmer.rest, kmer.kmer.layer, kmer.kmer.flanks}] = kmer.count;
     const Shard<Flanks> again(shape_.k, content);
-    REQUIRE(!find_shard_fault(shape_, again.encoded.sizes, again.encoded.payload.data(), again.lengths.data()));
+    REQUIRE(
+        !find_shard_fault(shape_, again.encoded.sizes, again.encoded.payload.data(), again.lengths.data()));
   }
 
   GroupShape shape_;
@@ -325,12 +384,14 @@ void fuzz(std::uint32_t k, Outcome& outcome, Random& random) {
   const ShardFields fields = FieldReader(good.view(), good.encoded.sizes).read();
   for (int variant = 0; variant < 30; ++variant) {
     ShardFields changed = fields;
-    const std::uint64_t in_fields = variant == 0 ? 0 : random() % 4, in_words = random() % 4, in_sizes = random() % 8;
+    const std::uint64_t in_fields = variant == 0 ? 0 : random() % 4, in_words = random() % 4,
+                        in_sizes = random() % 8;
     for (std::uint64_t i = 0; i < in_fields; ++i) change_fields(changed, shape.flank_bases(), random);
     const std::uint32_t wider = variant > 0 && random() % 50 == 0 ? 1 : 0;
     EncodedShard shard = write_fields(changed, shape, lengths, wider);
     if (variant == 0) {
-      REQUIRE(shard.payload == std::vector(good.encoded.payload.begin(), good.encoded.payload.end() - kReadAheadWords));
+      REQUIRE(shard.payload ==
+              std::vector(good.encoded.payload.begin(), good.encoded.payload.end() - kReadAheadWords));
     } else {
       if (in_words == 1 || in_fields == 0) {
         for (std::uint64_t i = 0; i < 1 + random() % 3; ++i) change_words(shard.payload, random);
@@ -346,7 +407,8 @@ void fuzz(std::uint32_t k, Outcome& outcome, Random& random) {
     // Of its own exact size.
     const auto words = std::make_unique<std::uint64_t[]>(shard.payload.size() + kReadAheadWords);
     std::copy(shard.payload.begin(), shard.payload.end(), words.get());
-    for (std::size_t i = 0; i < kReadAheadWords; ++i) words[shard.payload.size() + i] = random() % 2 == 0 ? 0 : random();
+    for (std::size_t i = 0; i < kReadAheadWords; ++i)
+      words[shard.payload.size() + i] = random() % 2 == 0 ? 0 : random();
     ++outcome.rounds;
     const auto fault = find_shard_fault(shape, shard.sizes, words.get(), lengths.data());
     if (variant == 0) REQUIRE(!fault);
@@ -356,7 +418,11 @@ void fuzz(std::uint32_t k, Outcome& outcome, Random& random) {
     }
     ++outcome.passed;
     outcome.with_records += shard.sizes.large_groups > 0 ? 1 : 0;
-    outcome.changed_and_passed += variant > 0 && shard.payload != std::vector(good.encoded.payload.begin(), good.encoded.payload.end() - kReadAheadWords) ? 1 : 0;
+    outcome.changed_and_passed +=
+        variant > 0 && shard.payload != std::vector(good.encoded.payload.begin(),
+                                                    good.encoded.payload.end() - kReadAheadWords)
+            ? 1
+            : 0;
     const ShardView view(shape, shard.sizes, words.get(), lengths.data());
     Reading<Flanks>(shape, shard.sizes, view).run(random);
   }
