@@ -72,6 +72,12 @@ class Changed {
   /// Returns the last record.
   Part& record() { return fields_.parts.back(); }
   ShardFields& fields() { return fields_; }
+  /// Inserts a field before the first one of a kind in the first record.
+  void insert_before(FieldKind kind, const Field& field) {
+    Part& part = fields_.parts[static_cast<std::size_t>(fields_.buckets)];
+    part.insert(std::find_if(part.begin(), part.end(), [&](const Field& f) { return f.kind == kind; }),
+                Field(field));
+  }
   [[nodiscard]] EncodedShard write() const { return write_fields(fields_, shard_.shape, shard_.lengths); }
   [[nodiscard]] std::string fault() const { return fault(write()); }
   [[nodiscard]] std::string fault(EncodedShard shard) const {
@@ -248,6 +254,17 @@ TEST_CASE("a record with a field changed") {
             if (field.kind == length) field.value = StringLengths(kN).large();
           }
         }) == "has a string of no length");
+  CHECK(fault_after([](Changed& shard) {
+          // One bit more, which belongs to no count.
+          ++shard.field(record_head, 2).value;
+          shard.insert_before(begin, {count, 1, 0, 0});
+        }) == "has not as many bits of counts as it says");
+  CHECK(fault_after([](Changed& shard) {
+          // One k-mer more, which belongs to no string.
+          ++shard.field(record_head, 1).value;
+          shard.insert_before(count_head, {bases, 2, 0, 0});
+          shard.insert_before(number, shard.field(number));
+        }) == "has not as many k-mers as it says");
   CHECK(fault_after([](Changed& shard) { shard.fields().parts.pop_back(); }) != "nothing");
   CHECK(fault_after([](Changed& shard) { shard.record().pop_back(); }) == no_bits);
 }

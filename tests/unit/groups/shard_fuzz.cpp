@@ -454,9 +454,8 @@ TEST_CASE("of shards with something changed, all are refused but those that can 
   CHECK(outcome.changed_and_passed > outcome.rounds / 100);
   CHECK(outcome.with_records > 0);
   CHECK(outcome.passed < outcome.rounds / 2);
+  if (seconds == 0) return;
   MESSAGE(fmt::format("{} shards, {} of them pass, {} changed ones, {} with large groups", outcome.rounds,
                       outcome.passed, outcome.changed_and_passed, outcome.with_records));
-  if (seconds > 0) {
-    for (const auto& [fault, times] : outcome.faults) MESSAGE(fmt::format("{} {}", times, fault));
-  }
+  for (const auto& [fault, times] : outcome.faults) MESSAGE(fmt::format("{} {}", times, fault));
 }
