@@ -45,7 +45,7 @@ struct Query {
 };
 
 template <class Flanks, bool kCounts>
-__global__ void find(const ShardView* shards, const Query<Flanks>* queries, std::uint64_t n,
+__global__ void find(const ShardBits* shards, const Query<Flanks>* queries, std::uint64_t n,
                      std::uint32_t* answers, unsigned long long* found) {
   std::uint32_t mine = 0;
   for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n;
@@ -80,10 +80,10 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
   }
   const std::uint64_t* words = to_device(payload);
   const FlankLengths* lengths = to_device(built.lengths);
-  std::vector<ShardView> views;
+  std::vector<ShardBits> views;
   for (std::size_t i = 0; i < built.shards.size(); ++i)
     views.emplace_back(shape, built.shards[i].sizes, words + begins[i], lengths);
-  const ShardView* shards = to_device(views);
+  const ShardBits* shards = to_device(views);
 
   std::vector<Query<Flanks>> queries;
   std::uint64_t kmers = 0;

@@ -44,7 +44,7 @@ template <class Flanks>
 struct Built {
   std::vector<EncodedShard> shards;
   std::vector<FlankLengths> lengths;
-  std::vector<ShardView> views;
+  std::vector<ShardBits> views;
 };
 
 /// Encodes sorted entries.

@@ -35,7 +35,7 @@ Built<Flanks> build_and_report(const index::IndexFile& file) {
   const double start = now();
   GroupKmers<Flanks> group(shape.flank_bases());
   std::uint64_t again = 0, sum = 0;
-  for (const ShardView& view : built.views) {
+  for (const ShardBits& view : built.views) {
     for_each_group(view, group, [&](std::uint32_t, const GroupKmers<Flanks>& kmers_of) {
       again += kmers_of.size();
       for (const std::uint64_t count : kmers_of.counts()) sum += count;
@@ -157,13 +157,13 @@ void look_up(const Built<Flanks>& built, std::uint32_t k, bool canonical, const 
     for (std::size_t at = 0; at < queries.size(); at += kBatch) {
       const std::size_t end = std::min(at + kBatch, queries.size());
       for (std::size_t i = at; i < end; ++i) {
-        const ShardView& view = built.views[queries[i].shard];
+        const ShardBits& view = built.views[queries[i].shard];
         if (view.layout.buckets == 0) continue;
         const std::uint64_t bit = view.layout.bucket_of(queries[i].rest) * view.layout.offset_bits;
         __builtin_prefetch(view.words + bit / 64);
       }
       for (std::size_t i = at; i < end; ++i) {
-        const ShardView& view = built.views[queries[i].shard];
+        const ShardBits& view = built.views[queries[i].shard];
         if (view.layout.buckets == 0) continue;
         const auto* bytes = reinterpret_cast<const char*>(view.words) +
                             view.part(view.layout.bucket_of(queries[i].rest)).at / 8;

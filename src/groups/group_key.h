@@ -120,7 +120,7 @@ class KeyEncoder {
 /// Calls `visit(key, count)` for each k-mer of a shard, in increasing order of keys. `kmers` is memory that
 /// is used again.
 template <class Key, class Flanks, class Visit>
-void for_each_key(const ShardView& shard, const GroupKeys<Key, Flanks>& keys, GroupKmers<Flanks>& kmers,
+void for_each_key(const ShardBits& shard, const GroupKeys<Key, Flanks>& keys, GroupKmers<Flanks>& kmers,
                   Visit&& visit) {
   for_each_group(shard, kmers, [&](std::uint32_t rest, const GroupKmers<Flanks>& group) {
     for (std::uint32_t layer = 0; layer <= shard.flank_bases; ++layer) {

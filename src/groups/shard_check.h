@@ -7,8 +7,8 @@
 #include <string>
 
 #include "groups/group_shape.h"
+#include "groups/shard_bits.h"
 #include "groups/shard_layout.h"
-#include "groups/shard_view.h"
 
 namespace warpmer::groups {
 
@@ -16,11 +16,12 @@ namespace warpmer::groups {
 /// nothing. `words` are the `sizes.words` words of the payload, with kReadAheadWords readable ones behind
 /// them, `lengths` is a make_length_table.
 ///
-/// After it has returned nothing, ShardView, for_each_group and find_super_kmer may be used with any query:
-/// - offsets rise from 0 to the end of the payload, and every part ends where the next one begins; what is
-/// left
-///   of words is zero;
-/// - groups rise, each within the range of its bucket, and each has 1 to kMostInlineStrings strings, or one
+/// After it has returned nothing, ShardBits, for_each_group and find_super_kmer may be used with any query:
+/// - offsets rise from 0 to the end of the payload, every part ends where the next one begins, and what is
+/// left of
+///   words is zero;
+/// - groups are within the range of their bucket, each there once, and each has 1 to kMostInlineStrings
+/// strings, or one
 ///   record with more; records are in the order of their groups, each used once;
 /// - lengths name strings, codes of numbers are whole, counts are 1 to 2^64 - 1;
 /// - a record's marks, layers and orders are what its strings make them;
@@ -30,9 +31,9 @@ namespace warpmer::groups {
 ///
 /// Not checked, because nothing reads wrong places or runs longer for it: whether k-mers belong to their
 /// group (their minimizer may be another one), whether the group belongs to this shard and its minimizer is
-/// canonical, whether strings are the path cover of their k-mers and stand in its order, whether the smallest
-/// count of a string with several is its smallest and the width of others the least. Sums of counts may
-/// exceed 64 bits.
+/// canonical, whether strings are the path cover of their k-mers, and whether they and the groups of a bucket
+/// stand in order, whether the smallest count of a string with several is its smallest and the width of
+/// others the least. Sums of counts may exceed 64 bits.
 ///
 /// It takes time for each string, of groups of several for each pair of them, and of large groups for each
 /// k-mer; memory for the strings of one large group.

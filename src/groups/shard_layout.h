@@ -89,7 +89,7 @@ struct ShardLayout {
   /// dividend has at most 2 * rest_bits bits, so its product with a reciprocal that is too large by less than
   /// 1 / 2^64 is right.
   WARPMER_HD constexpr std::uint64_t first_of(std::uint64_t bucket) const {
-    if (buckets < 2) return 0;
+    if (buckets < 2) return bucket << rest_bits;
     const std::uint64_t dividend = (bucket << rest_bits) + buckets - 1;
 #if defined(__CUDA_ARCH__)
     return __umul64hi(dividend, reciprocal);

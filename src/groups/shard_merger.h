@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "groups/flanked_kmer.h"
 #include "groups/group_counter.h"
 #include "groups/shard_encoder.h"
@@ -23,7 +24,7 @@ class ShardMerger {
 
   /// Returns the k-mers of all shards, which have the same number in different indexes, with the sums of
   /// their counts.
-  EncodedShard merge(std::span<const ShardView> shards) {
+  EncodedShard merge(std::span<const ShardBits> shards) {
     std::vector<GroupCursor<Flanks>> cursors(shards.begin(), shards.end());
     encoder_.begin();
     for (;;) {
@@ -32,8 +33,10 @@ class ShardMerger {
         if (cursor.has_group() && (!rest || cursor.rest() < *rest)) rest = cursor.rest();
       }
       if (!rest) break;
+      std::uint64_t most = 0;  // that a count can be
       for (auto& cursor : cursors) {
         if (!cursor.has_group() || cursor.rest() != *rest) continue;
+        most = add_or_refuse(most, largest_count(cursor));
         cursor.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right,
                                    const StringCounts& counts) {
           counter_.add_string(FlankedSuperKmer<Flanks>{0, lengths.left, lengths.right, left, right}, counts);
@@ -47,6 +50,20 @@ class ShardMerger {
   }
 
  private:
+  /// Returns a bound of the counts of a cursor's group: no width of counts names a larger one.
+  static std::uint64_t largest_count(const GroupCursor<Flanks>& cursor) {
+    std::uint64_t largest = 0;
+    cursor.for_each_string([&](FlankLengths, Flanks, Flanks, const StringCounts& counts) {
+      const std::uint64_t beyond = counts.bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - counts.bits);
+      largest = std::max(largest, counts.smallest + std::min(beyond, UINT64_MAX - counts.smallest));
+    });
+    return largest;
+  }
+  static std::uint64_t add_or_refuse(std::uint64_t a, std::uint64_t b) {
+    if (b > UINT64_MAX - a) throw InputError("a k-mer's counts may add up to more than 2^64 - 1");
+    return a + b;
+  }
+
   GroupCounter<Flanks> counter_;
   ShardEncoder<Flanks> encoder_;
 };

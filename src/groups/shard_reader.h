@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "groups/flanked_kmer.h"
-#include "groups/shard_view.h"
+#include "groups/shard_bits.h"
 
 namespace warpmer::groups {
 
@@ -36,7 +36,6 @@ class GroupKmers {
     for (std::uint32_t layer = 0; layer <= n_; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
     flanks_.resize(kmers_);
     counts_.resize(kmers_);
-    order_.resize(strings_.size());
     for (std::uint32_t layer = 0; layer <= n_; ++layer) fill(layer);
   }
 
@@ -75,7 +74,7 @@ class GroupKmers {
   std::uint32_t n_;
   std::uint64_t kmers_ = 0;
   std::vector<DecodedString> strings_;
-  std::vector<std::uint32_t> order_, layer_begins_;
+  std::vector<std::uint32_t> layer_begins_;
   std::vector<CountedFlanks> entries_;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
@@ -85,7 +84,7 @@ class GroupKmers {
 template <class Flanks>
 class GroupCursor {
  public:
-  explicit GroupCursor(const ShardView& shard) : shard_(shard) { next(); }
+  explicit GroupCursor(const ShardBits& shard) : shard_(shard) { next(); }
 
   /// False behind the last group. Only while it is true there are any of the following.
   [[nodiscard]] bool has_group() const { return at_ < in_bucket_.size(); }
@@ -158,7 +157,7 @@ class GroupCursor {
               [](const GroupPlace& a, const GroupPlace& b) { return a.rest < b.rest; });
   }
 
-  ShardView shard_;
+  ShardBits shard_;
   std::uint64_t bucket_ = 0;
   std::vector<GroupPlace> in_bucket_;
   std::size_t at_ = 0;
@@ -167,7 +166,7 @@ class GroupCursor {
 /// Calls `visit(rest, kmers)` for each group of a shard, in order of their ids: `kmers` is a GroupKmers,
 /// until the call returns.
 template <class Flanks, class Visit>
-void for_each_group(const ShardView& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
+void for_each_group(const ShardBits& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
   for (GroupCursor<Flanks> group(shard); group.has_group(); group.next()) {
     kmers.clear();
     group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {

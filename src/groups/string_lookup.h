@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "groups/flanked_kmer.h"
-#include "groups/shard_view.h"
+#include "groups/shard_bits.h"
 #include "kmer/platform.h"
 
 namespace warpmer::groups {
@@ -33,7 +33,7 @@ WARPMER_HD constexpr std::uint32_t common_bases(Key128 a, Key128 b, std::uint32_
 /// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
 /// of log2(strings) comparisons. A bucket has at most as many groups as ids.
 template <class Flanks, class Found>
-WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardView& shard, std::uint32_t rest,
+WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
                                                 const FlankedSuperKmer<Flanks>& query, Found&& found);
 
 namespace detail {
@@ -58,7 +58,7 @@ WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, F
 /// Searches a layer of a large group for a k-mer, given by its flanks. Returns the number of the string, or
 /// -1.
 template <class Flanks>
-WARPMER_HD_INLINE std::int64_t search_layer(const ShardView& shard, const LargeGroup& group,
+WARPMER_HD_INLINE std::int64_t search_layer(const ShardBits& shard, const LargeGroup& group,
                                             std::uint32_t layer, Flanks wanted) {
   std::uint64_t first = group.layer_begin(shard, layer), end = group.layer_begin(shard, layer + 1);
   while (first < end) {
@@ -80,7 +80,7 @@ WARPMER_HD_INLINE std::int64_t search_layer(const ShardView& shard, const LargeG
 }
 
 template <class Flanks, class Found>
-WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardView& shard, const LargeGroup& group,
+WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardBits& shard, const LargeGroup& group,
                                                     const FlankedSuperKmer<Flanks>& query, Found&& found) {
   const std::uint32_t n = shard.flank_bases;
   const std::uint32_t lowest = n - query.right_bases;
@@ -104,7 +104,7 @@ WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardView& shard, cons
 }  // namespace detail
 
 template <class Flanks, class Found>
-WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardView& shard, std::uint32_t rest,
+WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
                                                 const FlankedSuperKmer<Flanks>& query, Found&& found) {
   if (shard.layout.buckets == 0) return 0;
   const std::uint64_t number = shard.layout.bucket_of(rest);

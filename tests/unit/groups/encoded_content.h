@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "groups/path_cover.h"
+#include "groups/shard_bits.h"
 #include "groups/shard_encoder.h"
-#include "groups/shard_view.h"
 
 namespace warpmer::tests {
 
@@ -52,7 +52,7 @@ struct Shard {
       : shape(k), encoded(encode(k, content)), lengths(groups::make_length_table(shape.flank_bases())) {
     encoded.payload.resize(encoded.payload.size() + kReadAheadWords, ~std::uint64_t{0});
   }
-  [[nodiscard]] groups::ShardView view() const {
+  [[nodiscard]] groups::ShardBits view() const {
     return {shape, encoded.sizes, encoded.payload.data(), lengths.data()};
   }
 };

@@ -43,7 +43,7 @@ void check_keys(std::uint32_t k, std::mt19937_64& random) {
     EncodedShard shard = encoder.encode(sorted, counts);
     shard.payload.resize(shard.payload.size() + kReadAheadWords);
     std::size_t i = 0;
-    for_each_key(ShardView(keys.shape(), shard.sizes, shard.payload.data(), lengths.data()), keys, kmers,
+    for_each_key(ShardBits(keys.shape(), shard.sizes, shard.payload.data(), lengths.data()), keys, kmers,
                  [&](Key key, std::uint64_t count) {
                    REQUIRE(i < sorted.size());
                    CHECK(key == sorted[i]);

@@ -190,7 +190,7 @@ TEST_CASE("a bucket with a field changed") {
                                   [](const Field& f) { return f.kind == FieldKind::remainder; }));
         }) == "has a large group without a record");
   CHECK(fault_after([](Changed& shard) { shard.field(FieldKind::remainder).value = 11; }) ==
-        "has groups that do not rise");
+        "has a group twice");
   CHECK(fault_after([](Changed& shard) {
           Field& last = shard.field(FieldKind::remainder, 1);
           last.value = (1u << last.width) - 1;

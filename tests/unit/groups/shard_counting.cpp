@@ -2,9 +2,11 @@
 
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "doctest/doctest.h"
 #include "groups/flanked_cut.h"
 #include "groups/group_key.h"
@@ -61,7 +63,7 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
   const std::vector<FlankLengths> lengths = make_length_table(shape.flank_bases());
   for (const std::size_t parts : {1u, 2u, 5u}) {
     std::vector<EncodedShard> shards;
-    std::vector<ShardView> views;
+    std::vector<ShardBits> views;
     std::shuffle(words.begin(), words.end(), random);
     for (std::size_t part = 0; part < parts; ++part) {
       const std::size_t begin = words.size() * part / parts, end = words.size() * (part + 1) / parts;
@@ -83,4 +85,19 @@ TEST_CASE("a shard has the same bits whether it is counted, made of keys, or mer
   for (const std::uint32_t k : {33u, 35u}) check_counting<Key128, Key64, 2>(k, random);
   for (const std::uint32_t k : {36u, 40u, 47u}) check_counting<Key128, Key128, 2>(k, random);
   for (const std::uint32_t k : {48u, 55u, 64u}) check_counting<Key128, Key128, 4>(k, random);
+}
+
+TEST_CASE("counts whose sum may not fit 64 bits are not merged") {
+  using Keys = GroupKeys<Key64, Key64>;
+  constexpr std::uint32_t kK = 31;
+  const Key64 key = Keys(kK).pack(5, 8, 12345);
+  const std::uint64_t count = std::uint64_t{1} << 63;
+  EncodedShard shard = KeyEncoder<Key64, Key64>(kK).encode(std::span(&key, 1), std::span(&count, 1));
+  shard.payload.resize(shard.payload.size() + kReadAheadWords);
+  const std::vector<FlankLengths> lengths = make_length_table(GroupShape(kK).flank_bases());
+  const ShardBits bits(GroupShape(kK), shard.sizes, shard.payload.data(), lengths.data());
+  ShardMerger<Key64> merger(kK);
+  const ShardBits twice[] = {bits, bits};
+  CHECK_NOTHROW(merger.merge(std::span(twice, 1)));
+  CHECK_THROWS_AS(merger.merge(twice), InputError);
 }

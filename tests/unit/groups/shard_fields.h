@@ -6,8 +6,8 @@
 #include <iterator>
 #include <vector>
 
+#include "groups/shard_bits.h"
 #include "groups/shard_encoder.h"
-#include "groups/shard_view.h"
 
 namespace warpmer::tests {
 
@@ -42,7 +42,7 @@ struct ShardFields {
 /// Takes a good shard apart.
 class FieldReader {
  public:
-  explicit FieldReader(const groups::ShardView& shard, const groups::ShardSizes& sizes)
+  explicit FieldReader(const groups::ShardBits& shard, const groups::ShardSizes& sizes)
       : shard_(shard), sizes_(sizes) {}
 
   ShardFields read() {
@@ -119,7 +119,7 @@ class FieldReader {
     return part_;
   }
 
-  const groups::ShardView& shard_;
+  const groups::ShardBits& shard_;
   groups::ShardSizes sizes_;
   groups::BitCursor from_{};
   Part part_;

@@ -279,7 +279,7 @@ struct Outcome {
 template <class Flanks>
 class Reading {
  public:
-  Reading(const GroupShape& shape, const ShardSizes& sizes, const ShardView& view)
+  Reading(const GroupShape& shape, const ShardSizes& sizes, const ShardBits& view)
       : shape_(shape), n_(shape.flank_bases()), sizes_(sizes), view_(view) {}
 
   void run(Random& random) {
@@ -367,7 +367,7 @@ class Reading {
   GroupShape shape_;
   std::uint32_t n_;
   ShardSizes sizes_;
-  ShardView view_;
+  ShardBits view_;
   std::vector<Kmer> kmers_;
 };
 
@@ -405,7 +405,7 @@ bool try_shard(const EncodedShard& shard, const GroupShape& shape, const std::ve
   }
   ++outcome.passed;
   outcome.with_records += shard.sizes.large_groups > 0 ? 1 : 0;
-  const ShardView view(shape, shard.sizes, words.get(), lengths.data());
+  const ShardBits view(shape, shard.sizes, words.get(), lengths.data());
   Reading<Flanks>(shape, shard.sizes, view).run(random);
   return true;
 }

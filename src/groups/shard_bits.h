@@ -106,13 +106,13 @@ struct StringCounts {
 };
 
 /// A shard that lies somewhere in memory, with kReadAheadWords readable words behind it.
-struct ShardView {
+struct ShardBits {
   ShardLayout layout;
   const std::uint64_t* words;
   const FlankLengths* lengths;  ///< make_length_table
   std::uint32_t flank_bases;
 
-  WARPMER_HD ShardView(const GroupShape& shape, const ShardSizes& sizes, const std::uint64_t* payload,
+  WARPMER_HD ShardBits(const GroupShape& shape, const ShardSizes& sizes, const std::uint64_t* payload,
                        const FlankLengths* length_table)
       : layout(shape, sizes), words(payload), lengths(length_table), flank_bases(shape.flank_bases()) {}
 
@@ -136,7 +136,7 @@ struct Bucket {
   std::uint64_t lengths_at;     ///< of strings
   std::uint64_t bases_at;
 
-  WARPMER_HD Bucket(const ShardView& shard, BitCursor at) {
+  WARPMER_HD Bucket(const ShardBits& shard, BitCursor at) {
     const std::uint64_t begin = at.at, next = at.peek(64);
     strings = at.read_gamma() - 1;
     flags_at = at.at;
@@ -155,7 +155,7 @@ struct Bucket {
   }
 
   /// Returns the number of the first string of the i-th group, or of all strings for the number of groups.
-  WARPMER_HD std::uint64_t first_string(const ShardView& shard, std::uint64_t i) const {
+  WARPMER_HD std::uint64_t first_string(const ShardBits& shard, std::uint64_t i) const {
     if (strings <= 64) {
       std::uint64_t rest = flags;
       for (; i > 0; --i) rest &= rest - 1;
@@ -182,7 +182,7 @@ struct LargeGroup {
   std::uint64_t lengths_at, marks_at, bases_at, counts_at, begins_at, numbers_at;
   std::uint32_t base_mark_bits, count_mark_bits, number_bits, begin_bits;
 
-  WARPMER_HD LargeGroup(const ShardView& shard, BitCursor at) {
+  WARPMER_HD LargeGroup(const ShardBits& shard, BitCursor at) {
     strings = at.read_gamma();
     kmers = at.read_gamma();
     const std::uint64_t count_bits = at.read_gamma();
@@ -201,24 +201,24 @@ struct LargeGroup {
   }
 
   /// Returns where the strings of layer p begin among those of all layers, for p up to n + 1.
-  WARPMER_HD std::uint64_t layer_begin(const ShardView& shard, std::uint32_t layer) const {
+  WARPMER_HD std::uint64_t layer_begin(const ShardBits& shard, std::uint32_t layer) const {
     return read_bits<std::uint64_t>(shard.words, begins_at + std::uint64_t{layer} * begin_bits, begin_bits);
   }
-  WARPMER_HD std::uint64_t number_at(const ShardView& shard, std::uint64_t i) const {
+  WARPMER_HD std::uint64_t number_at(const ShardBits& shard, std::uint64_t i) const {
     return read_bits<std::uint64_t>(shard.words, numbers_at + i * number_bits, number_bits);
   }
-  WARPMER_HD FlankLengths lengths_of(const ShardView& shard, std::uint64_t string) const {
+  WARPMER_HD FlankLengths lengths_of(const ShardBits& shard, std::uint64_t string) const {
     return shard.lengths_at(lengths_at + string * shard.layout.length_bits);
   }
   /// Returns where the bases of a string begin.
-  WARPMER_HD BitCursor bases_of(const ShardView& shard, std::uint64_t string) const {
+  WARPMER_HD BitCursor bases_of(const ShardBits& shard, std::uint64_t string) const {
     const std::uint64_t mark = string / kStringsPerMark;
     std::uint64_t bases = read_bits<std::uint64_t>(
         shard.words, marks_at + mark * (base_mark_bits + count_mark_bits), base_mark_bits);
     for (std::uint64_t i = mark * kStringsPerMark; i < string; ++i) bases += lengths_of(shard, i).bases();
     return {shard.words, bases_at + 2 * bases};
   }
-  WARPMER_HD StringCounts counts_of(const ShardView& shard, std::uint64_t string) const {
+  WARPMER_HD StringCounts counts_of(const ShardBits& shard, std::uint64_t string) const {
     const std::uint64_t mark = string / kStringsPerMark;
     BitCursor codes{
         shard.words,
