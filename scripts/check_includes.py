@@ -27,7 +27,7 @@ ALLOWED = {
     "mpi": BELOW_BACKEND | {"backend"},
     "stats": {"base", "index", "backend"},
     "jobs": BELOW_BACKEND | {"backend", "mpi", "stats"},
-    "cpu": BELOW_BACKEND | {"table", "backend", "mpi"},
+    "cpu": BELOW_BACKEND | {"groups", "table", "backend", "mpi"},
     "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
     # The public library, in include/.
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},

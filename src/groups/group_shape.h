@@ -48,6 +48,7 @@ inline auto with_flanks_type(std::uint32_t k, F&& f) {
 /// A bijection on 2m bits that orders groups: every base of an m-mer reaches the top bits, which name the
 /// shard, and those below them, which name a bucket of the shard.
 struct GroupHash {
+  static constexpr std::uint32_t kFirst = 0x9E3779B1u, kSecond = 0x85EBCA6Bu;
   std::uint32_t m;
   std::uint32_t mask;
 
@@ -70,7 +71,6 @@ struct GroupHash {
   }
 
  private:
-  static constexpr std::uint32_t kFirst = 0x9E3779B1u, kSecond = 0x85EBCA6Bu;
   static constexpr std::uint32_t kFirstInverse = warpmer::detail::odd_inverse(kFirst);
   static constexpr std::uint32_t kSecondInverse = warpmer::detail::odd_inverse(kSecond);
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// The inner loops of the CPU backend. One source (kernels_body.h and kernels_packed_body.h) is compiled
+/// The inner loops of the CPU backend. One source (kernels_*body.h) is compiled
 /// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
 /// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
 /// that includes, and in cutter.h.
@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "groups/flanked_word.h"
 #include "kmer/super_kmer.h"
 #include "table/tile.h"
 
@@ -41,6 +42,27 @@ struct SuperKmerList {
   SuperKmer<Words>* words;
   std::uint16_t* shards;
   std::uint32_t* starts;
+  std::size_t size;
+};
+
+struct FlankedCutParams {
+  std::uint32_t k;
+  bool canonical;
+};
+
+/// Elements of scratch that a cut around minimizers needs.
+inline constexpr std::size_t kFlankedCutScratch = 3 * kCutScratch;
+/// Elements past the last super-k-mer that it may write to in each array of its list.
+inline constexpr std::size_t kFlankedPastEnd = 8;
+
+/// Super-k-mers around minimizers, as they come out of the cut: the shard of each, the number of its first
+/// base in the packed text, and whether its left flank stands first there.
+template <int Words>
+struct FlankedList {
+  groups::FlankedWord<Words>* words;
+  std::uint16_t* shards;
+  std::uint32_t* starts;
+  std::uint8_t* is_forward;
   std::size_t size;
 };
 
@@ -185,6 +207,13 @@ struct Kernels {
                std::uint32_t* scratch, SuperKmerList<2>&);
   void (*cut4)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
                std::uint32_t* scratch, SuperKmerList<4>&);
+  /// Do the same around minimizers (groups/flanked_cut.h). The list has room for kCutKmers more, and
+  /// kFlankedPastEnd besides; `scratch` has kFlankedCutScratch elements. `cut_flanked2` is for k up to
+  /// groups::kMaxShortFlankedK.
+  void (*cut_flanked2)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
+                       const FlankedCutParams&, std::uint32_t* scratch, FlankedList<2>&);
+  void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
+                       const FlankedCutParams&, std::uint32_t* scratch, FlankedList<4>&);
   /// Adds to of_width[b] how many counts need exactly b bits.
   void (*count_widths)(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width);
   /// The parts of a frozen shard (index/frozen_shard.h), of kLeastPackedBits to kMostPackedBits a field.

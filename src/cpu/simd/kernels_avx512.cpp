@@ -14,6 +14,7 @@
 namespace warpmer::cpu {
 namespace {
 #include "cpu/simd/kernels_body.h"
+#include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_packed_body.h"
 }  // namespace
 
@@ -23,6 +24,8 @@ const Kernels kKernels_avx512 = {"avx512",
                                  pack,
                                  cut<2>,
                                  cut<4>,
+                                 cut_flanked<2>,
+                                 cut_flanked<4>,
                                  count_widths,
                                  pack_offsets,
                                  pack_entries,

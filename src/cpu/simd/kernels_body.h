@@ -203,7 +203,8 @@ struct MinimumPasses {
 template <int Passes>
 [[gnu::always_inline]] inline void minimize(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
                                             std::uint32_t m, std::uint32_t window,
-                                            const MinimumPasses& passes, std::uint32_t* values) {
+                                            const MinimumPasses& passes, std::uint32_t* values,
+                                            std::uint32_t* hashes) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
   const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   __m512i ahead[Passes], held[Passes];
@@ -220,42 +221,50 @@ template <int Passes>
     if (i >= 16 * Passes) _mm512_storeu_si512(values + i - 16 * Passes, v);
   };
   std::size_t i = 0;
-  for (; i < mmers; i += 16) push(reinterpret_cast<__m512i>(hash_16_mmers(packed, first + i, m, mask)), i);
+  for (; i < mmers; i += 16) {
+    const Lanes32 here = hash_16_mmers(packed, first + i, m, mask);
+    if (hashes != nullptr) store(hashes + i, here);
+    push(reinterpret_cast<__m512i>(here), i);
+  }
   // The last windows that are whole are pushed out by what no such window reaches.
   for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
 }
 
 /// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
-/// for the last window - 1).
+/// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values) {
+                                                 std::uint32_t* values, std::uint32_t* hashes) {
   const MinimumPasses passes(window, 16);
   switch (passes.number) {
     case 2:
-      return minimize<2>(packed, first, mmers, m, window, passes, values);
+      return minimize<2>(packed, first, mmers, m, window, passes, values, hashes);
     case 3:
-      return minimize<3>(packed, first, mmers, m, window, passes, values);
+      return minimize<3>(packed, first, mmers, m, window, passes, values, hashes);
     case 4:
-      return minimize<4>(packed, first, mmers, m, window, passes, values);
+      return minimize<4>(packed, first, mmers, m, window, passes, values, hashes);
     case 5:
-      return minimize<5>(packed, first, mmers, m, window, passes, values);
+      return minimize<5>(packed, first, mmers, m, window, passes, values, hashes);
     case 6:
-      return minimize<6>(packed, first, mmers, m, window, passes, values);
+      return minimize<6>(packed, first, mmers, m, window, passes, values, hashes);
     default:
-      return minimize<7>(packed, first, mmers, m, window, passes, values);
+      return minimize<7>(packed, first, mmers, m, window, passes, values, hashes);
   }
 }
 
 #else
 
 /// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
-/// for the last window - 1).
+/// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values) {
+                                                 std::uint32_t* values, std::uint32_t* hashes) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
-  for (std::size_t i = 0; i < mmers; i += 16) store(values + i, hash_16_mmers(packed, first + i, m, mask));
+  for (std::size_t i = 0; i < mmers; i += 16) {
+    const Lanes32 here = hash_16_mmers(packed, first + i, m, mask);
+    if (hashes != nullptr) store(hashes + i, here);
+    store(values + i, here);
+  }
   const MinimumPasses passes(window, window);
   for (int pass = 0; pass < passes.number; ++pass) {
     for (std::size_t i = 0; i < mmers; i += 16) {
@@ -336,7 +345,7 @@ void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, cons
          std::uint32_t* scratch, SuperKmerList<Words>& out) {
   const std::size_t kmers = bases - params.k + 1;
   std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
-  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers);
+  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers, nullptr);
   std::size_t from = 0;
   for (std::size_t i = 0; i < kmers; i += 64) {
     std::uint64_t starts = changes(minimizers + i);
