@@ -23,7 +23,7 @@ class StretchFinder {
       : kernels_(kernels),
         k_(k),
         lenient_(lenient),
-        packed_(kGroupBases / 32 + 6),
+        packed_(kBefore + kGroupBases / 32 + 6),
         breaks_(kGroupBases / 64 + 1) {}
 
   /// Calls `visit(packed, first, bases, at)` for every stretch: its bases [first, first + bases) in
@@ -33,16 +33,17 @@ class StretchFinder {
   void for_each(const io::Batch& batch, const io::Piece& piece, Visit&& visit) {
     const char* text = batch.text.data() + piece.offset;
     const std::size_t step = kGroupBases - (k_ - 1);
+    std::uint64_t* const packed = packed_.data() + kBefore;
     for (std::size_t at = 0; at + k_ <= piece.length || at == 0; at += step) {
       const std::size_t bases = std::min<std::size_t>(kGroupBases, piece.length - at);
-      const bool any_break = kernels_.pack(text + at, bases, packed_.data(), breaks_.data());
+      const bool any_break = kernels_.pack(text + at, bases, packed, breaks_.data());
       if (!any_break) {
-        if (bases >= k_) visit(packed_.data(), std::size_t{0}, bases, at);
+        if (bases >= k_) visit(packed, std::size_t{0}, bases, at);
         continue;
       }
       if (!lenient_) refuse_bad_bases(batch, piece, at, bases);
       for_each_between_breaks(bases, [&](std::size_t first, std::size_t length) {
-        visit(packed_.data(), first, length, at + first);
+        visit(packed, first, length, at + first);
       });
     }
   }
@@ -50,6 +51,8 @@ class StretchFinder {
  private:
   /// Bases packed at a time; a multiple of 64.
   static constexpr std::size_t kGroupBases = 16384;
+  /// Words before the packed text that kernels may read.
+  static constexpr std::size_t kBefore = 2;
 
   void refuse_bad_bases(const io::Batch& batch, const io::Piece& piece, std::size_t at,
                         std::size_t bases) const {

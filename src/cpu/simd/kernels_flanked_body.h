@@ -2,8 +2,9 @@
 /// kernels_body.h, in the same way and with the same rules.
 ///
 /// A stretch is cut in three steps: the window minima, and where they change, as for `cut`; for each run of
-/// equal minima the place of its minimizer, which makes pieces; and the pieces' words, several at a time
-/// where there are vectors whose lanes shift by different numbers.
+/// equal minima the place of its minimizer, and the text around it; and the words, several at a time where
+/// there are vectors whose lanes shift by different numbers. Runs whose minimizer stands in several places,
+/// and those too long for a word, are put aside and cut in pieces.
 
 #if defined(__AVX512F__)
 constexpr int kPieceLanes = 8;
@@ -37,11 +38,6 @@ template <class To, class From>
 }
 #endif
 
-[[gnu::always_inline]] inline PieceLanes load_pieces(const std::uint64_t* p) {
-  PieceLanes v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
 [[gnu::always_inline]] inline PieceLanes load_pieces(const std::uint32_t* p) {
   PieceLanes32 v;
   __builtin_memcpy(&v, p, sizeof v);
@@ -52,48 +48,165 @@ template <class Lanes>
   __builtin_memcpy(p, &v, sizeof v);
 }
 
+// Shifts of lanes by their own counts, and of all by one. Counts of 64 and more, as negative ones are, leave
+// nothing.
+#if defined(__AVX512F__)
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, PieceLanes counts) {
+  return (PieceLanes)_mm512_sllv_epi64((__m512i)v, (__m512i)counts);
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, PieceLanes counts) {
+  return (PieceLanes)_mm512_srlv_epi64((__m512i)v, (__m512i)counts);
+}
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, std::int32_t count) {
+  return (PieceLanes)_mm512_sll_epi64((__m512i)v, _mm_cvtsi64_si128(count));
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, std::int32_t count) {
+  return (PieceLanes)_mm512_srl_epi64((__m512i)v, _mm_cvtsi64_si128(count));
+}
+#elif defined(__AVX2__)
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, PieceLanes counts) {
+  return (PieceLanes)_mm256_sllv_epi64((__m256i)v, (__m256i)counts);
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, PieceLanes counts) {
+  return (PieceLanes)_mm256_srlv_epi64((__m256i)v, (__m256i)counts);
+}
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, std::int32_t count) {
+  return (PieceLanes)_mm256_sll_epi64((__m256i)v, _mm_cvtsi64_si128(count));
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, std::int32_t count) {
+  return (PieceLanes)_mm256_srl_epi64((__m256i)v, _mm_cvtsi64_si128(count));
+}
+#else
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, PieceLanes count) {
+  return count < 64 ? v << (count & 63) : 0;
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, PieceLanes count) {
+  return count < 64 ? v >> (count & 63) : 0;
+}
+[[gnu::always_inline]] inline PieceLanes up(PieceLanes v, std::int32_t count) {
+  return up(v, static_cast<PieceLanes>(std::int64_t{count}));
+}
+[[gnu::always_inline]] inline PieceLanes down(PieceLanes v, std::int32_t count) {
+  return down(v, static_cast<PieceLanes>(std::int64_t{count}));
+}
+#endif
+
 [[gnu::always_inline]] inline PieceLanes reverse_pairs_lanes(PieceLanes x) {
 #if defined(__AVX2__)
   x = ((x >> 2) & 0x3333333333333333u) | ((x & 0x3333333333333333u) << 2);
   x = ((x >> 4) & 0x0F0F0F0F0F0F0F0Fu) | ((x & 0x0F0F0F0F0F0F0F0Fu) << 4);
   const __m128i bytes = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
 #if defined(__AVX512F__)
-  return reinterpret_cast<PieceLanes>(
-      _mm512_shuffle_epi8(reinterpret_cast<__m512i>(x), _mm512_broadcast_i32x4(bytes)));
+  return (PieceLanes)_mm512_shuffle_epi8((__m512i)x, _mm512_broadcast_i32x4(bytes));
 #else
-  return reinterpret_cast<PieceLanes>(
-      _mm256_shuffle_epi8(reinterpret_cast<__m256i>(x), _mm256_broadcastsi128_si256(bytes)));
+  return (PieceLanes)_mm256_shuffle_epi8((__m256i)x, _mm256_broadcastsi128_si256(bytes));
 #endif
 #else
   return reverse_pairs(x);
 #endif
 }
 
-/// Stores words, given their low and their high halves.
-[[gnu::always_inline]] inline void store_words(groups::FlankedWord<2>* to, PieceLanes low, PieceLanes high) {
+// Between pieces of `Words` words one behind the other, and vectors of all their first words, all their
+// second, and so on.
 #if defined(__AVX512F__)
-  const auto a = reinterpret_cast<__m512i>(low), b = reinterpret_cast<__m512i>(high);
-  const __m512i lower = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
-  const __m512i upper = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
-  _mm512_storeu_si512(to, _mm512_permutex2var_epi64(a, lower, b));
-  _mm512_storeu_si512(to + 4, _mm512_permutex2var_epi64(a, upper, b));
-#elif defined(__AVX2__)
-  const auto a = reinterpret_cast<__m256i>(low), b = reinterpret_cast<__m256i>(high);
-  const __m256i even = _mm256_unpacklo_epi64(a, b), odd = _mm256_unpackhi_epi64(a, b);
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute2x128_si256(even, odd, 0x20));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 2), _mm256_permute2x128_si256(even, odd, 0x31));
-#else
-  to->word[0] = low;
-  to->word[1] = high;
-#endif
+template <int Words>
+[[gnu::always_inline]] inline void load_words(const std::uint64_t* from, PieceLanes (&words)[Words]) {
+  const __m512i a = _mm512_loadu_si512(from), b = _mm512_loadu_si512(from + 8);
+  if constexpr (Words == 2) {
+    words[0] = (PieceLanes)_mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+    words[1] = (PieceLanes)_mm512_permutex2var_epi64(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
+  } else {
+    const __m512i c = _mm512_loadu_si512(from + 16), d = _mm512_loadu_si512(from + 24);
+    const __m512i lower = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13);
+    const __m512i upper = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i ab = _mm512_permutex2var_epi64(a, lower, b), cd = _mm512_permutex2var_epi64(c, lower, d);
+    words[0] = (PieceLanes)_mm512_shuffle_i64x2(ab, cd, 0x44);
+    words[1] = (PieceLanes)_mm512_shuffle_i64x2(ab, cd, 0xEE);
+    const __m512i ef = _mm512_permutex2var_epi64(a, upper, b), gh = _mm512_permutex2var_epi64(c, upper, d);
+    words[2] = (PieceLanes)_mm512_shuffle_i64x2(ef, gh, 0x44);
+    words[3] = (PieceLanes)_mm512_shuffle_i64x2(ef, gh, 0xEE);
+  }
 }
+template <int Words>
+[[gnu::always_inline]] inline void store_words(groups::FlankedWord<Words>* to,
+                                               const PieceLanes (&words)[Words]) {
+  const auto a = (__m512i)words[0], b = (__m512i)words[1];
+  if constexpr (Words == 2) {
+    const __m512i lower = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const __m512i upper = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi64(a, lower, b));
+    _mm512_storeu_si512(to + 4, _mm512_permutex2var_epi64(a, upper, b));
+  } else {
+    const auto c = (__m512i)words[2], d = (__m512i)words[3];
+    const __m512i lower = _mm512_setr_epi64(0, 4, 8, 12, 1, 5, 9, 13);
+    const __m512i upper = _mm512_setr_epi64(2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i ab = _mm512_shuffle_i64x2(a, b, 0x44), cd = _mm512_shuffle_i64x2(c, d, 0x44);
+    _mm512_storeu_si512(to, _mm512_permutex2var_epi64(ab, lower, cd));
+    _mm512_storeu_si512(to + 2, _mm512_permutex2var_epi64(ab, upper, cd));
+    const __m512i ef = _mm512_shuffle_i64x2(a, b, 0xEE), gh = _mm512_shuffle_i64x2(c, d, 0xEE);
+    _mm512_storeu_si512(to + 4, _mm512_permutex2var_epi64(ef, lower, gh));
+    _mm512_storeu_si512(to + 6, _mm512_permutex2var_epi64(ef, upper, gh));
+  }
+}
+#elif defined(__AVX2__)
+/// Rows into columns: four vectors of four.
+[[gnu::always_inline]] inline void transpose(__m256i (&v)[4]) {
+  const __m256i a = _mm256_unpacklo_epi64(v[0], v[1]), b = _mm256_unpackhi_epi64(v[0], v[1]);
+  const __m256i c = _mm256_unpacklo_epi64(v[2], v[3]), d = _mm256_unpackhi_epi64(v[2], v[3]);
+  v[0] = _mm256_permute2x128_si256(a, c, 0x20);
+  v[1] = _mm256_permute2x128_si256(b, d, 0x20);
+  v[2] = _mm256_permute2x128_si256(a, c, 0x31);
+  v[3] = _mm256_permute2x128_si256(b, d, 0x31);
+}
+template <int Words>
+[[gnu::always_inline]] inline void load_words(const std::uint64_t* from, PieceLanes (&words)[Words]) {
+  const auto* v = reinterpret_cast<const __m256i*>(from);
+  if constexpr (Words == 2) {
+    const __m256i a = _mm256_loadu_si256(v), b = _mm256_loadu_si256(v + 1);
+    const __m256i even = _mm256_permute2x128_si256(a, b, 0x20), odd = _mm256_permute2x128_si256(a, b, 0x31);
+    words[0] = (PieceLanes)_mm256_unpacklo_epi64(even, odd);
+    words[1] = (PieceLanes)_mm256_unpackhi_epi64(even, odd);
+  } else {
+    __m256i rows[4];
+    for (int i = 0; i < 4; ++i) rows[i] = _mm256_loadu_si256(v + i);
+    transpose(rows);
+    for (int i = 0; i < 4; ++i) words[i] = (PieceLanes)rows[i];
+  }
+}
+template <int Words>
+[[gnu::always_inline]] inline void store_words(groups::FlankedWord<Words>* to,
+                                               const PieceLanes (&words)[Words]) {
+  auto* v = reinterpret_cast<__m256i*>(to);
+  if constexpr (Words == 2) {
+    const auto a = (__m256i)words[0], b = (__m256i)words[1];
+    const __m256i even = _mm256_unpacklo_epi64(a, b), odd = _mm256_unpackhi_epi64(a, b);
+    _mm256_storeu_si256(v, _mm256_permute2x128_si256(even, odd, 0x20));
+    _mm256_storeu_si256(v + 1, _mm256_permute2x128_si256(even, odd, 0x31));
+  } else {
+    __m256i columns[4];
+    for (int i = 0; i < 4; ++i) columns[i] = (__m256i)words[i];
+    transpose(columns);
+    for (int i = 0; i < 4; ++i) _mm256_storeu_si256(v + i, columns[i]);
+  }
+}
+#else
+template <int Words>
+[[gnu::always_inline]] inline void load_words(const std::uint64_t* from, PieceLanes (&words)[Words]) {
+  for (int i = 0; i < Words; ++i) words[i] = from[i];
+}
+template <int Words>
+[[gnu::always_inline]] inline void store_words(groups::FlankedWord<Words>* to,
+                                               const PieceLanes (&words)[Words]) {
+  for (int i = 0; i < Words; ++i) to->word[i] = words[i];
+}
+#endif
 
 /// Numbers that all pieces of a cut have in common.
 template <int Words>
 struct FlankedFormat {
   std::uint32_t k, m, flank_bases, rest_bits, length_bits;
   std::uint32_t most_kmers;  ///< of a piece
-  std::uint32_t mmer_mask, rest_mask;
+  std::uint32_t mmer_mask;
   /// Or-ed to an m-mer's other strand: as read, an m-mer is always before it.
   std::uint32_t as_read;
 
@@ -105,116 +218,118 @@ struct FlankedFormat {
         length_bits(groups::bits_of(flank_bases)),
         most_kmers(groups::FlankedWordFormat<Words>(groups::GroupShape(k)).most_bases() - flank_bases + 1),
         mmer_mask((1u << (2 * m)) - 1),
-        rest_mask((1u << rest_bits) - 1),
         as_read(params.canonical ? 0 : 0x7FFFFFFF) {}
 };
 
-/// Consecutive k-mers around one place of their minimizer, which one word holds: [from, to) of the text, and
-/// the minimizer's first base. For words of 16 bytes, the text from the first k-mer on, from the minimizer on
-/// and from behind it is fetched when a piece is added: with vectors, what is loaded has to have been stored
-/// long before.
-template <int Words>
-struct Pieces {
-  static constexpr std::size_t kRoom = 128;
-  std::size_t size = 0;
-  std::uint32_t from[kRoom + 8], to[kRoom + 8], at[kRoom + 8];
-  std::uint64_t before[kRoom + 8], mmer[kRoom + 8], behind[kRoom + 8];
+/// Where pieces are: each has k-mers [from, to) of the stretch around the m-mer `at`. Of the packed text,
+/// `TextWords` words each, from the byte on that holds the base `flank_bases` before the minimizer: both
+/// flanks and the minimizer are in them, however long the flanks. What is loaded into vectors was stored long
+/// before.
+template <int TextWords>
+struct PieceList {
+  const std::uint32_t *from, *to, *at;
+  const std::uint64_t* texts;
+  std::size_t size;
 };
 
-/// Returns 8 bytes of a packed text, from the one on in which a base is: at least 29 bases, behind up to
-/// three others.
-[[gnu::always_inline]] inline std::uint64_t bytes_from(const std::uint64_t* packed, std::size_t base) {
-  std::uint64_t v;
-  __builtin_memcpy(&v, reinterpret_cast<const char*>(packed) + base / 4, sizeof v);
-  return v;
+template <int TextWords>
+[[gnu::always_inline]] inline void fetch_text(const std::uint64_t* packed, std::ptrdiff_t base,
+                                              std::uint64_t* text) {
+  __builtin_memcpy(text, reinterpret_cast<const char*>(packed) + (base >> 2), 8 * TextWords);
 }
 
-/// Makes the words of all pieces. `LongFlanks`: `before` and `behind` begin at the base meant, else at the
-/// byte that it is in.
-template <bool LongFlanks>
-[[gnu::always_inline]] inline void append_pieces(const std::uint64_t*, const FlankedFormat<2>& format,
-                                                 Pieces<2>& pieces, FlankedList<2>& out) {
+/// The flanks of pieces, the innermost base lowest, with nonsense above: `Words` / 2 words each.
+template <int Words>
+struct PieceFlanks {
+  PieceLanes mmer, left[Words / 2], right[Words / 2];
+};
+
+/// Takes apart the text around minimizers, which begins `flank_bases` before them.
+template <int Words, int TextWords>
+[[gnu::always_inline]] inline PieceFlanks<Words> flanks_in(const PieceLanes (&text)[TextWords],
+                                                           const FlankedFormat<Words>& format) {
+  const auto n = static_cast<std::int32_t>(2 * format.flank_bases), k = static_cast<std::int32_t>(2 * format.k);
+  PieceFlanks<Words> flanks;
+  if constexpr (Words == 2) {
+    flanks.mmer = down(text[0], n) | up(text[1], 64 - n);
+    flanks.left[0] = down(reverse_pairs_lanes(text[0]), 64 - n);
+    flanks.right[0] = down(text[0], k) | up(text[1], 64 - k) | down(text[1], k - 64);
+    if constexpr (TextWords > 2) flanks.right[0] |= up(text[2], 128 - k);
+  } else {
+    flanks.mmer = down(text[1], n - 64);
+    const PieceLanes high = reverse_pairs_lanes(text[0]), low = reverse_pairs_lanes(text[1]);
+    flanks.left[0] = down(low, 128 - n) | up(high, n - 64);
+    flanks.left[1] = down(high, 128 - n);
+    flanks.right[0] = down(text[1], k - 64) | up(text[2], 128 - k);
+    flanks.right[1] = down(text[2], k - 64) | up(text[3], 128 - k);
+  }
+  return flanks;
+}
+
+/// Joins flanks of `l` and `r` bases into words, with the header at the top.
+[[gnu::always_inline]] inline void join_flanks(const PieceLanes (&left)[1], const PieceLanes (&right)[1],
+                                               PieceLanes l, PieceLanes r, PieceLanes header,
+                                               PieceLanes (&words)[2]) {
+  const PieceLanes all = ~PieceLanes{}, q = l + l;
+  const PieceLanes y = right[0] & ~up(all, r + r);
+  words[0] = (left[0] & ~up(all, q)) | up(y, q);
+  words[1] = down(y, 64 - q) | header;
+}
+[[gnu::always_inline]] inline void join_flanks(const PieceLanes (&left)[2], const PieceLanes (&right)[2],
+                                               PieceLanes l, PieceLanes r, PieceLanes header,
+                                               PieceLanes (&words)[4]) {
+  const PieceLanes all = ~PieceLanes{}, q = l + l, t = r + r;
+  const PieceLanes y0 = right[0] & ~up(all, t), y1 = right[1] & down(all, 128 - t);
+  words[0] = (left[0] & ~up(all, q)) | up(y0, q);
+  words[1] = (left[1] & down(all, 128 - q)) | up(y1, q) | down(y0, 64 - q) | up(y0, q - 64);
+  words[2] = down(y1, 64 - q) | up(y1, q - 64) | down(y0, 128 - q);
+  words[3] = down(y1, 128 - q) | header;
+}
+
+/// Makes the words of pieces. What it writes past the last piece is nonsense.
+template <int Words, int TextWords>
+[[gnu::noinline]] void append_pieces(const PieceList<TextWords>& pieces, std::size_t first,
+                                     const FlankedFormat<Words>& format, FlankedList<Words>& out) {
+  const std::uint32_t m = format.m, length_bits = format.length_bits, rest_bits = format.rest_bits;
+  const std::uint32_t id_mask = format.mmer_mask, rest_mask = (1u << rest_bits) - 1;
+  const std::uint64_t right_bases_less = format.k - m - 1, bases_before = first - format.flank_bases;
+  const auto other_shift = static_cast<std::int32_t>(64 - 2 * m);
+  const auto header_shift = static_cast<std::int32_t>(64 - rest_bits - 2 * length_bits);
   const PieceLanes zero = {};
-  store_pieces(pieces.from + pieces.size, PieceLanes32{});
-  store_pieces(pieces.to + pieces.size, PieceLanes32{});
-  store_pieces(pieces.at + pieces.size, PieceLanes32{});
-  const groups::GroupHash hash(format.m);
-  const std::uint32_t m = format.m, length_bits = format.length_bits;
-  const std::uint32_t other_shift = 64 - 2 * m, header_shift = 64 - format.rest_bits - 2 * length_bits;
   for (std::size_t i = 0; i < pieces.size; i += kPieceLanes) {
-    const PieceLanes from = load_pieces(pieces.from + i), to = load_pieces(pieces.to + i),
-                     at = load_pieces(pieces.at + i);
-    PieceLanes before = load_pieces(pieces.before + i), behind = load_pieces(pieces.behind + i);
-    if constexpr (!LongFlanks) {
-      before >>= 2 * (from & 3);
-      behind >>= 2 * ((at + m) & 3);
-    }
-    const PieceLanes mmer = (load_pieces(pieces.mmer + i) >> (2 * (at & 3))) & format.mmer_mask;
-    const PieceLanes other = (reverse_pairs_lanes(~mmer) >> other_shift) | format.as_read;
+    const PieceLanes from = load_pieces(pieces.from + i), to = load_pieces(pieces.to + i);
+    const PieceLanes at = load_pieces(pieces.at + i), shift = ((at + bases_before) & 3) * 2;
+    PieceLanes text[TextWords];
+    load_words<TextWords>(pieces.texts + TextWords * i, text);
+    for (int j = 0; j + 1 < TextWords; ++j) text[j] = down(text[j], shift) | up(text[j + 1], 64 - shift);
+    text[TextWords - 1] = down(text[TextWords - 1], shift);
+    const PieceFlanks<Words> flanks = flanks_in<Words, TextWords>(text, format);
+    const PieceLanes mmer = flanks.mmer & format.mmer_mask;
+    const PieceLanes other = down(reverse_pairs_lanes(~mmer), other_shift) | format.as_read;
     const auto is_forward = (PieceSigned)mmer < (PieceSigned)other;
     PieceLanes32 id = convert_lanes<PieceLanes32>(is_forward ? mmer : other);
-    id = (id * groups::GroupHash::kFirst) & hash.mask;
+    id = (id * groups::GroupHash::kFirst) & id_mask;
     id ^= id >> m;
-    id = (id * groups::GroupHash::kSecond) & hash.mask;
+    id = (id * groups::GroupHash::kSecond) & id_mask;
     id ^= id >> m;
-    // The innermost base of both flanks lowest, as the text has them: with nonsense above.
-    const PieceLanes left_bases = at - from, right_bases = to - at + (format.k - m - 1);
-    const PieceLanes left_text = (reverse_pairs_lanes(before) >> (32 - left_bases)) >> (32 - left_bases);
-    const PieceLanes l = is_forward ? left_bases : right_bases, r = left_bases + right_bases - l;
-    const PieceLanes all = ~zero;
-    const PieceLanes left = (is_forward ? left_text : ~behind) & ~((all << l) << l);
-    const PieceLanes right = (is_forward ? behind : ~left_text) & ~((all << r) << r);
-    const PieceLanes rest = convert_lanes<PieceLanes>(id & format.rest_mask);
-    const PieceLanes header = (((rest << length_bits) | l) << length_bits | r) << header_shift;
+    // On the other strand the flanks are each other's complement.
+    const PieceLanes left_bases = at - from, right_bases = to - at + right_bases_less;
+    const PieceLanes l = is_forward ? left_bases : right_bases, r = is_forward ? right_bases : left_bases;
+    PieceLanes left[Words / 2], right[Words / 2], words[Words];
+    for (int j = 0; j < Words / 2; ++j) {
+      left[j] = is_forward ? flanks.left[j] : ~flanks.right[j];
+      right[j] = is_forward ? flanks.right[j] : ~flanks.left[j];
+    }
+    const PieceLanes rest = convert_lanes<PieceLanes>(id & rest_mask);
+    const PieceLanes header = up((((rest << length_bits) | l) << length_bits) | r, header_shift);
+    join_flanks(left, right, l, r, header, words);
     const std::size_t n = out.size + i;
-    store_words(out.words + n, left | ((right << l) << l), ((right >> (32 - l)) >> (32 - l)) | header);
-    store_pieces(out.shards + n, convert_lanes<PieceLanes16>(id >> format.rest_bits));
-    store_pieces(out.starts + n, convert_lanes<PieceLanes32>(from));
+    store_words<Words>(out.words + n, words);
+    store_pieces(out.shards + n, convert_lanes<PieceLanes16>(id >> rest_bits));
+    store_pieces(out.starts + n, convert_lanes<PieceLanes32>(from + first));
     store_pieces(out.is_forward + n, convert_lanes<PieceLanes8>(is_forward ? zero + 1 : zero));
   }
   out.size += pieces.size;
-  pieces.size = 0;
-}
-
-/// Returns 64 bases of a packed text.
-[[gnu::always_inline]] inline Key128 bases_from(const std::uint64_t* packed, std::size_t base) {
-  return (Key128{bits_from(packed, 2 * base + 64)} << 64) | bits_from(packed, 2 * base);
-}
-
-template <bool LongFlanks>
-[[gnu::always_inline]] inline void append_pieces(const std::uint64_t* packed, const FlankedFormat<4>& format,
-                                                 Pieces<4>& pieces, FlankedList<4>& out) {
-  const groups::GroupHash hash(format.m);
-  const std::uint32_t m = format.m;
-  for (std::size_t i = 0; i < pieces.size; ++i) {
-    const std::uint32_t from = pieces.from[i], at = pieces.at[i];
-    const std::uint32_t left_bases = at - from, right_bases = pieces.to[i] + format.k - 1 - at - m;
-    const auto mmer = static_cast<std::uint32_t>(bits_from(packed, 2 * std::size_t{at})) & format.mmer_mask;
-    const std::uint32_t other = groups::other_strand(mmer, m) | format.as_read;
-    const bool is_forward = mmer < other;
-    const Key128 before = bases_from(packed, from), behind = bases_from(packed, at + m);
-    const Key128 reversed = (Key128{reverse_pairs(static_cast<std::uint64_t>(before))} << 64) |
-                            reverse_pairs(static_cast<std::uint64_t>(before >> 64));
-    const Key128 left_text = (reversed >> (64 - left_bases)) >> (64 - left_bases);
-    const std::uint32_t l = is_forward ? left_bases : right_bases, r = left_bases + right_bases - l;
-    const Key128 left = (is_forward ? left_text : ~behind) & key_mask<Key128>(l);
-    const Key128 right = (is_forward ? behind : ~left_text) & key_mask<Key128>(r);
-    const std::uint32_t id = hash(is_forward ? mmer : other);
-    const std::uint64_t lengths = (std::uint64_t{l} << format.length_bits) | r;
-    const std::uint64_t header = (std::uint64_t{id & format.rest_mask} << (2 * format.length_bits)) | lengths;
-    const Key128 low = left | (right << (2 * l)), high = (right >> (64 - l)) >> (64 - l);
-    const std::size_t n = out.size + i;
-    out.words[n].word[0] = static_cast<std::uint64_t>(low);
-    out.words[n].word[1] = static_cast<std::uint64_t>(low >> 64);
-    out.words[n].word[2] = static_cast<std::uint64_t>(high);
-    out.words[n].word[3] =
-        static_cast<std::uint64_t>(high >> 64) | header << (64 - format.rest_bits - 2 * format.length_bits);
-    out.shards[n] = static_cast<std::uint16_t>(id >> format.rest_bits);
-    out.starts[n] = from;
-    out.is_forward[n] = is_forward;
-  }
-  out.size += pieces.size;
-  pieces.size = 0;
 }
 
 /// Returns a mask in which bit i says that values[i] is `value`.
@@ -247,27 +362,26 @@ template <int Vectors>
   return mask;
 }
 
-/// Where a minimizer stands, of `lanes` m-mers: the first place, and whether that is all of it.
+/// Where a minimizer stands, of `lanes` m-mers: the first place, and whether there is no other.
 struct MinimizerPlace {
   std::size_t at;
   bool is_alone;
 };
 
-/// `Vectors` times 16 lanes are looked at. A minimizer that stands in one place has no more.
+/// Looks at `Vectors` times 16 lanes. If there are more, the result means nothing.
 template <int Vectors>
 [[gnu::always_inline]] inline MinimizerPlace find_minimizer(const std::uint32_t* hashes, std::uint32_t value,
                                                             std::size_t lanes) {
+  const auto bits = static_cast<std::int32_t>(lanes);
   if constexpr (Vectors <= 4) {
-    const std::uint64_t mask = low_bits(equal_to<Vectors>(hashes, value), static_cast<std::int32_t>(lanes));
-    return {static_cast<std::size_t>(std::countr_zero(mask)),
-            ((mask & (mask - 1)) | (lanes > 16 * Vectors ? 1 : 0)) == 0};
+    const std::uint64_t mask = low_bits(equal_to<Vectors>(hashes, value), bits);
+    return {static_cast<std::size_t>(std::countr_zero(mask)), (mask & (mask - 1)) == 0};
   } else {
-    const std::uint64_t low = equal_to<4>(hashes, value), high = equal_to<Vectors - 4>(hashes + 64, value);
-    const auto bits = static_cast<std::int32_t>(lanes);
-    const Key128 mask = (Key128{low_bits(high, bits - 64)} << 64) | low_bits(low, bits);
-    const auto part = static_cast<std::uint64_t>(mask);
-    return {static_cast<std::size_t>(part != 0 ? std::countr_zero(part) : 64 + std::countr_zero(high)),
-            (mask & (mask - 1)) == 0 && lanes <= 16 * Vectors};
+    const std::uint64_t low = low_bits(equal_to<4>(hashes, value), bits < 64 ? bits : 64);
+    const std::uint64_t high = low_bits(equal_to<Vectors - 4>(hashes + 64, value), bits < 128 ? bits - 64 : 64);
+    const Key128 mask = (Key128{high} << 64) | low;
+    return {static_cast<std::size_t>(low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high)),
+            (mask & (mask - 1)) == 0};
   }
 }
 
@@ -301,33 +415,57 @@ template <int Vectors>
   return size;
 }
 
+/// Hashes a stretch's m-mers, finds the smallest of each window, and lists where it changes.
+[[gnu::noinline]] std::size_t list_runs(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
+                                        std::uint32_t m, std::uint32_t window, std::uint32_t* minima,
+                                        std::uint32_t* hashes, std::uint32_t* runs) {
+  window_minima(packed, first, mmers, m, window, minima, hashes);
+  return list_changes(minima, mmers - window + 1, runs);
+}
+
 /// What a cut works on. Numbers of k-mers and m-mers are those of the stretch.
 template <int Words>
 struct FlankedStretch {
   const std::uint64_t* packed;
   std::size_t first;  ///< base of the text
   const std::uint32_t* hashes;
-  const FlankedFormat<Words>& format;
+  FlankedFormat<Words> format;
   bool canonical;
 };
 
-template <int Words, bool LongFlanks>
-[[gnu::always_inline]] inline void add_piece(const FlankedStretch<Words>& stretch, std::size_t from,
-                                             std::size_t to, std::size_t at, Pieces<Words>& pieces,
-                                             FlankedList<Words>& out) {
-  const std::size_t n = pieces.size, base = stretch.first + from, mmer = stretch.first + at;
-  pieces.from[n] = static_cast<std::uint32_t>(base);
-  pieces.to[n] = static_cast<std::uint32_t>(stretch.first + to);
-  pieces.at[n] = static_cast<std::uint32_t>(mmer);
-  if constexpr (Words == 2) {
-    const std::uint64_t* packed = stretch.packed;
-    const std::size_t behind = mmer + stretch.format.m;
-    pieces.before[n] = LongFlanks ? bits_from(packed, 2 * base) : bytes_from(packed, base);
-    pieces.mmer[n] = bytes_from(packed, mmer);
-    pieces.behind[n] = LongFlanks ? bits_from(packed, 2 * behind) : bytes_from(packed, behind);
+/// Pieces cut one by one.
+template <int Words, int TextWords>
+class Pieces {
+ public:
+  [[gnu::always_inline]] inline Pieces(const FlankedStretch<Words>& stretch, FlankedList<Words>& out)
+      : stretch_(stretch), out_(out) {}
+
+  [[gnu::always_inline]] inline void add(std::size_t from, std::size_t to, std::size_t at) {
+    from_[size_] = static_cast<std::uint32_t>(from);
+    to_[size_] = static_cast<std::uint32_t>(to);
+    at_[size_] = static_cast<std::uint32_t>(at);
+    fetch_text<TextWords>(stretch_.packed,
+                          static_cast<std::ptrdiff_t>(stretch_.first + at - stretch_.format.flank_bases),
+                          texts_ + TextWords * size_);
+    if (++size_ == kRoom) flush();
   }
-  pieces.size = n + 1;
-  if (n + 1 == Pieces<Words>::kRoom) append_pieces<LongFlanks>(stretch.packed, stretch.format, pieces, out);
+  [[gnu::always_inline]] inline void flush() {
+    append_pieces<Words, TextWords>({from_, to_, at_, texts_, size_}, stretch_.first, stretch_.format, out_);
+    size_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kRoom = 16;
+  const FlankedStretch<Words>& stretch_;
+  FlankedList<Words>& out_;
+  std::size_t size_ = 0;
+  std::uint32_t from_[kRoom], to_[kRoom], at_[kRoom];
+  std::uint64_t texts_[kRoom * TextWords];
+};
+
+/// Returns 64 bases of a packed text.
+[[gnu::always_inline]] inline Key128 bases_from(const std::uint64_t* packed, std::size_t base) {
+  return (Key128{bits_from(packed, 2 * base + 64)} << 64) | bits_from(packed, 2 * base);
 }
 
 /// True when the k-mer has smaller flanks in the text's orientation than in the other, both of a layer.
@@ -341,76 +479,115 @@ template <int Words>
   return groups::flanks_of<Key128>(forward, layer, shape) < groups::flanks_of<Key128>(reverse, layer, shape);
 }
 
-/// Adds k-mers [from, to), whose minimizer stands in several places. Of those on the text's strand the first
-/// has the smallest layer, of those on the other the last; which is it may change from k-mer to k-mer, and in
-/// microsatellites does so every few.
-template <int Words, bool LongFlanks>
-[[gnu::noinline]] void add_tied(const FlankedStretch<Words>& stretch, std::size_t from, std::size_t to,
-                                std::uint32_t value, Pieces<Words>& pieces, FlankedList<Words>& out) {
-  const FlankedFormat<Words>& format = stretch.format;
-  const std::size_t n = format.flank_bases, none = ~std::size_t{0};
-  enum class Strand { neither, text, other };
-  const auto strand_at = [&](std::size_t i) __attribute__((always_inline)) {
-    if (stretch.hashes[i] != value) return Strand::neither;
-    if (!stretch.canonical) return Strand::text;
-    const auto bits = static_cast<std::uint32_t>(bits_from(stretch.packed, 2 * (stretch.first + i)));
-    const std::uint32_t mmer = bits & format.mmer_mask;
-    return mmer < groups::other_strand(mmer, format.m) ? Strand::text : Strand::other;
-  };
-  std::size_t next_text = from, last_other = none, entered = from;
-  std::size_t begin = from, place = none;
-  for (std::size_t kmer = from; kmer < to; ++kmer) {
-    if (next_text < kmer) next_text = kmer;
-    while (next_text <= kmer + n && strand_at(next_text) != Strand::text) ++next_text;
-    for (; entered <= kmer + n; ++entered) {
-      if (strand_at(entered) == Strand::other) last_other = entered;
+/// Follows the places of a minimizer that stands in several: of those on the text's strand the first has the
+/// smallest layer, of those on the other the last.
+template <int Words>
+class TiedPlaces {
+ public:
+  [[gnu::always_inline]] inline TiedPlaces(const FlankedStretch<Words>& stretch, std::size_t from)
+      : stretch_(stretch), value_(smallest_from(from)), next_text_(from), entered_(from) {}
+
+  /// Returns which place counts for a k-mer: the next one, after the last that was asked for.
+  [[gnu::always_inline]] inline std::size_t place_for(std::size_t kmer) {
+    const std::size_t end = kmer + stretch_.format.flank_bases;
+    if (next_text_ < kmer) next_text_ = kmer;
+    while (next_text_ <= end && strand_at(next_text_) != Strand::text) ++next_text_;
+    for (; entered_ <= end; ++entered_) {
+      if (strand_at(entered_) != Strand::other) continue;
+      last_other_ = entered_;
+      has_other_ = true;
     }
-    const bool has_text = next_text <= kmer + n, has_other = last_other != none && last_other >= kmer;
-    bool is_text = has_text;
-    if (has_text && has_other) {
-      const std::size_t layer = next_text - kmer, other_layer = kmer + n - last_other;
-      is_text = layer != other_layer ? layer < other_layer
-                                     : is_before_other(stretch, kmer, static_cast<std::uint32_t>(layer));
-    }
-    const std::size_t here = is_text ? next_text : last_other;
-    if (kmer > from && (here != place || kmer - begin == format.most_kmers)) {
-      add_piece<Words, LongFlanks>(stretch, begin, kmer, place, pieces, out);
-      begin = kmer;
-    }
-    place = here;
+    if (!has_other_ || last_other_ < kmer) return next_text_;
+    if (next_text_ > end) return last_other_;
+    const std::size_t layer = next_text_ - kmer, other_layer = end - last_other_;
+    const bool is_text = layer != other_layer
+                             ? layer < other_layer
+                             : is_before_other(stretch_, kmer, static_cast<std::uint32_t>(layer));
+    return is_text ? next_text_ : last_other_;
   }
-  add_piece<Words, LongFlanks>(stretch, begin, to, place, pieces, out);
+
+ private:
+  enum class Strand { neither, text, other };
+
+  [[gnu::always_inline]] inline std::uint32_t smallest_from(std::size_t kmer) const {
+    std::uint32_t smallest = ~0u;
+    for (std::size_t i = 0; i <= stretch_.format.flank_bases; ++i)
+      smallest = stretch_.hashes[kmer + i] < smallest ? stretch_.hashes[kmer + i] : smallest;
+    return smallest;
+  }
+  [[gnu::always_inline]] inline Strand strand_at(std::size_t i) const {
+    if (stretch_.hashes[i] != value_) return Strand::neither;
+    if (!stretch_.canonical) return Strand::text;
+    const auto bits = static_cast<std::uint32_t>(bits_from(stretch_.packed, 2 * (stretch_.first + i)));
+    const std::uint32_t mmer = bits & stretch_.format.mmer_mask;
+    return mmer < groups::other_strand(mmer, stretch_.format.m) ? Strand::text : Strand::other;
+  }
+
+  const FlankedStretch<Words>& stretch_;
+  std::uint32_t value_;
+  std::size_t next_text_, last_other_ = 0, entered_;
+  bool has_other_ = false;
+};
+
+/// Cuts k-mers [from, to), whose minimizer may stand in several places, or which are too many for a word.
+/// Which place counts may change from k-mer to k-mer; in microsatellites it does so every few.
+template <int Words, int TextWords>
+[[gnu::noinline]] void append_in_pieces(const FlankedStretch<Words>& stretch, std::size_t from, std::size_t to,
+                                        FlankedList<Words>& out) {
+  TiedPlaces<Words> places(stretch, from);
+  Pieces<Words, TextWords> pieces(stretch, out);
+  std::size_t begin = from, place = places.place_for(from);
+  for (std::size_t kmer = from + 1; kmer < to; ++kmer) {
+    const std::size_t here = places.place_for(kmer);
+    if (here != place || kmer - begin == stretch.format.most_kmers) {
+      pieces.add(begin, kmer, place);
+      begin = kmer;
+      place = here;
+    }
+  }
+  pieces.add(begin, to, place);
+  pieces.flush();
 }
 
 /// `Vectors` times 16 m-mers are at least all that k-mers around one place have.
 template <int Words, int Vectors>
 void cut_around(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                 const FlankedCutParams& params, std::uint32_t* scratch, FlankedList<Words>& out) {
-  constexpr bool kLongFlanks = Vectors > 3;
-  const FlankedFormat<Words> format(params);
+  constexpr int kTextWords = Vectors > 3 ? 4 : 2;
+  constexpr std::size_t kBlock = 64;  // runs at a time: what is known of them stays in the cache
   std::uint32_t* const minima = scratch + 16;  // what stands before the first is compared with it
   std::uint32_t* const hashes = scratch + kCutScratch;
   std::uint32_t* const runs = scratch + 2 * kCutScratch;
-  const std::size_t kmers = bases - format.k + 1, n = format.flank_bases;
-  window_minima(packed, first, bases - format.m + 1, format.m, format.flank_bases + 1, minima, hashes);
-  const std::size_t number = list_changes(minima, kmers, runs);
-  const FlankedStretch<Words> stretch{packed, first, hashes, format, params.canonical};
-  Pieces<Words> pieces;
-  for (std::size_t i = 0; i < number; ++i) {
-    std::size_t from = runs[i];
-    const std::size_t to = runs[i + 1];
-    const std::uint32_t value = minima[from];
-    const MinimizerPlace found = find_minimizer<Vectors>(hashes + from, value, to - from + n);
-    if (!found.is_alone) {
-      add_tied<Words, kLongFlanks>(stretch, from, to, value, pieces, out);
-      continue;
+  const FlankedStretch<Words> stretch{packed, first, hashes, FlankedFormat<Words>(params), params.canonical};
+  const std::size_t n = stretch.format.flank_bases, reach = 16 * Vectors - n;
+  const std::size_t most = stretch.format.most_kmers < reach ? stretch.format.most_kmers : reach;
+  const std::size_t number = list_runs(packed, first, bases - stretch.format.m + 1, stretch.format.m,
+                                       stretch.format.flank_bases + 1, minima, hashes, runs);
+  std::uint32_t at[kBlock + kPieceLanes], odd[kBlock];
+  std::uint64_t texts[kTextWords * (kBlock + kPieceLanes)];
+  for (std::size_t begin = 0; begin < number; begin += kBlock) {
+    const std::size_t end = number - begin < kBlock ? number : begin + kBlock;
+    std::size_t odd_size = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t from = runs[i], kmers = runs[i + 1] - from;
+      const MinimizerPlace found = find_minimizer<Vectors>(hashes + from, minima[from], kmers + n);
+      const std::size_t place = from + found.at;
+      at[i - begin] = static_cast<std::uint32_t>(place);
+      fetch_text<kTextWords>(packed, static_cast<std::ptrdiff_t>(first + place - n),
+                             texts + kTextWords * (i - begin));
+      odd[odd_size] = static_cast<std::uint32_t>(i);
+      odd_size += static_cast<std::size_t>(!found.is_alone | (kmers > most));
     }
-    const std::size_t at = from + found.at;
-    for (; to - from > format.most_kmers; from += format.most_kmers)
-      add_piece<Words, kLongFlanks>(stretch, from, from + format.most_kmers, at, pieces, out);
-    add_piece<Words, kLongFlanks>(stretch, from, to, at, pieces, out);
+    std::size_t done = begin;
+    for (std::size_t j = 0; j <= odd_size; ++j) {
+      const std::size_t stop = j < odd_size ? odd[j] : end;
+      append_pieces<Words, kTextWords>({runs + done, runs + done + 1, at + (done - begin),
+                                        texts + kTextWords * (done - begin), stop - done},
+                                       first, stretch.format, out);
+      if (stop < end) append_in_pieces<Words, kTextWords>(stretch, runs[stop], runs[stop + 1], out);
+      done = stop + 1;
+    }
   }
-  append_pieces<kLongFlanks>(packed, format, pieces, out);
 }
 
 template <int Words>

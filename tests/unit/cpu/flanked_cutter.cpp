@@ -173,14 +173,6 @@ TEST_CASE("texts longer than one cut, of many pieces and of one run") {
   }
 }
 
-TEST_CASE("32-byte words take short k-mers, too") {
-  std::mt19937_64 random(13);
-  for (const std::uint32_t k : {13u, 31u, 47u}) {
-    const std::string text = random_text(random, 3000, "ACGT") + repeated("GA", 200);
-    for (const Kernels* kernels : cpu::available_kernels()) check_cut<Key128, 4>(*kernels, text, k, true);
-  }
-}
-
 TEST_CASE("k-mers of a microsatellite stay together where they have one place") {
   const std::uint32_t k = 31;
   std::mt19937_64 random(14);
