@@ -51,7 +51,7 @@ struct FlankedCutParams {
 };
 
 /// Elements of scratch that a cut around minimizers needs.
-inline constexpr std::size_t kFlankedCutScratch = 3 * kCutScratch;
+inline constexpr std::size_t kFlankedCutScratch = 5 * kCutScratch;
 /// Elements past the last super-k-mer that it may write to in each array of its list.
 inline constexpr std::size_t kFlankedPastEnd = 8;
 

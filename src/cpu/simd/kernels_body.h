@@ -199,13 +199,12 @@ struct MinimumPasses {
 #if defined(__AVX512F__)
 
 /// Does all passes in one, without going through memory: each holds back one vector, because it needs what
-/// follows, so that `values` get their minima `Passes` vectors late.
-template <int Passes>
-[[gnu::always_inline]] inline void minimize(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
-                                            std::uint32_t m, std::uint32_t window,
-                                            const MinimumPasses& passes, std::uint32_t* values,
-                                            std::uint32_t* hashes) {
-  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+/// follows, so that minima come `Passes` vectors late. `hashes(i)` returns the hashes of 16 m-mers from
+/// number i on; calls `found(minima, i)`.
+template <int Passes, class Hashes, class Found>
+[[gnu::always_inline]] inline void minimize(std::size_t mmers, std::uint32_t window,
+                                            const MinimumPasses& passes, const Hashes& hashes,
+                                            const Found& found) {
   const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   __m512i ahead[Passes], held[Passes];
   for (int pass = 0; pass < Passes; ++pass) {
@@ -218,38 +217,48 @@ template <int Passes>
       held[pass] = v;
       v = _mm512_min_epu32(here, _mm512_permutex2var_epi32(here, ahead[pass], v));
     }
-    if (i >= 16 * Passes) _mm512_storeu_si512(values + i - 16 * Passes, v);
+    if (i >= 16 * Passes) found(v, i - 16 * Passes);
   };
   std::size_t i = 0;
-  for (; i < mmers; i += 16) {
-    const Lanes32 here = hash_16_mmers(packed, first + i, m, mask);
-    if (hashes != nullptr) store(hashes + i, here);
-    push(reinterpret_cast<__m512i>(here), i);
-  }
+  for (; i < mmers; i += 16) push(hashes(i), i);
   // The last windows that are whole are pushed out by what no such window reaches.
   for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
 }
 
-/// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
-/// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
-[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
-                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values, std::uint32_t* hashes) {
+/// Does so with as many passes as a window needs.
+template <class Hashes, class Found>
+[[gnu::always_inline]] inline void minimize_windows(std::size_t mmers, std::uint32_t window,
+                                                    const Hashes& hashes, const Found& found) {
   const MinimumPasses passes(window, 16);
   switch (passes.number) {
     case 2:
-      return minimize<2>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<2>(mmers, window, passes, hashes, found);
     case 3:
-      return minimize<3>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<3>(mmers, window, passes, hashes, found);
     case 4:
-      return minimize<4>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<4>(mmers, window, passes, hashes, found);
     case 5:
-      return minimize<5>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<5>(mmers, window, passes, hashes, found);
     case 6:
-      return minimize<6>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<6>(mmers, window, passes, hashes, found);
     default:
-      return minimize<7>(packed, first, mmers, m, window, passes, values, hashes);
+      return minimize<7>(mmers, window, passes, hashes, found);
   }
+}
+
+/// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
+/// for the last window - 1).
+[[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
+                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                 std::uint32_t* values) {
+  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+  minimize_windows(
+      mmers, window,
+      [=](std::size_t i) __attribute__((always_inline)) {
+        return reinterpret_cast<__m512i>(hash_16_mmers(packed, first + i, m, mask));
+      },
+      [=](__m512i minima, std::size_t i)
+          __attribute__((always_inline)) { _mm512_storeu_si512(values + i, minima); });
 }
 
 #else
@@ -258,7 +267,7 @@ template <int Passes>
 /// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
                                                  std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values, std::uint32_t* hashes) {
+                                                 std::uint32_t* values, std::uint32_t* hashes = nullptr) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
   for (std::size_t i = 0; i < mmers; i += 16) {
     const Lanes32 here = hash_16_mmers(packed, first + i, m, mask);
@@ -345,7 +354,7 @@ void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, cons
          std::uint32_t* scratch, SuperKmerList<Words>& out) {
   const std::size_t kmers = bases - params.k + 1;
   std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
-  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers, nullptr);
+  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers);
   std::size_t from = 0;
   for (std::size_t i = 0; i < kmers; i += 64) {
     std::uint64_t starts = changes(minimizers + i);

@@ -248,7 +248,8 @@ struct PieceFlanks {
 template <int Words, int TextWords>
 [[gnu::always_inline]] inline PieceFlanks<Words> flanks_in(const PieceLanes (&text)[TextWords],
                                                            const FlankedFormat<Words>& format) {
-  const auto n = static_cast<std::int32_t>(2 * format.flank_bases), k = static_cast<std::int32_t>(2 * format.k);
+  const auto n = static_cast<std::int32_t>(2 * format.flank_bases),
+             k = static_cast<std::int32_t>(2 * format.k);
   PieceFlanks<Words> flanks;
   if constexpr (Words == 2) {
     flanks.mmer = down(text[0], n) | up(text[1], 64 - n);
@@ -378,49 +379,82 @@ template <int Vectors>
     return {static_cast<std::size_t>(std::countr_zero(mask)), (mask & (mask - 1)) == 0};
   } else {
     const std::uint64_t low = low_bits(equal_to<4>(hashes, value), bits < 64 ? bits : 64);
-    const std::uint64_t high = low_bits(equal_to<Vectors - 4>(hashes + 64, value), bits < 128 ? bits - 64 : 64);
+    const std::uint64_t high =
+        low_bits(equal_to<Vectors - 4>(hashes + 64, value), bits < 128 ? bits - 64 : 64);
     const Key128 mask = (Key128{high} << 64) | low;
     return {static_cast<std::size_t>(low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high)),
             (mask & (mask - 1)) == 0};
   }
 }
 
-/// Lists the numbers of the values that differ from the one before them, beginning with 0 and ending with
-/// `n`. Returns how many there are before `n`. Writes up to 16 past them.
-[[gnu::always_inline]] inline std::size_t list_changes(const std::uint32_t* values, std::size_t n,
-                                                       std::uint32_t* list) {
-  std::size_t size = 1;
-  list[0] = 0;
+/// Runs of k-mers whose windows have equal minima: where each begins, and behind the last where that ends;
+/// and their minima. Arrays of kCutScratch elements.
+struct RunList {
+  std::uint32_t *starts, *minima;
+};
+
+/// Finds window minima, and sets a bit for each that differs from the one before it; of the first and of
+/// those past the last the bits mean nothing.
+[[gnu::always_inline]] inline void find_changes(const std::uint64_t* packed, std::size_t first,
+                                                std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                std::uint32_t* hashes, std::uint32_t* minima,
+                                                std::uint64_t* is_change) {
 #if defined(__AVX512F__)
-  __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  for (std::size_t i = 0; i < n; i += 16) {
-    std::uint32_t mask =
-        _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(values + i), _mm512_loadu_si512(values + i - 1));
-    if (i == 0) mask &= ~1u;
-    if (n - i < 16) mask &= (1u << (n - i)) - 1;
-    _mm512_storeu_si512(list + size, _mm512_maskz_compress_epi32(static_cast<__mmask16>(mask), numbers));
-    size += static_cast<std::size_t>(std::popcount(mask));
-    numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(16));
-  }
+  const std::uint32_t mask = (1u << (2 * m)) - 1;
+  for (std::size_t i = 0; i < mmers; i += 16) store(hashes + i, hash_16_mmers(packed, first + i, m, mask));
+  __m512i before = _mm512_setzero_si512();
+  minimize_windows(
+      mmers, window,
+      [hashes](std::size_t i) __attribute__((always_inline)) { return _mm512_loadu_si512(hashes + i); },
+      [&](__m512i here, std::size_t i) __attribute__((always_inline)) {
+        _mm512_storeu_si512(minima + i, here);
+        const __mmask16 changed = _mm512_cmpneq_epi32_mask(here, _mm512_alignr_epi32(here, before, 15));
+        __builtin_memcpy(reinterpret_cast<char*>(is_change) + i / 8, &changed, sizeof changed);
+        before = here;
+      });
 #else
-  for (std::size_t i = 0; i < n; i += 64) {
-    std::uint64_t mask = changes(values + i);
-    if (i == 0) mask &= ~std::uint64_t{1};
-    if (n - i < 64) mask &= (std::uint64_t{1} << (n - i)) - 1;
-    for (; mask != 0; mask &= mask - 1)
-      list[size++] = static_cast<std::uint32_t>(i) + static_cast<std::uint32_t>(std::countr_zero(mask));
-  }
+  window_minima(packed, first, mmers, m, window, minima, hashes);
+  for (std::size_t i = 0; i < mmers - window + 1; i += 64) is_change[i / 64] = changes(minima + i);
 #endif
-  list[size] = static_cast<std::uint32_t>(n);
+}
+
+/// Hashes a stretch's m-mers and lists its runs. Returns how many there are. `scratch` has kCutScratch
+/// elements.
+[[gnu::noinline]] std::size_t list_runs(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
+                                        std::uint32_t m, std::uint32_t window, std::uint32_t* hashes,
+                                        std::uint32_t* scratch, const RunList& list) {
+  std::uint32_t* const minima = scratch + 16;  // what stands before the first is compared with it
+  std::uint64_t is_change[kCutKmers / 64 + 1];
+  find_changes(packed, first, mmers, m, window, hashes, minima, is_change);
+  const std::size_t kmers = mmers - window + 1;
+  is_change[0] |= 1;
+  std::uint32_t* starts = list.starts;
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < kmers; i += 64) {
+    std::uint64_t mask = is_change[i / 64];
+    if (kmers - i < 64) mask &= (std::uint64_t{1} << (kmers - i)) - 1;
+    for (; mask != 0; mask &= mask - 1) {
+      const std::size_t start = i + static_cast<std::size_t>(std::countr_zero(mask));
+      list.minima[size] = minima[start];
+      starts[size++] = static_cast<std::uint32_t>(start);
+    }
+  }
+  starts[size] = static_cast<std::uint32_t>(kmers);
   return size;
 }
 
-/// Hashes a stretch's m-mers, finds the smallest of each window, and lists where it changes.
-[[gnu::noinline]] std::size_t list_runs(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
-                                        std::uint32_t m, std::uint32_t window, std::uint32_t* minima,
-                                        std::uint32_t* hashes, std::uint32_t* runs) {
-  window_minima(packed, first, mmers, m, window, minima, hashes);
-  return list_changes(minima, mmers - window + 1, runs);
+/// Cuts runs of more than `most` k-mers in several. Returns how many there are then.
+[[gnu::noinline]] std::size_t split_runs(const RunList& from, std::size_t size, std::uint32_t most,
+                                         const RunList& to) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::uint32_t start = from.starts[i]; start < from.starts[i + 1]; start += most) {
+      to.starts[n] = start;
+      to.minima[n++] = from.minima[i];
+    }
+  }
+  to.starts[n] = from.starts[size];
+  return n;
 }
 
 /// What a cut works on. Numbers of k-mers and m-mers are those of the stretch.
@@ -532,8 +566,8 @@ class TiedPlaces {
 /// Cuts k-mers [from, to), whose minimizer may stand in several places, or which are too many for a word.
 /// Which place counts may change from k-mer to k-mer; in microsatellites it does so every few.
 template <int Words, int TextWords>
-[[gnu::noinline]] void append_in_pieces(const FlankedStretch<Words>& stretch, std::size_t from, std::size_t to,
-                                        FlankedList<Words>& out) {
+[[gnu::noinline]] void append_in_pieces(const FlankedStretch<Words>& stretch, std::size_t from,
+                                        std::size_t to, FlankedList<Words>& out) {
   TiedPlaces<Words> places(stretch, from);
   Pieces<Words, TextWords> pieces(stretch, out);
   std::size_t begin = from, place = places.place_for(from);
@@ -555,22 +589,26 @@ void cut_around(const std::uint64_t* packed, std::size_t first, std::size_t base
                 const FlankedCutParams& params, std::uint32_t* scratch, FlankedList<Words>& out) {
   constexpr int kTextWords = Vectors > 3 ? 4 : 2;
   constexpr std::size_t kBlock = 64;  // runs at a time: what is known of them stays in the cache
-  std::uint32_t* const minima = scratch + 16;  // what stands before the first is compared with it
   std::uint32_t* const hashes = scratch + kCutScratch;
-  std::uint32_t* const runs = scratch + 2 * kCutScratch;
+  RunList runs{scratch + 2 * kCutScratch, scratch + 3 * kCutScratch};
   const FlankedStretch<Words> stretch{packed, first, hashes, FlankedFormat<Words>(params), params.canonical};
-  const std::size_t n = stretch.format.flank_bases, reach = 16 * Vectors - n;
-  const std::size_t most = stretch.format.most_kmers < reach ? stretch.format.most_kmers : reach;
-  const std::size_t number = list_runs(packed, first, bases - stretch.format.m + 1, stretch.format.m,
-                                       stretch.format.flank_bases + 1, minima, hashes, runs);
+  const std::size_t n = stretch.format.flank_bases, most_kmers = stretch.format.most_kmers;
+  std::size_t number = list_runs(packed, first, bases - stretch.format.m + 1, stretch.format.m,
+                                 stretch.format.flank_bases + 1, hashes, scratch, runs);
+  if (most_kmers <= n) {  // else too many k-mers have several places, too
+    const RunList split{scratch + 4 * kCutScratch, scratch};
+    number = split_runs(runs, number, stretch.format.most_kmers, split);
+    runs = split;
+  }
+  const std::size_t most = most_kmers < 16 * Vectors - n ? most_kmers : 16 * Vectors - n;
   std::uint32_t at[kBlock + kPieceLanes], odd[kBlock];
   std::uint64_t texts[kTextWords * (kBlock + kPieceLanes)];
   for (std::size_t begin = 0; begin < number; begin += kBlock) {
     const std::size_t end = number - begin < kBlock ? number : begin + kBlock;
     std::size_t odd_size = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      const std::size_t from = runs[i], kmers = runs[i + 1] - from;
-      const MinimizerPlace found = find_minimizer<Vectors>(hashes + from, minima[from], kmers + n);
+      const std::size_t from = runs.starts[i], kmers = runs.starts[i + 1] - from;
+      const MinimizerPlace found = find_minimizer<Vectors>(hashes + from, runs.minima[i], kmers + n);
       const std::size_t place = from + found.at;
       at[i - begin] = static_cast<std::uint32_t>(place);
       fetch_text<kTextWords>(packed, static_cast<std::ptrdiff_t>(first + place - n),
@@ -581,10 +619,11 @@ void cut_around(const std::uint64_t* packed, std::size_t first, std::size_t base
     std::size_t done = begin;
     for (std::size_t j = 0; j <= odd_size; ++j) {
       const std::size_t stop = j < odd_size ? odd[j] : end;
-      append_pieces<Words, kTextWords>({runs + done, runs + done + 1, at + (done - begin),
+      append_pieces<Words, kTextWords>({runs.starts + done, runs.starts + done + 1, at + (done - begin),
                                         texts + kTextWords * (done - begin), stop - done},
                                        first, stretch.format, out);
-      if (stop < end) append_in_pieces<Words, kTextWords>(stretch, runs[stop], runs[stop + 1], out);
+      if (stop < end)
+        append_in_pieces<Words, kTextWords>(stretch, runs.starts[stop], runs.starts[stop + 1], out);
       done = stop + 1;
     }
   }
