@@ -403,15 +403,19 @@ struct RunList {
   const std::uint32_t mask = (1u << (2 * m)) - 1;
   for (std::size_t i = 0; i < mmers; i += 16) store(hashes + i, hash_16_mmers(packed, first + i, m, mask));
   __m512i before = _mm512_setzero_si512();
+  std::uint64_t last_64 = 0;  // stored as a whole: what is loaded as a whole need not wait then
   minimize_windows(
       mmers, window,
       [hashes](std::size_t i) __attribute__((always_inline)) { return _mm512_loadu_si512(hashes + i); },
       [&](__m512i here, std::size_t i) __attribute__((always_inline)) {
         _mm512_storeu_si512(minima + i, here);
         const __mmask16 changed = _mm512_cmpneq_epi32_mask(here, _mm512_alignr_epi32(here, before, 15));
-        __builtin_memcpy(reinterpret_cast<char*>(is_change) + i / 8, &changed, sizeof changed);
+        last_64 = (last_64 >> 16) | (static_cast<std::uint64_t>(changed) << 48);
+        is_change[i / 64] = last_64;
         before = here;
       });
+  const std::size_t last = mmers - window;
+  is_change[last / 64] >>= 48 - last % 64 / 16 * 16;
 #else
   window_minima(packed, first, mmers, m, window, minima, hashes);
   for (std::size_t i = 0; i < mmers - window + 1; i += 64) is_change[i / 64] = changes(minima + i);
