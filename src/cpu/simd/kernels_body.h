@@ -161,27 +161,36 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
 // ---------------------------------------------------------------------------------------------
 // Cutting.
 
-/// `minimizer_hash` of 16 m-mers, given the smaller strand of each.
-[[gnu::always_inline]] inline Lanes32 minimizer_hash_lanes(Lanes32 mmers) {
-  Lanes32 x = (mmers ^ 0x5BD1E995u) * 0x9E3779B1u;
+/// `minimizer_hash` of m-mers, given the smaller strand of each.
+template <class Lanes>
+[[gnu::always_inline]] inline Lanes minimizer_hash_lanes(Lanes mmers) {
+  Lanes x = (mmers ^ 0x5BD1E995u) * 0x9E3779B1u;
   x ^= x >> 16;
   return x * 0x85EBCA6Bu;
 }
 
-/// Returns the hashes of the 16 m-mers from base `first` on: 32 bases hold those that start in their first
-/// half, so each strand's are one 64-bit constant shifted by twice the lane's number.
-[[gnu::always_inline]] inline Lanes32 hash_16_mmers(const std::uint64_t* packed, std::size_t first,
-                                                    std::uint32_t m, std::uint32_t mask) {
-  const Lanes32 up = kTwiceIota32, down = 30 - kTwiceIota32;
-  const std::uint64_t bases = bits_from(packed, 2 * first);
-  const std::uint64_t other = reverse_pairs(~bases) >> (34 - 2 * m);
-  const Lanes32 forward = (static_cast<std::uint32_t>(bases) >> up) |
-                          (((Lanes32{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
-  const Lanes32 reverse = (static_cast<std::uint32_t>(other) >> down) |
-                          (((Lanes32{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
-  const Lanes32 a = forward & mask, b = reverse & mask;
-  return minimizer_hash_lanes(a < b ? a : b);
-}
+/// 32 bases and their other strand, in which the 16 m-mers are that start in the first half: each strand's
+/// are one 64-bit constant shifted by twice the lane's number.
+struct MmerBases {
+  std::uint64_t bases, other;
+  std::uint32_t mask;
+
+  [[gnu::always_inline]] inline MmerBases(const std::uint64_t* packed, std::size_t first, std::uint32_t m,
+                                          std::uint32_t mmer_mask)
+      : bases(bits_from(packed, 2 * first)), other(reverse_pairs(~bases) >> (34 - 2 * m)), mask(mmer_mask) {}
+
+  /// Returns the hashes of the m-mers that start at half the bits `up`.
+  template <class Lanes>
+  [[gnu::always_inline]] inline Lanes hashes(Lanes up) const {
+    const Lanes down = 30 - up;
+    const Lanes forward = (static_cast<std::uint32_t>(bases) >> up) |
+                          (((Lanes{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
+    const Lanes reverse = (static_cast<std::uint32_t>(other) >> down) |
+                          (((Lanes{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
+    const Lanes a = forward & mask, b = reverse & mask;
+    return minimizer_hash_lanes(a < b ? a : b);
+  }
+};
 
 /// The distances that the passes of a sliding minimum look: the minimum over c + d elements is that over c,
 /// here and d <= c further on.
@@ -198,31 +207,49 @@ struct MinimumPasses {
 
 #if defined(__AVX512F__)
 
-/// Does all passes in one, without going through memory: each holds back one vector, because it needs what
-/// follows, so that minima come `Passes` vectors late. `hashes(i)` returns the hashes of 16 m-mers from
-/// number i on; calls `found(minima, i)`.
+/// Passes one behind the other, without going through memory: each holds back one vector, because it needs
+/// what follows. Members of their own, not arrays: these the compiler may keep on the stack.
+template <int Passes>
+struct PassChain {
+  __m512i held, ahead;
+  PassChain<Passes - 1> next;
+
+  [[gnu::always_inline]] inline explicit PassChain(const std::uint32_t* distance)
+      : held(_mm512_setzero_si512()),
+        ahead(_mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                               _mm512_set1_epi32(static_cast<int>(*distance)))),
+        next(distance + 1) {}
+  [[gnu::always_inline]] inline __m512i push(__m512i v) {
+    const __m512i here = held;
+    held = v;
+    return next.push(_mm512_min_epu32(here, _mm512_permutex2var_epi32(here, ahead, v)));
+  }
+};
+template <>
+struct PassChain<0> {
+  [[gnu::always_inline]] inline explicit PassChain(const std::uint32_t*) {}
+  [[gnu::always_inline]] inline __m512i push(__m512i v) { return v; }
+};
+
+/// Does all passes in one, so that minima come `Passes` vectors late. `hashes(i)` returns the hashes of 16
+/// m-mers from number i on; calls `found(minima, i)`.
 template <int Passes, class Hashes, class Found>
 [[gnu::always_inline]] inline void minimize(std::size_t mmers, std::uint32_t window,
                                             const MinimumPasses& passes, const Hashes& hashes,
                                             const Found& found) {
-  const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  __m512i ahead[Passes], held[Passes];
-  for (int pass = 0; pass < Passes; ++pass) {
-    ahead[pass] = _mm512_add_epi32(iota, _mm512_set1_epi32(static_cast<int>(passes.distance[pass])));
-    held[pass] = _mm512_setzero_si512();
-  }
-  const auto push = [&](__m512i v, std::size_t i) __attribute__((always_inline)) {
-    for (int pass = 0; pass < Passes; ++pass) {
-      const __m512i here = held[pass];
-      held[pass] = v;
-      v = _mm512_min_epu32(here, _mm512_permutex2var_epi32(here, ahead[pass], v));
-    }
-    if (i >= 16 * Passes) found(v, i - 16 * Passes);
-  };
+  PassChain<Passes> chain(passes.distance);
   std::size_t i = 0;
-  for (; i < mmers; i += 16) push(hashes(i), i);
+  __m512i last = _mm512_setzero_si512();
+  for (; i < mmers; i += 16) {
+    last = hashes(i);
+    const __m512i v = chain.push(last);
+    if (i >= 16 * Passes) found(v, i - 16 * Passes);
+  }
   // The last windows that are whole are pushed out by what no such window reaches.
-  for (; i < mmers - window + 1 + 16 * Passes; i += 16) push(held[0], i);
+  for (; i < mmers - window + 1 + 16 * Passes; i += 16) {
+    const __m512i v = chain.push(last);
+    if (i >= 16 * Passes) found(v, i - 16 * Passes);
+  }
 }
 
 /// Does so with as many passes as a window needs.
@@ -255,13 +282,32 @@ template <class Hashes, class Found>
   minimize_windows(
       mmers, window,
       [=](std::size_t i) __attribute__((always_inline)) {
-        return reinterpret_cast<__m512i>(hash_16_mmers(packed, first + i, m, mask));
+        return reinterpret_cast<__m512i>(MmerBases(packed, first + i, m, mask).hashes(kTwiceIota32));
       },
       [=](__m512i minima, std::size_t i)
           __attribute__((always_inline)) { _mm512_storeu_si512(values + i, minima); });
 }
 
 #else
+
+/// Vectors of one register: larger ones the compiler stores by way of the stack.
+#if defined(__AVX2__)
+using StepLanes32 = HalfLanes32;
+constexpr StepLanes32 kTwiceStepIota32 = {0, 2, 4, 6, 8, 10, 12, 14};
+#else
+using StepLanes32 = std::uint32_t __attribute__((vector_size(16), aligned(4), may_alias));
+constexpr StepLanes32 kTwiceStepIota32 = {0, 2, 4, 6};
+[[gnu::always_inline]] inline void store(std::uint32_t* p, StepLanes32 v) {
+  __builtin_memcpy(p, &v, sizeof v);
+}
+#endif
+constexpr std::uint32_t kStep = sizeof(StepLanes32) / 4;
+
+[[gnu::always_inline]] inline StepLanes32 load_step(const std::uint32_t* p) {
+  StepLanes32 v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
 
 /// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
 /// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
@@ -270,14 +316,18 @@ template <class Hashes, class Found>
                                                  std::uint32_t* values, std::uint32_t* hashes = nullptr) {
   const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
   for (std::size_t i = 0; i < mmers; i += 16) {
-    const Lanes32 here = hash_16_mmers(packed, first + i, m, mask);
-    if (hashes != nullptr) store(hashes + i, here);
-    store(values + i, here);
+    const MmerBases here(packed, first + i, m, mask);
+    for (std::uint32_t j = 0; j < 16; j += kStep) {
+      const StepLanes32 step = here.hashes<StepLanes32>(kTwiceStepIota32 + 2 * j);
+      store(values + i + j, step);
+      if (hashes != nullptr) store(hashes + i + j, step);
+    }
   }
   const MinimumPasses passes(window, window);
   for (int pass = 0; pass < passes.number; ++pass) {
-    for (std::size_t i = 0; i < mmers; i += 16) {
-      const Lanes32 a = load(values + i), b = load(values + i + passes.distance[pass]);
+    const std::uint32_t distance = passes.distance[pass];
+    for (std::size_t i = 0; i < mmers; i += kStep) {
+      const StepLanes32 a = load_step(values + i), b = load_step(values + i + distance);
       store(values + i, a < b ? a : b);
     }
   }

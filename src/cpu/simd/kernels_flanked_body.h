@@ -401,7 +401,7 @@ struct RunList {
                                                 std::uint64_t* is_change) {
 #if defined(__AVX512F__)
   const std::uint32_t mask = (1u << (2 * m)) - 1;
-  for (std::size_t i = 0; i < mmers; i += 16) store(hashes + i, hash_16_mmers(packed, first + i, m, mask));
+  for (std::size_t i = 0; i < mmers; i += 16) store(hashes + i, MmerBases(packed, first + i, m, mask).hashes(kTwiceIota32));
   __m512i before = _mm512_setzero_si512();
   std::uint64_t last_64 = 0;  // stored as a whole: what is loaded as a whole need not wait then
   minimize_windows(
