@@ -42,9 +42,8 @@ class StretchFinder {
         continue;
       }
       if (!lenient_) refuse_bad_bases(batch, piece, at, bases);
-      for_each_between_breaks(bases, [&](std::size_t first, std::size_t length) {
-        visit(packed, first, length, at + first);
-      });
+      for_each_between_breaks(
+          bases, [&](std::size_t first, std::size_t length) { visit(packed, first, length, at + first); });
     }
   }
 

@@ -14,6 +14,8 @@
 namespace warpmer::cpu {
 namespace {
 #include "cpu/simd/kernels_body.h"
+#include "cpu/simd/kernels_cut_body.h"
+#include "cpu/simd/kernels_cut_lanes_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_packed_body.h"
 }  // namespace
