@@ -16,10 +16,10 @@
 #include "group_shards.h"
 #include "groups/flanked_cut.h"
 #include "groups/flanked_word.h"
-#include "groups/group_counter.h"
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
+#include "groups/word_counter.h"
 #include "index/index_file.h"
 
 namespace {
@@ -75,53 +75,26 @@ void count_reads(const Built<Flanks>& built, std::uint32_t k, bool canonical, co
       kmers += cut.kmers;
     });
   });
-  GroupCounter<Flanks> counter(shape.flank_bases());
-  ShardEncoder<Flanks> encoder(k);
-  std::vector<Word> other;
-  double sorting = 0, counting = 0, encoding = 0;
+  WordCounter<kWords> counter(k);
+  double counting = 0;
   std::uint64_t distinct = 0, total_words = 0;
   for (std::size_t number = 0; number < words.size(); ++number) {
-    std::vector<Word> shard = words[number];
+    std::vector<Word>& shard = words[number];
     total_words += shard.size();
     const double start = now();
-    other.resize(shard.size());
-    const std::uint32_t half = (shape.rest_bits() + 1) / 2;
-    for (std::uint32_t pass = 0; pass < 2; ++pass) {
-      const auto digit = [&](const Word& word) {
-        return format.rest(word) >> (pass * half) & ((1u << half) - 1);
-      };
-      std::vector<std::uint32_t> ends((std::size_t{1} << half) + 1);
-      for (const Word& x : shard) ++ends[digit(x) + 1];
-      for (std::size_t i = 1; i < ends.size(); ++i) ends[i] += ends[i - 1];
-      for (const Word& x : shard) other[ends[digit(x)]++] = x;
-      shard.swap(other);
-    }
-    const double sorted = now();
-    encoder.begin();
-    for (std::size_t at = 0; at < shard.size();) {
-      const std::uint32_t rest = format.rest(shard[at]);
-      for (; at < shard.size() && format.rest(shard[at]) == rest; ++at)
-        counter.add(format.super_kmer(shard[at]), 1);
-      encoder.add_group(rest, [&](auto& strings, auto& counts) { return counter.finish(strings, counts); });
-    }
-    const double counted = now();
-    const EncodedShard encoded = encoder.finish();
-    encoding += now() - counted;
-    counting += counted - sorted;
-    sorting += sorted - start;
+    const EncodedShard encoded = counter.count(shard);
+    counting += now() - start;
     distinct += encoded.sizes.kmers;
     const EncodedShard& expected = built.shards[number];
     if (encoded.sizes.words != expected.sizes.words ||
         !std::equal(encoded.payload.begin(), encoded.payload.end(), expected.payload.begin()))
       fmt::print("  SHARD {} DIFFERS\n", number);
+    shard = {};
   }
-  const auto n = static_cast<double>(distinct);
   fmt::print(
-      "  counted {} k-mers in {} super-k-mers; ns a distinct k-mer: sorting {:.1f}, counting {:.1f}, "
-      "encoding {:.1f}; "
-      "seconds {:.2f} {:.2f} {:.2f}\n",
-      kmers, total_words, 1e9 * sorting / n, 1e9 * counting / n, 1e9 * encoding / n, sorting, counting,
-      encoding);
+      "  counted {} k-mers in {} super-k-mers: {:.2f} s, {:.1f} ns a super-k-mer, {:.1f} a distinct k-mer\n",
+      kmers, total_words, counting, 1e9 * counting / static_cast<double>(total_words),
+      1e9 * counting / static_cast<double>(distinct));
 }
 
 template <class Flanks>
