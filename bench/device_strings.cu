@@ -44,21 +44,42 @@ struct Query {
   std::uint64_t answers_at;
 };
 
+/// What a block asks for at a time, of which each thread looks at the first string of some, and those that
+/// are not done then are looked up by full warps.
+constexpr int kQueriesPerThread = 8, kThreads = 128, kPerBlock = kQueriesPerThread * kThreads;
+
 template <class Flanks, bool kCounts>
-__global__ void find(const ShardBits* shards, const Query<Flanks>* queries, std::uint64_t n,
-                     std::uint32_t* answers, unsigned long long* found) {
+__global__ void __launch_bounds__(kThreads)
+    find(const ShardBits* shards, const Query<Flanks>* queries, std::uint64_t n, std::uint32_t* answers,
+         unsigned long long* found) {
+  __shared__ std::uint32_t left[kQueriesPerThread * kThreads];
+  __shared__ std::uint32_t left_size;
+  if (threadIdx.x == 0) left_size = 0;
+  __syncthreads();
+  const std::uint64_t first = blockIdx.x * std::uint64_t{kQueriesPerThread * kThreads};
   std::uint32_t mine = 0;
-  for (std::uint64_t i = blockIdx.x * std::uint64_t{blockDim.x} + threadIdx.x; i < n;
-       i += std::uint64_t{gridDim.x} * blockDim.x) {
-    const Query<Flanks> query = queries[i];
-    mine += find_super_kmer(
-        shards[query.shard], query.rest, query.super,
-        [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
-          if constexpr (kCounts) {
-            for (std::uint32_t j = 0; j < number; ++j)
-              answers[query.answers_at + first + j] = static_cast<std::uint32_t>(counts[from + j]);
-          }
-        });
+  Query<Flanks> query;
+  const auto note = [&](std::uint32_t at, std::uint32_t number, const StringCounts& counts,
+                        std::uint32_t from) {
+    if constexpr (kCounts) {
+      for (std::uint32_t j = 0; j < number; ++j)
+        answers[query.answers_at + at + j] = static_cast<std::uint32_t>(counts[from + j]);
+    }
+  };
+  for (std::uint32_t i = threadIdx.x; i < kQueriesPerThread * kThreads && first + i < n; i += kThreads) {
+    query = queries[first + i];
+    StringSearch<Flanks> search(shards[query.shard], query.rest, query.super);
+    if (!search.is_done()) search.compare_next(note);
+    if (search.is_done()) {
+      mine += search.answered();
+    } else {
+      left[atomicAdd(&left_size, 1u)] = i;
+    }
+  }
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < left_size; i += kThreads) {
+    query = queries[first + left[i]];
+    mine += find_super_kmer(shards[query.shard], query.rest, query.super, note);
   }
   mine = __reduce_add_sync(~0u, mine);
   if (threadIdx.x % 32 == 0) atomicAdd(found, static_cast<unsigned long long>(mine));
@@ -107,12 +128,12 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
   check(cudaEventCreate(&end));
   std::printf("k %u: %zu k-mers in %.1f MB; %zu lookups in %zu super-k-mers\n", k, report.kmers,
               8e-6 * static_cast<double>(payload.size()), kmers, queries.size());
-  const auto measure = [&](const char* what, auto kernel, int block) {
+  const auto measure = [&](const char* what, auto kernel) {
     std::vector<float> times;
     for (int round = 0; round <= rounds; ++round) {
       check(cudaMemset(found, 0, sizeof *found));
       check(cudaEventRecord(begin));
-      kernel<<<static_cast<unsigned>((queries.size() + block - 1) / block), block>>>(
+      kernel<<<static_cast<unsigned>((queries.size() + kPerBlock - 1) / kPerBlock), kThreads>>>(
           shards, asked, queries.size(), answers, found);
       check(cudaEventRecord(end));
       check(cudaEventSynchronize(end));
@@ -123,15 +144,13 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
     std::sort(times.begin(), times.end());
     unsigned long long hits = 0;
     check(cudaMemcpy(&hits, found, sizeof hits, cudaMemcpyDeviceToHost));
-    std::printf("  %s, blocks of %d: %.1f G k-mers/s, %.2f G super-k-mers/s, %.2f %% found\n", what, block,
+    std::printf("  %s: %.1f G k-mers/s, %.2f G super-k-mers/s, %.2f %% found\n", what,
                 1e-6 * static_cast<double>(kmers) / times[times.size() / 2],
                 1e-6 * static_cast<double>(queries.size()) / times[times.size() / 2],
                 100.0 * static_cast<double>(hits) / static_cast<double>(kmers));
   };
-  for (const int block : {128, 256}) {
-    measure("membership", find<Flanks, false>, block);
-    measure("counts", find<Flanks, true>, block);
-  }
+  measure("membership", find<Flanks, false>);
+  measure("counts", find<Flanks, true>);
   std::vector<std::uint32_t> back(kmers);
   check(cudaMemcpy(back.data(), answers, kmers * sizeof(std::uint32_t), cudaMemcpyDeviceToHost));
   std::uint64_t sum = 0, expected = 0;

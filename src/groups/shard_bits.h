@@ -136,6 +136,8 @@ struct Bucket {
   std::uint64_t lengths_at;     ///< of strings
   std::uint64_t bases_at;
 
+  /// A bucket of nothing.
+  Bucket() = default;
   WARPMER_HD Bucket(const ShardBits& shard, BitCursor at) {
     const std::uint64_t begin = at.at, next = at.peek(64);
     strings = at.read_gamma() - 1;

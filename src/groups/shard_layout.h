@@ -37,6 +37,8 @@ struct ShardSizes {
   std::uint64_t large_groups = 0;  ///< with records of their own
   std::uint32_t offset_bits = 0;   ///< of each offset
   std::uint64_t words = 0;         ///< of 64 bits, of the payload
+
+  friend bool operator==(const ShardSizes&, const ShardSizes&) = default;
 };
 
 /// Lengths of strings, as a number. A string of left flank a has 1 to a + 1 k-mers (as many as layers from a

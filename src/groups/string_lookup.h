@@ -24,18 +24,6 @@ WARPMER_HD constexpr std::uint32_t common_bases(Key128 a, Key128 b, std::uint32_
   return common < most ? common : most;
 }
 
-/// Looks up the k-mers of a super-k-mer, whose group has the id `rest` in this shard. Calls `found(first,
-/// kmers, counts, i)` for every stretch of them that the shard has: k-mers `first` up to `first + kmers` of
-/// the super-k-mer, from the left, are those of a string from its i-th on, whose counts are `counts[i]` and
-/// the following. Stretches come in no order. Returns the number of k-mers found.
-///
-/// In a group of up to kMostInlineStrings strings these are compared one by one. In a large one each k-mer
-/// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
-/// of log2(strings) comparisons. A bucket has at most as many groups as ids.
-template <class Flanks, class Found>
-WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
-                                                const FlankedSuperKmer<Flanks>& query, Found&& found);
-
 namespace detail {
 
 /// Compares a query with a string, and reports what they have in common. Returns the number of k-mers.
@@ -103,61 +91,96 @@ WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardBits& shard, cons
 
 }  // namespace detail
 
+/// A super-k-mer on its way through the strings of its group, one at a time: a GPU goes on with others that
+/// are not done when most of a warp is.
+///
+/// In a group of up to kMostInlineStrings strings these are compared one by one. In a large one each k-mer
+/// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
+/// of log2(strings) comparisons. A bucket has at most as many groups as ids.
+template <class Flanks>
+class StringSearch {
+ public:
+  /// Finds the group, whose id in this shard is `rest`, below 2^rest_bits.
+  WARPMER_HD StringSearch(const ShardBits& shard, std::uint32_t rest, const FlankedSuperKmer<Flanks>& query)
+      : shard_(shard), query_(query), wanted_(query.left_bases + query.right_bases - shard.flank_bases + 1) {
+    if (shard.layout.buckets == 0) return;
+    const std::uint64_t number = shard.layout.bucket_of(rest);
+    bucket_ = Bucket(shard, shard.part(number));
+    const std::uint64_t remainder = rest - shard.layout.first_of(number);
+    BitCursor remainders{shard.words, bucket_.remainders_at};
+    std::uint64_t group = 0;
+    while (group < bucket_.groups && remainders.read(shard.layout.remainder_bits) != remainder) ++group;
+    if (group == bucket_.groups) return;
+    const std::uint64_t first = bucket_.first_string(shard, group);
+    end_ = bucket_.first_string(shard, group + 1);
+    bases_at_ = bucket_.bases_at;
+    for (; string_ < first; ++string_) bases_at_ += base_bits(lengths_of(string_));
+  }
+
+  /// True when no string is left, or no k-mer without an answer.
+  WARPMER_HD bool is_done() const { return string_ == end_ || answered_ == wanted_; }
+  /// Returns the number of k-mers found so far.
+  WARPMER_HD std::uint32_t answered() const { return answered_; }
+
+  /// Compares with the next string, or searches all of a large group. Calls `found` as find_super_kmer does.
+  template <class Found>
+  WARPMER_HD void compare_next(Found&& found) {
+    const FlankLengths string = lengths_of(string_);
+    const BitCursor bases{shard_.words, bases_at_};
+    if (string.is_large()) {
+      const std::uint64_t record = bases.peek(shard_.layout.large_bits);
+      const LargeGroup large(shard_, shard_.part(shard_.layout.buckets + record));
+      answered_ += detail::find_in_large_group(shard_, large, query_, found);
+    } else {
+      answered_ += detail::compare(
+          query_, string, bases, shard_.flank_bases, [&] { return counts_of(string_); }, found);
+    }
+    bases_at_ += base_bits(string);
+    ++string_;
+  }
+
+ private:
+  WARPMER_HD FlankLengths lengths_of(std::uint64_t string) const {
+    return shard_.lengths_at(bucket_.lengths_at + string * shard_.layout.length_bits);
+  }
+  /// Returns the bits that a string, or the number of a large group, takes among the bases.
+  WARPMER_HD std::uint32_t base_bits(FlankLengths string) const {
+    return string.is_large() ? shard_.layout.large_bits : 2 * string.bases();
+  }
+  /// Returns the counts of a string, not of one before those that it was called for. They lie behind the
+  /// bases of all strings of the bucket, which are added up only when the first counts are wanted.
+  WARPMER_HD StringCounts counts_of(std::uint64_t string) {
+    if (codes_at_ == 0) {
+      codes_at_ = bucket_.bases_at;
+      for (std::uint64_t i = 0; i < bucket_.strings; ++i) codes_at_ += base_bits(lengths_of(i));
+    }
+    BitCursor codes{shard_.words, codes_at_};
+    for (; codes_of_ < string; ++codes_of_) {
+      const FlankLengths here = lengths_of(codes_of_);
+      if (!here.is_large()) StringCounts::read(codes, shard_.kmers(here));
+    }
+    codes_at_ = codes.at;
+    return StringCounts::read(codes, shard_.kmers(lengths_of(string)));
+  }
+
+  const ShardBits& shard_;
+  const FlankedSuperKmer<Flanks>& query_;
+  std::uint32_t wanted_, answered_ = 0;
+  Bucket bucket_{};
+  std::uint64_t string_ = 0, end_ = 0, bases_at_ = 0;  ///< the next string, and that behind the group's last
+  std::uint64_t codes_at_ = 0, codes_of_ = 0;  ///< where the counts of a string begin; 0: not known yet
+};
+
+/// Looks up the k-mers of a super-k-mer, whose group has the id `rest` in this shard. Calls `found(first,
+/// kmers, counts, i)` for every stretch of them that the shard has: k-mers `first` up to `first + kmers` of
+/// the super-k-mer, from the left, are those of a string from its i-th on, whose counts are `counts[i]` and
+/// the following. Stretches come in no order. Returns the number of k-mers found.
 template <class Flanks, class Found>
 WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
                                                 const FlankedSuperKmer<Flanks>& query, Found&& found) {
-  if (shard.layout.buckets == 0) return 0;
-  const std::uint64_t number = shard.layout.bucket_of(rest);
-  const Bucket bucket(shard, shard.part(number));
-  const std::uint64_t remainder = rest - shard.layout.first_of(number);
-  BitCursor remainders{shard.words, bucket.remainders_at};
-  std::uint64_t group = 0;
-  while (group < bucket.groups && remainders.read(shard.layout.remainder_bits) != remainder) ++group;
-  if (group == bucket.groups) return 0;
-  const std::uint64_t first = bucket.first_string(shard, group);
-  const std::uint64_t end = bucket.first_string(shard, group + 1);
-
-  std::uint64_t at = bucket.bases_at;
-  BitCursor lengths{shard.words, bucket.lengths_at};
-  const auto next_lengths = [&] { return shard.lengths[lengths.read(shard.layout.length_bits)]; };
-  const auto bits = [&](FlankLengths string) {
-    return string.is_large() ? shard.layout.large_bits : 2 * string.bases();
-  };
-  for (std::uint64_t i = 0; i < first; ++i) at += bits(next_lengths());
-
-  const std::uint32_t wanted = query.left_bases + query.right_bases - shard.flank_bases + 1;
-  std::uint32_t answered = 0;
-  // Counts lie behind the bases of all strings of the bucket. They are looked for only once.
-  BitCursor codes{shard.words, 0};
-  std::uint64_t codes_of = 0;
-  const auto counts_of = [&](std::uint64_t string) {
-    if (codes.at == 0) {
-      codes.at = bucket.bases_at;
-      for (std::uint64_t i = 0; i < bucket.strings; ++i)
-        codes.at += bits(shard.lengths_at(bucket.lengths_at + i * shard.layout.length_bits));
-    }
-    for (;; ++codes_of) {
-      const FlankLengths here = shard.lengths_at(bucket.lengths_at + codes_of * shard.layout.length_bits);
-      if (here.is_large()) continue;
-      const StringCounts counts = StringCounts::read(codes, shard.kmers(here));
-      if (codes_of == string) {
-        ++codes_of;
-        return counts;
-      }
-    }
-  };
-  for (std::uint64_t i = first; i < end && answered < wanted; ++i) {
-    const FlankLengths string = next_lengths();
-    if (string.is_large()) {
-      const std::uint64_t record = read_bits<std::uint64_t>(shard.words, at, shard.layout.large_bits);
-      const LargeGroup large(shard, shard.part(shard.layout.buckets + record));
-      return detail::find_in_large_group(shard, large, query, found);
-    }
-    answered += detail::compare(
-        query, string, BitCursor{shard.words, at}, shard.flank_bases, [&] { return counts_of(i); }, found);
-    at += bits(string);
-  }
-  return answered;
+  StringSearch<Flanks> search(shard, rest, query);
+  while (!search.is_done()) search.compare_next(found);
+  return search.answered();
 }
 
 }  // namespace warpmer::groups
