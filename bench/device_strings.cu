@@ -3,7 +3,8 @@
 //
 //   device_strings INDEX READS [ROUNDS]
 //
-// One thread a super-k-mer. Prints G k-mers/s for membership and for counts that are written for each k-mer.
+// Threads look at the first string of each; blocks put together what is not done then. Prints G k-mers/s for
+// membership and for counts that are written for each k-mer.
 
 #include <cuda_runtime.h>
 
@@ -44,7 +45,7 @@ struct Query {
   std::uint64_t answers_at;
 };
 
-/// What a block asks for at a time, of which each thread looks at the first string of some, and those that
+/// Queries of a block, of which each thread looks at the first string of some, and those that
 /// are not done then are looked up by full warps.
 constexpr int kQueriesPerThread = 8, kThreads = 128, kPerBlock = kQueriesPerThread * kThreads;
 
@@ -113,7 +114,7 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
     if (kmers > 400000000) return;
     cutter.cut(codes, [&](const CutSuperKmer<Flanks>& cut) {
       const std::uint32_t id = hash(cut.super.mmer);
-      queries.push_back({cut.super, id >> shape.rest_bits(), id & ((1u << shape.rest_bits()) - 1), kmers});
+      queries.push_back({cut.super, shape.shard_of(id), shape.rest_of(id), kmers});
       kmers += cut.kmers;
     });
   });
@@ -135,6 +136,7 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
       check(cudaEventRecord(begin));
       kernel<<<static_cast<unsigned>((queries.size() + kPerBlock - 1) / kPerBlock), kThreads>>>(
           shards, asked, queries.size(), answers, found);
+      check(cudaGetLastError());
       check(cudaEventRecord(end));
       check(cudaEventSynchronize(end));
       float ms = 0;
@@ -153,7 +155,7 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
   measure("counts", find<Flanks, true>);
   std::vector<std::uint32_t> back(kmers);
   check(cudaMemcpy(back.data(), answers, kmers * sizeof(std::uint32_t), cudaMemcpyDeviceToHost));
-  std::uint64_t sum = 0, expected = 0;
+  std::uint64_t sum = 0, different = 0;
   for (const std::uint32_t count : back) sum += count;
   for (std::size_t i = 0; i < queries.size(); i += 16) {  // a part of them, on the host
     const Query<Flanks>& query = queries[i];
@@ -161,11 +163,13 @@ void run(const index::IndexFile& file, const std::string& path, int rounds) {
         built.views[query.shard], query.rest, query.super,
         [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
           for (std::uint32_t j = 0; j < number; ++j) {
-            if (back[query.answers_at + first + j] != counts[from + j]) ++expected;
+            if (back[query.answers_at + first + j] != static_cast<std::uint32_t>(counts[from + j]))
+              ++different;
           }
         });
   }
-  std::printf("  sum %zu, %zu differ from the host's\n", sum, expected);
+  std::printf("  sum %zu, %zu differ from the host's\n", sum, different);
+  if (different > 0) std::exit(1);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "groups/flanked_kmer.h"
 #include "groups/path_cover.h"
 #include "groups/shard_encoder.h"
@@ -102,8 +103,7 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
       index::ShardReader<Key>(file.shard(shard), k).for_each([&](Key key, std::uint64_t count) {
         const auto place = flanked_kmer<Flanks>(kmer_hash.inverse(key), shape, file.params().canonical);
         const std::uint32_t id = hash(place.mmer);
-        entries[t][id >> shape.rest_bits()].push_back(
-            {id & ((1u << shape.rest_bits()) - 1), place.layer, place.flanks, count});
+        entries[t][shape.shard_of(id)].push_back({shape.rest_of(id), place.layer, place.flanks, count});
       });
     }
   });
@@ -150,13 +150,14 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
   return built;
 }
 
-/// Calls `visit(codes)` for every stretch of bases of a plain FASTA or FASTQ file (FASTA: line by line).
+/// Calls `visit(codes)` for every stretch of bases of a plain FASTA or FASTQ file. Sequences of FASTA go over
+/// line ends. InputError when there is none.
 template <class Visit>
 void for_each_stretch(const std::string& path, Visit&& visit) {
   std::ifstream in(path);
   std::string line;
   std::vector<std::uint8_t> codes;
-  std::getline(in, line);
+  if (!std::getline(in, line)) throw InputError(path + ": cannot be read");
   const bool fastq = line[0] == '@';
   const auto flush = [&] {
     if (!codes.empty()) visit(codes);
@@ -168,6 +169,7 @@ void for_each_stretch(const std::string& path, Visit&& visit) {
       continue;
     }
     for (const char c : line) {
+      if (c == '\r') continue;
       if (char_class(c) == CharClass::base) {
         codes.push_back(base_code(c));
       } else {

@@ -71,7 +71,7 @@ void count_reads(const Built<Flanks>& built, std::uint32_t k, bool canonical, co
   for_each_stretch(path, [&](const std::vector<std::uint8_t>& codes) {
     cutter.cut(codes, [&](const CutSuperKmer<Flanks>& cut) {
       const std::uint32_t id = hash(cut.super.mmer);
-      words[id >> shape.rest_bits()].push_back(format.pack(id & ((1u << shape.rest_bits()) - 1), cut.super));
+      words[shape.shard_of(id)].push_back(format.pack(shape.rest_of(id), cut.super));
       kmers += cut.kmers;
     });
   });
@@ -114,7 +114,7 @@ void look_up(const Built<Flanks>& built, std::uint32_t k, bool canonical, const 
     if (kmers > 100000000) return;
     cutter.cut(codes, [&](const CutSuperKmer<Flanks>& cut) {
       const std::uint32_t id = hash(cut.super.mmer);
-      queries.push_back({cut.super, id >> shape.rest_bits(), id & ((1u << shape.rest_bits()) - 1)});
+      queries.push_back({cut.super, shape.shard_of(id), shape.rest_of(id)});
       kmers += cut.kmers;
       singles += cut.kmers == 1 ? 1 : 0;
     });
@@ -122,9 +122,10 @@ void look_up(const Built<Flanks>& built, std::uint32_t k, bool canonical, const 
   constexpr std::size_t kBatch = 64;
   for (int round = 0; round < 4; ++round) {
     const bool with_counts = round % 2 == 1;
-    if (round == 2)
+    if (round == 2) {
       std::sort(queries.begin(), queries.end(),
                 [](const auto& a, const auto& b) { return a.shard < b.shard; });
+    }
     const double start = now();
     std::uint64_t found = 0, sum = 0;
     for (std::size_t at = 0; at < queries.size(); at += kBatch) {

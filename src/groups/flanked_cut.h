@@ -39,20 +39,21 @@ class FlankedCut {
     const std::size_t kmers = codes.size() - shape_.k + 1, window = shape_.flank_bases() + 1;
     minima_.clear();
     std::size_t head = 0;
+    std::uint32_t current = 0;
     for (std::size_t i = 0, run = 0; i < hashes_.size(); ++i) {
       // A queue of numbers whose hashes rise: the first is the minimum of the window.
       while (minima_.size() > head && hashes_[minima_.back()] > hashes_[i]) minima_.pop_back();
       minima_.push_back(i);
       if (i + 1 < window) continue;
       const std::size_t kmer = i + 1 - window;
-      const std::uint32_t before = kmer == 0 ? 0 : current_;
+      const std::uint32_t before = current;
       while (minima_[head] < kmer) ++head;
-      current_ = hashes_[minima_[head]];
-      if (kmer > 0 && before != current_) {
+      current = hashes_[minima_[head]];
+      if (kmer > 0 && before != current) {
         emit(codes, run, kmer, before, visit);
         run = kmer;
       }
-      if (kmer + 1 == kmers) emit(codes, run, kmers, current_, visit);
+      if (kmer + 1 == kmers) emit(codes, run, kmers, current, visit);
     }
   }
 
@@ -78,9 +79,10 @@ class FlankedCut {
     const auto end = begin + static_cast<std::ptrdiff_t>(mmers_end);
     const auto found = std::find(begin + static_cast<std::ptrdiff_t>(from), end, hash);
     if (std::find(found + 1, end, hash) == end) {
-      for (std::size_t first = from; first < to; first += most_kmers_)
+      for (std::size_t first = from; first < to; first += most_kmers_) {
         visit(
             around(codes, first, std::min(first + most_kmers_, to), static_cast<std::size_t>(found - begin)));
+      }
       return;
     }
     // It stands there more than once, and which place counts may change from k-mer to k-mer.
@@ -88,8 +90,9 @@ class FlankedCut {
       Key kmer = 0;
       for (std::uint32_t base = 0; base < shape_.k; ++base)
         kmer = static_cast<Key>(kmer << 2) | codes[i + base];
-      visit(CutSuperKmer<Flanks>{
-          super_kmer_of(flanked_kmer<Flanks>(kmer, shape_, canonical_), shape_.flank_bases()), i, 1, true});
+      const FlankedKmer<Flanks> flanked = flanked_kmer<Flanks>(kmer, shape_, canonical_);
+      visit(CutSuperKmer<Flanks>{super_kmer_of(flanked, shape_.flank_bases()), i, 1,
+                                 kmer_of<Key>(flanked, shape_) == kmer});
     }
   }
 
@@ -116,7 +119,6 @@ class FlankedCut {
   GroupShape shape_;
   bool canonical_;
   std::size_t most_kmers_;
-  std::uint32_t current_ = 0;
   std::vector<std::uint32_t> hashes_;
   std::vector<std::size_t> minima_;
 };

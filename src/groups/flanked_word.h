@@ -23,14 +23,12 @@ struct alignas(16) FlankedWord {
   friend bool operator==(const FlankedWord&, const FlankedWord&) = default;
 };
 
-/// 16-byte words up to here, 32-byte words above: there the longest super-k-mer has 2n bases.
-inline constexpr std::uint32_t kMaxShortFlankedK = 47;
-
-/// Writes and reads words of one k.
+/// Writes and reads words of one k: `Words` is 2 up to kMaxNarrowFlanksK, else 4, into which even 2n bases
+/// fit.
 template <int Words>
 class FlankedWordFormat {
  public:
-  /// What both flanks fit that one word can have.
+  /// An integer that holds the flanks of any k-mer of such a word.
   using Flanks = std::conditional_t<Words == 2, Key64, Key128>;
 
   WARPMER_HD explicit constexpr FlankedWordFormat(const GroupShape& shape)

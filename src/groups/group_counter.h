@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "groups/flanked_kmer.h"
 #include "groups/path_cover.h"
 #include "groups/shard_layout.h"
@@ -32,6 +33,13 @@ class GroupCounter {
  public:
   explicit GroupCounter(std::uint32_t flank_bases) : n_(flank_bases), cover_(flank_bases) {}
 
+  /// Begins a group, whatever was added before.
+  void begin() {
+    size_ = used_steps_ = 0;
+    reduced_ = 0;
+    entries_.clear();
+  }
+
   /// Adds the k-mers of a super-k-mer of the group, each `times`.
   void add(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
     if (!entries_.empty()) return add_entries(super, times);
@@ -44,7 +52,7 @@ class GroupCounter {
       add_to(strings_[i], lowest, highest, times);
       left &= ~layers(lowest, highest);
       if (left == 0) {
-        // What most have in common comes to the front.
+        // The string that most super-k-mers match moves to the front.
         if (i > 0) std::swap(strings_[i], strings_[i - 1]);
         return;
       }
@@ -55,7 +63,7 @@ class GroupCounter {
       const std::uint32_t highest = lowest + static_cast<std::uint32_t>(std::countr_one(left >> lowest)) - 1;
       left &= ~layers(lowest, highest);
       if (!place(super, lowest, highest, times)) {
-        // What is left of it, with all that came before, is counted k-mer by k-mer.
+        // There are too many strings: the rest, and all that came before, is counted k-mer by k-mer.
         list_strings();
         add_entries(part(super, lowest, highest), times);
         for (; left != 0; left &= left - 1)
@@ -84,8 +92,7 @@ class GroupCounter {
   std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
     const std::uint64_t kmers =
         entries_.empty() ? finish_strings(strings, counts) : finish_entries(strings, counts);
-    size_ = used_steps_ = 0;
-    entries_.clear();
+    begin();
     return kmers;
   }
 
@@ -103,6 +110,7 @@ class GroupCounter {
     [[nodiscard]] bool is_even() const { return steps == kEven; }
   };
   static constexpr std::uint8_t kEven = 255;
+  static_assert(kMostStrings <= 64 && kMostLayers <= 64, "strings and layers are bits of a word");
   using Steps = std::array<std::uint64_t, kMostLayers>;
   static void add_steps(Steps& steps, std::uint32_t lowest, std::uint32_t highest, std::uint64_t times) {
     steps[highest] += times;
@@ -224,6 +232,7 @@ class GroupCounter {
   std::uint64_t finish_entries(std::vector<GroupString<Flanks>>& strings,
                                std::vector<std::uint64_t>& counts) {
     reduce();
+    if (entries_.size() > UINT32_MAX) throw InputError("a group has 2^32 k-mers or more");
     flanks_.clear();
     counts_.clear();
     layer_begins_.assign(n_ + 2, 0);

@@ -58,8 +58,7 @@ class GroupKeys {
   WARPMER_HD constexpr Place place(Kmer kmer, bool canonical) const {
     const FlankedKmer<Flanks> flanked = flanked_kmer<Flanks>(kmer, shape_, canonical);
     const std::uint32_t id = hash_(flanked.mmer);
-    return {id >> shape_.rest_bits(),
-            pack(id & ((1u << shape_.rest_bits()) - 1), flanked.layer, flanked.flanks)};
+    return {shape_.shard_of(id), pack(shape_.rest_of(id), flanked.layer, flanked.flanks)};
   }
   /// Returns the k-mer of a place, in the orientation of its minimizer.
   template <class Kmer>

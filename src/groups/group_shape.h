@@ -21,7 +21,7 @@ WARPMER_HD constexpr std::uint32_t group_minimizer_length(std::uint32_t k) {
 /// Number of bits of the number of a shard; the groups of a shard have the top bits of their ids in common.
 inline constexpr std::uint32_t kGroupShardBits = 12;
 
-/// The numbers that k fixes. n = k - m bases of a k-mer lie beside its minimizer.
+/// The numbers that k, 13 to 64, fixes. n = k - m bases of a k-mer lie beside its minimizer.
 struct GroupShape {
   std::uint32_t k, m;
 
@@ -34,6 +34,11 @@ struct GroupShape {
   WARPMER_HD constexpr std::uint32_t id_bits() const { return 2 * m; }
   /// Returns the bits of an id that are not the shard's number.
   WARPMER_HD constexpr std::uint32_t rest_bits() const { return id_bits() - kGroupShardBits; }
+  /// Return the shard of a group, and its id below the shard's number.
+  WARPMER_HD constexpr std::uint32_t shard_of(std::uint32_t id) const { return id >> rest_bits(); }
+  WARPMER_HD constexpr std::uint32_t rest_of(std::uint32_t id) const {
+    return id & ((1u << rest_bits()) - 1);
+  }
 };
 
 /// Up to this k both flanks of a k-mer fit one 64-bit word.

@@ -73,10 +73,6 @@ class PathCover {
     return flanks.size();
   }
 
-  [[nodiscard]] std::uint64_t memory_bytes() const {
-    return next_.capacity() * sizeof next_[0] + has_previous_.capacity();
-  }
-
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 

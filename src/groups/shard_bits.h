@@ -1,6 +1,6 @@
 #pragma once
-/// Reading the bits of a shard: where its buckets and records are, and what is in them. Of a shard that has
-/// been checked (shard_check.h): nothing here looks whether positions lie within it.
+/// Reads the bits of a shard that has been checked (shard_check.h): nothing here tests whether positions lie
+/// within it.
 
 #include <bit>
 #include <cstdint>
@@ -26,6 +26,13 @@ WARPMER_HD constexpr std::uint32_t ones(std::uint64_t v) {
 #else
   return static_cast<std::uint32_t>(std::popcount(v));
 #endif
+}
+
+/// Returns the number whose gamma code is the lowest bits of `code`, and begins with so many zeros, at
+/// most 31.
+WARPMER_HD constexpr std::uint64_t gamma_number(std::uint64_t code, std::uint32_t zeros) {
+  const std::uint64_t highest = std::uint64_t{1} << zeros;
+  return highest | ((code >> (zeros + 1)) & (highest - 1));
 }
 
 /// A place among bits that moves on with what is read.
@@ -54,14 +61,13 @@ struct BitCursor {
     at += zeros + 1;
     if (2 * zeros + 1 <= 64) {
       at += zeros;
-      return (std::uint64_t{1} << zeros) |
-             (zeros == 0 ? 0 : (next >> (zeros + 1)) & ((std::uint64_t{1} << zeros) - 1));
+      return gamma_number(next, zeros);
     }
     return (std::uint64_t{1} << zeros) | read(zeros);
   }
 };
 
-/// The lengths of a string. A left flank of 255 bases is none, but a large group.
+/// The lengths of a string's flanks in bases, or, with `left` = kLarge, a large group.
 struct FlankLengths {
   std::uint8_t left, right;
 
@@ -76,9 +82,10 @@ inline std::vector<FlankLengths> make_length_table(std::uint32_t flank_bases) {
   const StringLengths lengths(flank_bases);
   std::vector<FlankLengths> table(std::size_t{1} << lengths.bits(), FlankLengths{FlankLengths::kLarge, 0});
   for (std::uint32_t left = 0, code = 0; left <= flank_bases; ++left) {
-    for (std::uint32_t kmers = 1; kmers <= left + 1; ++kmers, ++code)
+    for (std::uint32_t kmers = 1; kmers <= left + 1; ++kmers, ++code) {
       table[code] = {static_cast<std::uint8_t>(left),
                      static_cast<std::uint8_t>(flank_bases - left + kmers - 1)};
+    }
   }
   return table;
 }
@@ -125,6 +132,10 @@ struct ShardBits {
     return lengths[read_bits<std::uint64_t>(words, bit, layout.length_bits)];
   }
   WARPMER_HD std::uint32_t kmers(FlankLengths string) const { return string.bases() - flank_bases + 1; }
+  /// Returns the bits that a string, or the number of a large group, takes among the bases.
+  WARPMER_HD std::uint32_t base_bits(FlankLengths string) const {
+    return string.is_large() ? layout.large_bits : 2 * string.bases();
+  }
 };
 
 /// A bucket, as far as its head says. Its groups are numbered, and so are its strings.
@@ -136,7 +147,7 @@ struct Bucket {
   std::uint64_t lengths_at;     ///< of strings
   std::uint64_t bases_at;
 
-  /// A bucket of nothing.
+  /// Value-initialized, it is a bucket of nothing.
   Bucket() = default;
   WARPMER_HD Bucket(const ShardBits& shard, BitCursor at) {
     const std::uint64_t begin = at.at, next = at.peek(64);

@@ -167,7 +167,7 @@ class ShardCheck {
       const std::uint64_t code = read_short(codes, shard_.layout.length_bits);
       largest = code > largest ? code : largest;
       lengths_[i] = shard_.lengths[code];
-      bits += code == large_ ? shard_.layout.large_bits : 2 * lengths_[i].bases();
+      bits += shard_.base_bits(lengths_[i]);
     }
     if (largest > large_) return fail_here("has a string of no length");
     cursor_.at = bucket.bases_at + bits;
@@ -259,11 +259,6 @@ class ShardCheck {
     second = gamma_number(behind, more_zeros);
     from.at += 2 * (zeros + more_zeros + 1);
     return from.at <= end;
-  }
-  /// Returns the number whose code begins with so many zeros.
-  static std::uint64_t gamma_number(std::uint64_t code, std::uint32_t zeros) {
-    const std::uint64_t highest = std::uint64_t{1} << zeros;
-    return highest | (code >> (zeros + 1) & (highest - 1));
   }
 
   bool check_record() {

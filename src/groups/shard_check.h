@@ -1,6 +1,6 @@
 #pragma once
-/// Whether the bits of a shard from a file are a shard. A file's checksums say that nothing has changed them,
-/// not who wrote them.
+/// Checks that the bits of a shard from a file are a shard. Checksums tell that nothing changed them, not who
+/// wrote them.
 
 #include <cstdint>
 #include <optional>
@@ -12,28 +12,24 @@
 
 namespace warpmer::groups {
 
-/// Returns what is wrong with a shard, as the rest of a sentence ("bucket 12 has a string of no length"), or
+/// Returns what is wrong with a shard, as a clause ("bucket 12 has a string of no length"), or
 /// nothing. `words` are the `sizes.words` words of the payload, with kReadAheadWords readable ones behind
 /// them, `lengths` is a make_length_table.
 ///
 /// After it has returned nothing, ShardBits, for_each_group and find_super_kmer may be used with any query:
 /// - offsets rise from 0 to the end of the payload, every part ends where the next one begins, and what is
-/// left of
-///   words is zero;
+///   left of words is zero;
 /// - groups are within the range of their bucket, each there once, and each has 1 to kMostInlineStrings
-/// strings, or one
-///   record with more; records are in the order of their groups, each used once;
+///   strings, or one record with more; records are in the order of their groups, each used once;
 /// - lengths name strings, codes of numbers are whole, counts are 1 to 2^64 - 1;
 /// - a record's marks, layers and orders are what its strings make them;
 /// - no k-mer stands twice in a group;
 /// - numbers of k-mers, groups, buckets and large groups are those of the sizes, and so are widths;
 /// - a group has less than 2^32 k-mers.
 ///
-/// Not checked, because nothing reads wrong places or runs longer for it: whether k-mers belong to their
-/// group (their minimizer may be another one), whether the group belongs to this shard and its minimizer is
-/// canonical, whether strings are the path cover of their k-mers, and whether they and the groups of a bucket
-/// stand in order, whether the smallest count of a string with several is its smallest and the width of
-/// others the least. Sums of counts may exceed 64 bits.
+/// Not checked, because no reader goes wrong for it: that k-mers belong to their group, and the group to this
+/// shard; that strings are the path cover of their k-mers; that strings and groups stand in their order; that
+/// a string's smallest count and width are the least that do. Sums of counts may exceed 64 bits.
 ///
 /// It takes time for each string, of groups of several for each pair of them, and of large groups for each
 /// k-mer; memory for the strings of one large group.

@@ -12,7 +12,7 @@
 
 namespace warpmer::groups {
 
-/// What a directory has of one shard. Where its payload begins follows from the words of those before it.
+/// The entry of one shard in a directory. Where its payload begins follows from the words of those before it.
 struct ShardEntry {
   ShardSizes sizes;
   std::uint64_t checksum = 0;  ///< XXH3 of the payload
@@ -26,11 +26,10 @@ struct ShardEntry {
 /// a word on. The checksums come last, a word each.
 [[nodiscard]] std::vector<std::uint64_t> pack_directory(std::span<const ShardEntry> shards);
 
-/// Reads a directory of `shards.size()` shards from exactly its words. Returns what is wrong with it, as the
-/// rest of a sentence
-/// ("the directory has bits behind a column"), or nothing. Widths are the least that do, so that equal
-/// content means equal words; of the sizes themselves nothing is checked (shard_check.h does that, with the
-/// payload).
+/// Reads a directory of `shards.size()` shards from exactly its words. Returns what is wrong with it, as a
+/// clause ("the directory has bits behind a column"), or nothing; on a fault `shards` are left as they are.
+/// Widths are the least that do, so that equal content means equal words; of the sizes themselves nothing is
+/// checked (shard_check.h does that, with the payload).
 [[nodiscard]] std::optional<std::string> unpack_directory(std::span<const std::uint64_t> words,
                                                           std::span<ShardEntry> shards);
 

@@ -20,13 +20,13 @@ struct EncodedShard {
   std::vector<std::uint64_t> payload;  ///< `sizes.words` words
 };
 
-/// Appends codes of numbers of any size: Elias's gamma code, the length in unary with its one last, so that
-/// counting zeros reads it.
+/// Appends a number of 1 or more in Elias's gamma code (Elias 1975, Universal codeword sets and
+/// representations of the integers): its length in unary with the one last, so that counting zeros reads it.
 template <class Words>
 void write_gamma(BitWriter<Words>& out, std::uint64_t v) {
-  const std::uint32_t bits = bits_of(v);
-  out.write(std::uint64_t{1} << (bits - 1), bits);
-  if (bits > 1) out.write(v & ~(std::uint64_t{1} << (bits - 1)), bits - 1);
+  const std::uint32_t behind = bits_of(v >> 1);  // the highest one
+  out.write(std::uint64_t{1} << behind, behind + 1);
+  if (behind > 0) out.write(v & ~(std::uint64_t{1} << behind), behind);
 }
 constexpr std::uint32_t gamma_bits(std::uint64_t v) { return 2 * bits_of(v) - 1; }
 
@@ -175,7 +175,7 @@ class ShardEncoder {
 
   void write(const ShardLayout& layout, std::uint64_t* words) {
     BitWriter<> offsets(words);
-    offsets.write(0, std::max(layout.offset_bits, 1u));
+    offsets.write(0, layout.offset_bits);
     for (const std::uint64_t end : ends_) offsets.write(end, layout.offset_bits);
     offsets.flush();
     BitWriter<> out(words + layout.strings_at / 64);

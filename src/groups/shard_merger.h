@@ -22,44 +22,42 @@ class ShardMerger {
  public:
   explicit ShardMerger(std::uint32_t k) : counter_(GroupShape(k).flank_bases()), encoder_(k) {}
 
-  /// Returns the k-mers of all shards, which have the same number in different indexes, with the sums of
-  /// their counts.
+  /// Returns the k-mers of all shards, which have been checked and have the same number in different indexes,
+  /// with the sums of their counts. InputError when the largest counts of a group, as far as their widths
+  /// tell, add up to 2^64 or more, even if no single k-mer's do.
   EncodedShard merge(std::span<const ShardBits> shards) {
     std::vector<GroupCursor<Flanks>> cursors(shards.begin(), shards.end());
     encoder_.begin();
+    counter_.begin();
     for (;;) {
       std::optional<std::uint32_t> rest;
       for (const auto& cursor : cursors) {
         if (cursor.has_group() && (!rest || cursor.rest() < *rest)) rest = cursor.rest();
       }
-      if (!rest) break;
+      if (!rest) return encoder_.finish();
       std::uint64_t most = 0;  // that a count can be
       for (auto& cursor : cursors) {
         if (!cursor.has_group() || cursor.rest() != *rest) continue;
-        most = add_or_refuse(most, largest_count(cursor));
-        cursor.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right,
-                                   const StringCounts& counts) {
-          counter_.add_string(FlankedSuperKmer<Flanks>{0, lengths.left, lengths.right, left, right}, counts);
-        });
+        most = sum_or_refuse(most, add_group(cursor));
         cursor.next();
       }
       encoder_.add_group(*rest,
                          [&](auto& strings, auto& counts) { return counter_.finish(strings, counts); });
     }
-    return encoder_.finish();
   }
 
  private:
-  /// Returns a bound of the counts of a cursor's group: no width of counts names a larger one.
-  static std::uint64_t largest_count(const GroupCursor<Flanks>& cursor) {
+  /// Adds a group's strings, and returns the largest count that their widths can name.
+  std::uint64_t add_group(const GroupCursor<Flanks>& cursor) {
     std::uint64_t largest = 0;
-    cursor.for_each_string([&](FlankLengths, Flanks, Flanks, const StringCounts& counts) {
+    cursor.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
       const std::uint64_t beyond = counts.bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - counts.bits);
       largest = std::max(largest, counts.smallest + std::min(beyond, UINT64_MAX - counts.smallest));
+      counter_.add_string(FlankedSuperKmer<Flanks>{0, lengths.left, lengths.right, left, right}, counts);
     });
     return largest;
   }
-  static std::uint64_t add_or_refuse(std::uint64_t a, std::uint64_t b) {
+  static std::uint64_t sum_or_refuse(std::uint64_t a, std::uint64_t b) {
     if (b > UINT64_MAX - a) throw InputError("a k-mer's counts may add up to more than 2^64 - 1");
     return a + b;
   }

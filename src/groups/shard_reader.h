@@ -137,10 +137,8 @@ class GroupCursor {
     const auto lengths_at = [&](std::uint64_t string) {
       return bucket.lengths_at + string * shard_.layout.length_bits;
     };
-    const auto bits = [&](FlankLengths lengths) {
-      return lengths.is_large() ? shard_.layout.large_bits : 2 * lengths.bases();
-    };
-    for (std::uint64_t i = 0; i < bucket.strings; ++i) codes_at += bits(shard_.lengths_at(lengths_at(i)));
+    for (std::uint64_t i = 0; i < bucket.strings; ++i)
+      codes_at += shard_.base_bits(shard_.lengths_at(lengths_at(i)));
     const std::uint64_t first = shard_.layout.first_of(bucket_++);
     BitCursor codes{shard_.words, codes_at}, remainders{shard_.words, bucket.remainders_at};
     for (std::uint64_t i = 0; i < bucket.strings; ++i) {
@@ -150,7 +148,7 @@ class GroupCursor {
       }
       ++in_bucket_.back().strings;
       const FlankLengths lengths = shard_.lengths_at(lengths_at(i));
-      bases_at += bits(lengths);
+      bases_at += shard_.base_bits(lengths);
       if (!lengths.is_large()) StringCounts::read(codes, shard_.kmers(lengths));
     }
     std::sort(in_bucket_.begin(), in_bucket_.end(),

@@ -114,7 +114,7 @@ class StringSearch {
     const std::uint64_t first = bucket_.first_string(shard, group);
     end_ = bucket_.first_string(shard, group + 1);
     bases_at_ = bucket_.bases_at;
-    for (; string_ < first; ++string_) bases_at_ += base_bits(lengths_of(string_));
+    for (; string_ < first; ++string_) bases_at_ += shard_.base_bits(lengths_of(string_));
   }
 
   /// True when no string is left, or no k-mer without an answer.
@@ -135,7 +135,7 @@ class StringSearch {
       answered_ += detail::compare(
           query_, string, bases, shard_.flank_bases, [&] { return counts_of(string_); }, found);
     }
-    bases_at_ += base_bits(string);
+    bases_at_ += shard_.base_bits(string);
     ++string_;
   }
 
@@ -143,16 +143,12 @@ class StringSearch {
   WARPMER_HD FlankLengths lengths_of(std::uint64_t string) const {
     return shard_.lengths_at(bucket_.lengths_at + string * shard_.layout.length_bits);
   }
-  /// Returns the bits that a string, or the number of a large group, takes among the bases.
-  WARPMER_HD std::uint32_t base_bits(FlankLengths string) const {
-    return string.is_large() ? shard_.layout.large_bits : 2 * string.bases();
-  }
-  /// Returns the counts of a string, not of one before those that it was called for. They lie behind the
-  /// bases of all strings of the bucket, which are added up only when the first counts are wanted.
+  /// Returns the counts of a string. Numbers must not fall from call to call. Counts lie behind the bases of
+  /// all strings of the bucket, which are added up only when the first are wanted.
   WARPMER_HD StringCounts counts_of(std::uint64_t string) {
     if (codes_at_ == 0) {
       codes_at_ = bucket_.bases_at;
-      for (std::uint64_t i = 0; i < bucket_.strings; ++i) codes_at_ += base_bits(lengths_of(i));
+      for (std::uint64_t i = 0; i < bucket_.strings; ++i) codes_at_ += shard_.base_bits(lengths_of(i));
     }
     BitCursor codes{shard_.words, codes_at_};
     for (; codes_of_ < string; ++codes_of_) {

@@ -209,7 +209,7 @@ struct Kernels {
                std::uint32_t* scratch, SuperKmerList<4>&);
   /// Do the same around minimizers (groups/flanked_cut.h). The list has room for kCutKmers more, and
   /// kFlankedPastEnd besides; two words before `packed` are readable, too; `scratch` has
-  /// kFlankedCutScratch elements. The first is for k up to groups::kMaxShortFlankedK, the second for longer.
+  /// kFlankedCutScratch elements. The first is for k up to groups::kMaxNarrowFlanksK, the second for longer.
   void (*cut_flanked2)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<2>&);
   void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,

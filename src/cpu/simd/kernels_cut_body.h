@@ -32,8 +32,8 @@ struct MmerBases {
   }
 };
 
-/// The distances that the passes of a sliding minimum look: the minimum over c + d elements is that over c,
-/// here and d <= c further on.
+/// Windows have 3 to 64 m-mers. The distances that the passes of a sliding minimum look: the minimum over c +
+/// d elements is that over c, here and d <= c further on.
 struct MinimumPasses {
   std::uint32_t distance[8];
   int number = 0;
@@ -204,7 +204,7 @@ constexpr std::uint32_t kStep = sizeof(StepLanes32) / 4;
   return mask;
 }
 
-/// Returns the low `bits` bits of 64, where `bits` may be anything.
+/// Returns the low `bits` bits of 64. `bits` is at most 255, and may be negative.
 [[gnu::always_inline]] inline std::uint64_t low_bits(std::uint64_t x, std::int32_t bits) {
 #if defined(__BMI2__)
   return _bzhi_u64(x, static_cast<std::uint32_t>(bits < 0 ? 0 : bits));  // up to 255

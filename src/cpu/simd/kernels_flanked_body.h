@@ -168,24 +168,24 @@ template <int Vectors>
   return mask;
 }
 
-/// Where a minimizer stands, of `lanes` m-mers: the first place, and whether there is no other.
+/// The first place of a minimizer among some m-mers; `is_alone` when there is no other.
 struct MinimizerPlace {
   std::size_t at;
   bool is_alone;
 };
 
-/// Looks at `Vectors` times 16 lanes. If there are more, the result means nothing.
+/// Looks at 16 * `Vectors` lanes. The result is valid only when `lanes` is not larger.
 template <int Vectors>
 [[gnu::always_inline]] inline MinimizerPlace find_minimizer(const std::uint32_t* hashes, std::uint32_t value,
                                                             std::size_t lanes) {
-  const auto bits = static_cast<std::int32_t>(lanes);
+  constexpr std::size_t kMost = 16 * Vectors;
+  const auto bits = static_cast<std::int32_t>(lanes < kMost ? lanes : kMost);
   if constexpr (Vectors <= 4) {
     const std::uint64_t mask = low_bits(equal_to<Vectors>(hashes, value), bits);
     return {static_cast<std::size_t>(std::countr_zero(mask)), (mask & (mask - 1)) == 0};
   } else {
-    const std::uint64_t low = low_bits(equal_to<4>(hashes, value), bits < 64 ? bits : 64);
-    const std::uint64_t high =
-        low_bits(equal_to<Vectors - 4>(hashes + 64, value), bits < 128 ? bits - 64 : 64);
+    const std::uint64_t low = low_bits(equal_to<4>(hashes, value), bits);
+    const std::uint64_t high = low_bits(equal_to<Vectors - 4>(hashes + 64, value), bits - 64);
     const Key128 mask = (Key128{high} << 64) | low;
     return {static_cast<std::size_t>(low != 0 ? std::countr_zero(low) : 64 + std::countr_zero(high)),
             (mask & (mask - 1)) == 0};

@@ -74,7 +74,10 @@ std::vector<std::string> texts_for(std::mt19937_64& random, std::uint32_t k) {
     texts.push_back(random_text(random, k, "ACGT") + half + other_strand_of(half) +
                     random_text(random, k, "ACGT"));
     // The same m-mers on both strands, some way apart.
-    texts.push_back(half + random_text(random, 1 + random() % 9, "ACGT") + other_strand_of(half) + half);
+    std::string both_strands = half;
+    both_strands += random_text(random, 1 + random() % 9, "ACGT");
+    both_strands += other_strand_of(half);
+    texts.push_back(both_strands + half);
   }
   return texts;
 }
@@ -137,7 +140,7 @@ void check_cut(const Kernels& kernels, const std::string& text, std::uint32_t k,
 
 void check_cut(const Kernels& kernels, const std::string& text, std::uint32_t k, bool canonical) {
   if (k <= kMaxNarrowK) return check_cut<Key64, 2>(kernels, text, k, canonical);
-  if (k <= groups::kMaxShortFlankedK) return check_cut<Key128, 2>(kernels, text, k, canonical);
+  if (k <= groups::kMaxNarrowFlanksK) return check_cut<Key128, 2>(kernels, text, k, canonical);
   check_cut<Key128, 4>(kernels, text, k, canonical);
 }
 

@@ -53,6 +53,8 @@ void check_cut(std::uint32_t k, bool canonical, std::mt19937_64& random) {
         const FlankedKmer<Flanks> here{
             cut.super.mmer, layer, flanks_at(cut.super.left, cut.super.right, layer, shape.flank_bases())};
         CHECK(here == flanked_kmer<Flanks>(kmers[seen + i], shape, canonical));
+        const Key as_read = cut.is_forward ? kmers[seen + i] : reverse_complement(kmers[seen + i], k);
+        CHECK(kmer_of<Key>(here, shape) == as_read);
       }
       seen += cut.kmers;
     });
@@ -90,7 +92,7 @@ void check_words(std::uint32_t k, std::mt19937_64& random) {
   for (const std::string& text : awkward_sequences(k, random)) {
     cutter.cut(codes_of(text), [&](const CutSuperKmer<Flanks>& cut) {
       if (cut.super.left_bases + cut.super.right_bases > format.most_bases()) return;
-      const std::uint32_t rest = hash(cut.super.mmer) & ((1u << shape.rest_bits()) - 1);
+      const std::uint32_t rest = shape.rest_of(hash(cut.super.mmer));
       const FlankedWord<Words> word = format.pack(rest, cut.super);
       CHECK(format.rest(word) == rest);
       const FlankedSuperKmer<Flanks> again = format.super_kmer(word);

@@ -25,7 +25,7 @@ void add_text(Content<Flanks>& content, std::string_view text, const GroupShape&
   const GroupHash hash(shape.m);
   for_each_kmer<Key>(text, shape.k, [&](Key kmer) {
     const auto place = flanked_kmer<Flanks>(kmer, shape, true);
-    content[{hash(place.mmer) & ((1u << shape.rest_bits()) - 1), place.layer, place.flanks}] += times;
+    content[{shape.rest_of(hash(place.mmer)), place.layer, place.flanks}] += times;
   });
 }
 
@@ -165,10 +165,11 @@ TEST_CASE("offsets that are not where parts begin, and bits that belong to nothi
         }) == "has bits behind its offsets");
   CHECK(fault_of_bit([](const ShardSizes& sizes) { return 64 * sizes.words - 1; }) ==
         "has bits behind its last part");
-  for (std::uint64_t bit = 0; bit < 200; ++bit)
+  for (std::uint64_t bit = 0; bit < 200; ++bit) {
     CHECK(fault_of_bit([&](const ShardSizes& sizes) {
-            return bit % (ShardLayout::offsets(sizes) * sizes.offset_bits);
+            return std::min(bit, ShardLayout::offsets(sizes) * sizes.offset_bits - 1);
           }) != "nothing");
+  }
   Changed changed;
   CHECK(changed.fault(write_fields(changed.fields(), GroupShape(kK), make_length_table(kN), 1)) ==
         "its offsets have another width than the last of them");

@@ -53,8 +53,8 @@ TEST_CASE("the example of the format's documentation is what is written") {
     for_each_kmer<Key64>(text, kK, [&](Key64 kmer) {
       const auto place = flanked_kmer<Key64>(kmer, shape, true);
       const std::uint32_t id = hash(place.mmer);
-      REQUIRE((id >> shape.rest_bits()) == kShard);
-      ++content[{id & ((1u << shape.rest_bits()) - 1), place.layer, place.flanks}];
+      REQUIRE((shape.shard_of(id)) == kShard);
+      ++content[{shape.rest_of(id), place.layer, place.flanks}];
     });
   }
   const EncodedShard shard = encode(kK, content);

@@ -70,7 +70,7 @@ Content<Flanks> random_content(const GroupShape& shape, Random& random) {
   Content<Flanks> content;
   const std::size_t groups = 1 + random() % 12;
   for (std::size_t i = 0; i < groups; ++i) {
-    const auto rest = static_cast<std::uint32_t>(random() & ((1u << shape.rest_bits()) - 1));
+    const auto rest = shape.rest_of(static_cast<std::uint32_t>(random()));
     const std::size_t reads = random() % 12 == 0 ? 20 + random() % 140 : 1 + random() % 6;
     add_group<Flanks>(rest, shape.flank_bases(), reads, content, random);
     // The next one is in the same bucket, mostly.
@@ -335,7 +335,7 @@ class Reading {
     return query;
   }
   void look_up(const FlankedSuperKmer<Flanks>& query, Random& random) {
-    const auto any = static_cast<std::uint32_t>(random() & ((1u << shape_.rest_bits()) - 1));
+    const auto any = shape_.rest_of(static_cast<std::uint32_t>(random()));
     find(kmers_.empty() || random() % 8 == 0 ? any : any_of(kmers_, random).rest, query);
   }
   std::vector<std::uint64_t> find(std::uint32_t rest, const FlankedSuperKmer<Flanks>& query) {

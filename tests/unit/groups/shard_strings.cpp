@@ -88,9 +88,7 @@ class Trial {
 
  private:
   /// Groups of different shards may fall together; their k-mers are as good.
-  [[nodiscard]] std::uint32_t rest(std::uint32_t mmer) const {
-    return hash_(mmer) & ((1u << shape_.rest_bits()) - 1);
-  }
+  [[nodiscard]] std::uint32_t rest(std::uint32_t mmer) const { return shape_.rest_of(hash_(mmer)); }
 
   GroupShape shape_;
   GroupHash hash_;
