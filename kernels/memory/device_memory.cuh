@@ -16,6 +16,11 @@
 
 namespace warpmer::gpu {
 
+/// Returns the stream in which the memory of the current device is taken and given back. It is never unmade:
+/// a thread that ends while its cudaStreamPerThread has frees under way makes the driver unmake that stream,
+/// which then may wait for ever for a worker of the driver that waits for this thread (driver 580.159.04).
+cudaStream_t memory_stream();
+
 namespace detail {
 
 /// An array that `Memory` allocates and frees.
@@ -72,12 +77,11 @@ struct OnDevice {
   static void* allocate(std::size_t bytes) {
     keep_freed_memory();
     void* memory = nullptr;
-    check(cudaMallocAsync(&memory, bytes, DriverLock::Shared(cudaStreamPerThread)),
-          "allocating device memory");
-    check(cudaStreamSynchronize(cudaStreamPerThread), "allocating device memory");
+    check(cudaMallocAsync(&memory, bytes, DriverLock::Shared(memory_stream())), "allocating device memory");
+    check(cudaStreamSynchronize(memory_stream()), "allocating device memory");
     return memory;
   }
-  static void free(void* memory) { cudaFreeAsync(memory, DriverLock::Shared(cudaStreamPerThread)); }
+  static void free(void* memory) { cudaFreeAsync(memory, DriverLock::Shared(memory_stream())); }
 
  private:
   static void keep_freed_memory() {
@@ -105,8 +109,8 @@ struct Pinned {
 /// Returns the bytes of the current device's memory that can be had: free memory, and memory that was given
 /// back to its pool, by an earlier job of this process for example.
 inline std::uint64_t available_bytes() {
-  // After this, memory that the thread gave back a moment ago has arrived.
-  check(cudaStreamSynchronize(cudaStreamPerThread), "asking for free memory");
+  // After this, memory that was given back a moment ago has arrived.
+  check(cudaStreamSynchronize(memory_stream()), "asking for free memory");
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   std::uint64_t reserved = 0, used = 0;

@@ -449,7 +449,7 @@ void SpilledSegments<Words>::move_piece(SpillThread& worker, const SpillPiece& p
   lock.unlock();
   piece.leaving->segment = {};
   // Whoever allocates next, in whatever stream, is to find it free.
-  check(cudaStreamSynchronize(cudaStreamPerThread), "giving device memory back");
+  check(cudaStreamSynchronize(memory_stream()), "giving device memory back");
   lock.lock();
   for (SpilledPart& part : piece.leaving->parts) remember(std::move(part));
   leaving_.remove_if([&](const Leaving& leaving) { return &leaving == piece.leaving; });

@@ -317,8 +317,8 @@ CascadeTimes DistributedTable::find(const std::vector<DeviceElements<table::Key3
 void DistributedTable::clear() {
   for (OnOneDevice<PairTable>& table : tables_) {
     const CurrentDevice current(table.ordinal());
-    table->clear(cudaStreamPerThread);
-    check(cudaStreamSynchronize(cudaStreamPerThread), "emptying a table");
+    table->clear(memory_stream());
+    check(cudaStreamSynchronize(memory_stream()), "emptying a table");
   }
 }
 

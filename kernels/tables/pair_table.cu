@@ -81,8 +81,8 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
       words_(std::size_t{windows_} * kWindow),
       homeless_(1),
       grid_(persistent_grid(insert_kernel, kPairThreads, 0)) {
-  clear(cudaStreamPerThread);
-  check(cudaStreamSynchronize(cudaStreamPerThread), "making a table");
+  clear(memory_stream());
+  check(cudaStreamSynchronize(memory_stream()), "making a table");
 }
 
 void PairTable::clear(cudaStream_t stream) {
