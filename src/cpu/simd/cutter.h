@@ -47,6 +47,32 @@ class StretchFinder {
     }
   }
 
+  /// Cuts a piece: calls `cut(packed, first, bases)` for parts of at most kCutKmers k-mers, which appends to
+  /// `list` what they are cut into, and before it `full()`, which must empty the list, whenever there may not
+  /// be room for all of them among `capacity`. Makes `starts` in the list positions in the piece plus
+  /// `origin`. Returns the number of k-mers.
+  template <class List, class Full, class Cut>
+  std::uint64_t cut_piece(const io::Batch& batch, const io::Piece& piece, std::uint32_t origin, List& list,
+                          std::size_t capacity, Full&& full, Cut&& cut) {
+    std::uint64_t kmers = 0;
+    for_each(batch, piece,
+             [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
+               const std::size_t stretch_kmers = bases - k_ + 1;
+               const auto shift = static_cast<std::uint32_t>(origin + at - first);
+               kmers += stretch_kmers;
+               for (std::size_t done = 0; done < stretch_kmers; done += kCutKmers) {
+                 if (list.size + kCutKmers > capacity) full();
+                 const std::size_t n = std::min(kCutKmers, stretch_kmers - done);
+                 const std::size_t before = list.size;
+                 cut(packed, first + done, n + k_ - 1);
+                 if (shift != 0) {
+                   for (std::size_t i = before; i < list.size; ++i) list.starts[i] += shift;
+                 }
+               }
+             });
+    return kmers;
+  }
+
  private:
   /// Bases packed at a time; a multiple of 64.
   static constexpr std::size_t kGroupBases = 16384;
@@ -107,27 +133,14 @@ class Cutter {
   /// run out. `starts` are positions in the piece plus `origin`. Returns the number of k-mers.
   template <class Full>
   std::uint64_t cut(const io::Batch& batch, const io::Piece& piece, std::uint32_t origin, Full&& full) {
-    std::uint64_t kmers = 0;
-    stretches_.for_each(
-        batch, piece, [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
-          const std::size_t stretch_kmers = bases - params_.k + 1;
-          kmers += stretch_kmers;
-          for (std::size_t done = 0; done < stretch_kmers; done += kCutKmers) {
-            if (list_.size + kCutKmers > capacity_) full();
-            const std::size_t n = std::min(kCutKmers, stretch_kmers - done);
-            const std::size_t before = list_.size;
-            const auto shift = static_cast<std::uint32_t>(origin + at - first);
-            if constexpr (Words == 2) {
-              kernels_.cut2(packed, first + done, n + params_.k - 1, params_, scratch_.data(), list_);
-            } else {
-              kernels_.cut4(packed, first + done, n + params_.k - 1, params_, scratch_.data(), list_);
-            }
-            if (shift != 0) {
-              for (std::size_t i = before; i < list_.size; ++i) list_.starts[i] += shift;
-            }
-          }
-        });
-    return kmers;
+    return stretches_.cut_piece(batch, piece, origin, list_, capacity_, full,
+                                [&](const std::uint64_t* packed, std::size_t first, std::size_t bases) {
+                                  if constexpr (Words == 2) {
+                                    kernels_.cut2(packed, first, bases, params_, scratch_.data(), list_);
+                                  } else {
+                                    kernels_.cut4(packed, first, bases, params_, scratch_.data(), list_);
+                                  }
+                                });
   }
 
   [[nodiscard]] const SuperKmerList<Words>& list() const { return list_; }

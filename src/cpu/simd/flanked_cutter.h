@@ -1,7 +1,6 @@
 #pragma once
 /// Cutting text into super-k-mers around their minimizers. One per thread.
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +12,8 @@
 
 namespace warpmer::cpu {
 
+/// `Words` is 2 for k from 13 to 47, and 4 above. InputError at characters that are no nucleotide codes,
+/// unless `lenient`.
 template <int Words>
 class FlankedCutter {
  public:
@@ -37,23 +38,15 @@ class FlankedCutter {
   /// run out. `starts` are positions in the piece plus `origin`. Returns the number of k-mers.
   template <class Full>
   std::uint64_t cut(const io::Batch& batch, const io::Piece& piece, std::uint32_t origin, Full&& full) {
-    std::uint64_t kmers = 0;
-    stretches_.for_each(
-        batch, piece, [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
-          const std::size_t stretch_kmers = bases - params_.k + 1;
-          kmers += stretch_kmers;
-          for (std::size_t done = 0; done < stretch_kmers; done += kCutKmers) {
-            if (list_.size + kCutKmers > capacity_) full();
-            const std::size_t n = std::min(kCutKmers, stretch_kmers - done);
-            const std::size_t before = list_.size;
-            cut_stretch(packed, first + done, n + params_.k - 1);
-            const auto shift = static_cast<std::uint32_t>(origin + at - first);
-            if (shift != 0) {
-              for (std::size_t i = before; i < list_.size; ++i) list_.starts[i] += shift;
-            }
+    return stretches_.cut_piece(
+        batch, piece, origin, list_, capacity_, full,
+        [&](const std::uint64_t* packed, std::size_t first, std::size_t bases) {
+          if constexpr (Words == 2) {
+            kernels_.cut_flanked2(packed, first, bases, params_, scratch_.data(), list_);
+          } else {
+            kernels_.cut_flanked4(packed, first, bases, params_, scratch_.data(), list_);
           }
         });
-    return kmers;
   }
 
   [[nodiscard]] const FlankedList<Words>& list() const { return list_; }
@@ -65,14 +58,6 @@ class FlankedCutter {
   }
 
  private:
-  void cut_stretch(const std::uint64_t* packed, std::size_t first, std::size_t bases) {
-    if constexpr (Words == 2) {
-      kernels_.cut_flanked2(packed, first, bases, params_, scratch_.data(), list_);
-    } else {
-      kernels_.cut_flanked4(packed, first, bases, params_, scratch_.data(), list_);
-    }
-  }
-
   const Kernels& kernels_;
   std::size_t capacity_;
   FlankedCutParams params_;

@@ -16,40 +16,22 @@
 #include "kmer/alphabet.h"
 #include "kmer/kmer.h"
 #include "tier.h"
+#include "unit/cpu/one_piece.h"
+#include "unit/groups/random_sequences.h"
 
 namespace {
 
 using namespace warpmer;
 using cpu::Kernels;
-
-/// One piece with this text.
-io::Batch batch_of(const std::string& text) {
-  io::Batch batch;
-  batch.text.append(text);
-  io::Piece piece;
-  piece.record = 1;
-  piece.length = static_cast<std::uint32_t>(text.size());
-  batch.pieces.push_back(piece);
-  return batch;
-}
-
-std::string random_text(std::mt19937_64& random, std::size_t length, const std::string& letters) {
-  std::string text(length, ' ');
-  for (char& c : text) c = letters[random() % letters.size()];
-  return text;
-}
+using tests::batch_of;
+using tests::other_strand_of;
+using tests::random_text;
 
 std::string repeated(const std::string& unit, std::size_t length) {
   std::string text;
   while (text.size() < length) text += unit;
   text.resize(length);
   return text;
-}
-
-std::string other_strand_of(const std::string& text) {
-  std::string other(text.rbegin(), text.rend());
-  for (char& c : other) c = base_char(3 - base_code(c));
-  return other;
 }
 
 /// Random with breaks and of one strand and the other; what repeats by itself, at every length of its unit;

@@ -21,28 +21,14 @@
 #include "kmer/minimizer.h"
 #include "oracle/naive_kmers.h"
 #include "tier.h"
+#include "unit/cpu/one_piece.h"
 
 namespace {
 
 using namespace warpmer;
 using cpu::Kernels;
-
-/// One piece with this text.
-io::Batch batch_of(const std::string& text) {
-  io::Batch batch;
-  batch.text.append(text);
-  io::Piece piece;
-  piece.record = 1;
-  piece.length = static_cast<std::uint32_t>(text.size());
-  batch.pieces.push_back(piece);
-  return batch;
-}
-
-std::string random_text(std::mt19937_64& random, std::size_t length, const std::string& letters) {
-  std::string text(length, ' ');
-  for (char& c : text) c = letters[random() % letters.size()];
-  return text;
-}
+using tests::batch_of;
+using tests::random_text;
 
 /// Counts a text in one shard per k-mer's minimizer, all the way through kernels and ShardCounter.
 template <class Key, int Words>

@@ -1,0 +1,29 @@
+#pragma once
+/// Texts for tests of kernels, and a batch that is one of them.
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "io/text/batch.h"
+
+namespace warpmer::tests {
+
+/// Returns a batch of one piece with this text.
+inline io::Batch batch_of(const std::string& text) {
+  io::Batch batch;
+  batch.text.append(text);
+  io::Piece piece;
+  piece.record = 1;
+  piece.length = static_cast<std::uint32_t>(text.size());
+  batch.pieces.push_back(piece);
+  return batch;
+}
+
+inline std::string random_text(std::mt19937_64& random, std::size_t length, const std::string& letters) {
+  std::string text(length, ' ');
+  for (char& c : text) c = letters[random() % letters.size()];
+  return text;
+}
+
+}  // namespace warpmer::tests
