@@ -7,11 +7,11 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "groups/flanked_kmer.h"
-#include "groups/path_cover.h"
+#include "groups/group_key.h"
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
 #include "index/index_file.h"
@@ -30,49 +30,11 @@ inline double now() {
 }
 
 template <class Flanks>
-struct Entry {
-  std::uint32_t rest, layer;
-  Flanks flanks;
-  std::uint64_t count;
-  bool operator<(const Entry& other) const {
-    return rest != other.rest     ? rest < other.rest
-           : layer != other.layer ? layer < other.layer
-                                  : flanks < other.flanks;
-  }
-};
-
-template <class Flanks>
 struct Built {
   std::vector<EncodedShard> shards;
   std::vector<FlankLengths> lengths;
   std::vector<ShardBits> views;
 };
-
-/// Encodes sorted entries.
-template <class Flanks>
-EncodedShard encode(ShardEncoder<Flanks>& encoder, PathCover<Flanks>& cover, const GroupShape& shape,
-                    const std::vector<Entry<Flanks>>& entries) {
-  std::vector<Flanks> flanks;
-  std::vector<std::uint64_t> counts;
-  std::vector<std::uint32_t> begins;
-  encoder.begin();
-  for (std::size_t at = 0; at < entries.size();) {
-    const std::uint32_t rest = entries[at].rest;
-    begins.assign(shape.flank_bases() + 2, 0);
-    flanks.clear();
-    counts.clear();
-    for (; at < entries.size() && entries[at].rest == rest; ++at) {
-      flanks.push_back(entries[at].flanks);
-      counts.push_back(entries[at].count);
-      ++begins[entries[at].layer + 1];
-    }
-    for (std::uint32_t layer = 0; layer <= shape.flank_bases(); ++layer) begins[layer + 1] += begins[layer];
-    encoder.add_group(rest, [&](auto& strings, auto& string_counts) {
-      return cover.cover(flanks, counts, begins.data(), strings, string_counts);
-    });
-  }
-  return encoder.finish();
-}
 
 /// Sums over shards, and over the seconds of threads.
 struct BuildReport {
@@ -85,9 +47,10 @@ template <class Key, class Flanks>
 Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport& report) {
   const std::uint32_t k = file.params().k, shards = 1u << kGroupShardBits;
   const GroupShape shape(k);
-  const GroupHash hash(shape.m);
+  const GroupKeys<Key, Flanks> keys(k);
   const KmerHash<Key> kmer_hash(k);
-  std::vector<std::vector<std::vector<Entry<Flanks>>>> entries(threads);
+  using Entry = std::pair<Key, std::uint64_t>;  // a key of the shard, and its count
+  std::vector<std::vector<std::vector<Entry>>> entries(threads);
   std::vector<BuildReport> reports(threads);
   Built<Flanks> built;
   built.shards.resize(shards);
@@ -101,18 +64,18 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
     entries[t].resize(shards);
     for (std::uint32_t shard = t; shard < file.params().shards(); shard += threads) {
       index::ShardReader<Key>(file.shard(shard), k).for_each([&](Key key, std::uint64_t count) {
-        const auto place = flanked_kmer<Flanks>(kmer_hash.inverse(key), shape, file.params().canonical);
-        const std::uint32_t id = hash(place.mmer);
-        entries[t][shape.shard_of(id)].push_back({shape.rest_of(id), place.layer, place.flanks, count});
+        const auto place = keys.place(kmer_hash.inverse(key), file.params().canonical);
+        entries[t][place.shard].push_back({place.key, count});
       });
     }
   });
   on_all([&](unsigned t) {
-    ShardEncoder<Flanks> encoder(k);
-    PathCover<Flanks> cover(shape.flank_bases());
+    KeyEncoder<Key, Flanks> encoder(k);
+    std::vector<Key> sorted_keys;
+    std::vector<std::uint64_t> counts;
     BuildReport& mine = reports[t];
     for (std::uint32_t number = t; number < shards; number += threads) {
-      std::vector<Entry<Flanks>> shard;
+      std::vector<Entry> shard;
       for (auto& part : entries) {
         shard.insert(shard.end(), part[number].begin(), part[number].end());
         part[number] = {};
@@ -120,7 +83,13 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
       const double start = now();
       std::sort(shard.begin(), shard.end());
       const double sorted = now();
-      EncodedShard& encoded = built.shards[number] = encode(encoder, cover, shape, shard);
+      sorted_keys.clear();
+      counts.clear();
+      for (const auto& [key, count] : shard) {
+        sorted_keys.push_back(key);
+        counts.push_back(count);
+      }
+      EncodedShard& encoded = built.shards[number] = encoder.encode(sorted_keys, counts);
       mine.sorting += sorted - start;
       mine.encoding += now() - sorted;
       const ShardSizes& sizes = encoded.sizes;

@@ -18,11 +18,8 @@
 
 namespace warpmer::groups {
 
-/// Up to this k a key is one 64-bit word.
-inline constexpr std::uint32_t kMaxNarrowKeyK = 35;
-
 /// Packs the group's id below the shard's number, the layer and the flanks into one integer, the first
-/// highest.
+/// highest. A 64-bit `Key` is wide enough up to k = 35.
 template <class Key, class Flanks>
 class GroupKeys {
  public:
@@ -73,14 +70,6 @@ class GroupKeys {
   std::uint32_t flanks_bits_, layer_bits_;
 };
 
-/// Calls `f.template operator()<Key, Flanks>()` with the types of keys and flanks that k needs.
-template <class F>
-inline auto with_key_types(std::uint32_t k, F&& f) {
-  if (k <= kMaxNarrowKeyK) return f.template operator()<Key64, Key64>();
-  if (k <= kMaxNarrowFlanksK) return f.template operator()<Key128, Key64>();
-  return f.template operator()<Key128, Key128>();
-}
-
 /// Makes shards of sorted keys. One per thread; its memory is reused.
 template <class Key, class Flanks>
 class KeyEncoder {
@@ -107,6 +96,9 @@ class KeyEncoder {
     }
     return encoder_.finish();
   }
+
+  /// Returns the number of strings of the shard that was made last.
+  [[nodiscard]] std::size_t strings() const { return encoder_.strings(); }
 
  private:
   GroupKeys<Key, Flanks> keys_;
