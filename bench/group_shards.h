@@ -45,7 +45,7 @@ struct BuildReport {
 /// Puts the k-mers of an index into shards of groups, on so many threads.
 template <class Key, class Flanks>
 Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport& report) {
-  const std::uint32_t k = file.params().k, shards = 1u << kGroupShardBits;
+  const std::uint32_t k = file.params().k, shards = 1u << kShardBits;
   const GroupShape shape(k);
   const GroupKeys<Key, Flanks> keys(k);
   const KmerHash<Key> kmer_hash(k);

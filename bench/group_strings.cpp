@@ -65,7 +65,7 @@ void count_reads(const Built<Flanks>& built, std::uint32_t k, bool canonical, co
   constexpr int kWords = sizeof(Flanks) == 8 ? 2 : 4;
   using Word = FlankedWord<kWords>;
   const FlankedWordFormat<kWords> format(shape);
-  std::vector<std::vector<Word>> words(std::size_t{1} << kGroupShardBits);
+  std::vector<std::vector<Word>> words(std::size_t{1} << kShardBits);
   FlankedCut<Key, Flanks> cutter(k, canonical, format.most_bases());
   std::uint64_t kmers = 0;
   for_each_stretch(path, [&](const std::vector<std::uint8_t>& codes) {

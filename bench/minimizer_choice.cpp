@@ -79,8 +79,8 @@ void report(const std::vector<std::string>& stretches, std::uint32_t k, std::uin
       words32 += words(max_kmers_per_word<4>(k));
       ++supers;
       kmers += n;
-      shard_kmers[shard_of(mins[i], kBits)] += n;
-      shard_supers[shard_of(mins[i], kBits)] += 1;
+      shard_kmers[shard_of(mins[i], m, kBits)] += n;
+      shard_supers[shard_of(mins[i], m, kBits)] += 1;
     }
   }
   const auto over_mean = [](const std::vector<std::uint64_t>& shards, std::uint64_t total) {

@@ -56,8 +56,8 @@ __global__ void __launch_bounds__(kThreads)
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
     frozen_items_kernel(index::ShardReader<Key> shard, std::uint32_t number, std::uint32_t k,
-                        std::uint64_t first, std::uint64_t end, Slot<Key>* items, BesideBin<Key> beside,
-                        std::uint32_t* damaged) {
+                        bool is_canonical, std::uint64_t first, std::uint64_t end, Slot<Key>* items,
+                        BesideBin<Key> beside, std::uint32_t* damaged) {
   const std::size_t stride = std::size_t{gridDim.x} * kThreads;
   for (std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x; b < shard.buckets(); b += stride) {
     const auto [begin, behind] = shard.bucket(b);
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads)
       const Key hash = shard.hash_at(b, i);
       const std::uint64_t count = shard.count_at(i);
       if (count == 0 || (i > begin && hash <= shard.hash_at(b, i - 1)) ||
-          table::shard_of_hash(hash, k, kShardBits) != number)
+          table::shard_of_hash(hash, k, is_canonical, kShardBits) != number)
         *damaged = 1;
       items[i - first] = item_of(hash, count, beside);
     }
@@ -79,6 +79,7 @@ struct HarvestTask {
   Slots<Key> slots;
   std::uint64_t size;  ///< slots
   std::uint32_t k;
+  bool is_canonical;
   std::uint32_t bin_bits, bins;
   const CountBeside<Key>* beside;  ///< in order of keys
   std::uint32_t beside_size;
@@ -86,7 +87,7 @@ struct HarvestTask {
 
   /// The k-mer's bin, by its number in the run; one that is not there is no less than `bins`.
   [[nodiscard]] __device__ std::uint32_t bin_of(Key hash) const {
-    return table::shard_of_hash(hash, k, bin_bits) - run.first_bin;
+    return table::shard_of_hash(hash, k, is_canonical, bin_bits) - run.first_bin;
   }
   [[nodiscard]] __device__ std::uint64_t count_beside(Key key) const {
     std::uint32_t low = 0, high = beside_size;
@@ -184,7 +185,8 @@ ResidentTable<Key>::ResidentTable(const index::IndexFile& index, const BinRange&
       bins_(bins),
       plan_(plan),
       k_(index.params().k),
-      table_(plan.table, table::ShardPlace<Key>{k_, bins.first_shard(), bins.end_shard()}),
+      table_(plan.table,
+             table::ShardPlace<Key>{k_, bins.first_shard(), bins.end_shard(), index.params().canonical}),
       items_(plan.counted),
       beside_(kMostBeside),
       noted_(2) {
@@ -218,7 +220,7 @@ void ResidentTable<Key>::load() {
       fill_bytes(items_.data() + waiting, 0xFF, some, stream_);
       frozen_items_kernel<<<blocks_for<frozen_items_kernel<Key>>(reader.buckets(), kThreads, kThreads),
                             kThreads, 0, DriverLock::Shared(stream_)>>>(
-          reader, shard, k_, first, first + some, items_.data() + waiting,
+          reader, shard, k_, index_.params().canonical, first, first + some, items_.data() + waiting,
           BesideBin<Key>{beside_.data(), noted_.data()}, noted_.data() + 1);
       check_launch("taking an index's k-mers");
       first += some;
@@ -350,6 +352,7 @@ auto ResidentTable<Key>::put_in_bins(const typename PagedKmerTable<Key>::Brought
   const HarvestTask<Key> task{brought.child.slots(),
                               brought.child.shape.slots(),
                               k_,
+                              index_.params().canonical,
                               bins_.bin_bits,
                               bins,
                               beside_.data(),

@@ -42,7 +42,8 @@ struct IndexLoad {
 
 template <class Key>
 IndexLoad load_of(const index::IndexFile& index, const BinRange& bins) {
-  const table::ShardPlace<Key> place{index.params().k, bins.first_shard(), bins.end_shard()};
+  const table::ShardPlace<Key> place{index.params().k, bins.first_shard(), bins.end_shard(),
+                                     index.params().canonical};
   IndexLoad load;
   load.weights.assign(std::size_t{1} << kShardBits, 0);
   for (std::uint32_t shard = bins.first_shard(); shard < bins.end_shard(); ++shard) {

@@ -81,7 +81,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
         exchange_(std::move(exchange)),
         number_(number),
         range_(range_for(plan, exchange_.get(), number)),
-        cut_{plan.kmers.k, minimizer_length(plan.kmers.k), range_.bin_bits},
+        cut_{plan.kmers.k, minimizer_length(plan.kmers.k), range_.bin_bits, plan.kmers.canonical},
         staged_(range_.bin_bits, staging_words(plan), stream_),
         pending_(range_.bin_bits, stream_),
         counting_(plan_, range_, std::min(plan.memory_bytes / kLongBinShare, kMostLongBinBytes), stream_),

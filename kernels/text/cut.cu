@@ -157,7 +157,7 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   if (threadIdx.x < kRegions) tile.region_words[threadIdx.x] = 0;
   pack_tile(tile, text, number * kTileStarts, bytes, status);
   __syncthreads();
-  hash_mmers(tile, tile, params.m, kTileStarts + params.k - params.m);
+  hash_mmers(tile, tile, params.m, params.canonical, kTileStarts + params.k - params.m);
   __syncthreads();
   const std::uint32_t supers = find_super_kmers(tile, params);
 
@@ -165,7 +165,7 @@ __global__ __launch_bounds__(kTileThreads) void cut_kernel(const char* text, std
   const std::uint32_t region_shift = params.bin_bits - kRegionBits;
   for (std::uint32_t i = threadIdx.x; i < supers; i += kTileThreads) {
     const std::uint32_t length = stretch_at(tile.ends, tile.starts[i]);
-    const std::uint32_t bin = shard_of(tile.minimizers[i], params.bin_bits);
+    const std::uint32_t bin = shard_of(tile.minimizers[i], params.m, params.bin_bits);
     tile.lengths[i] = static_cast<std::uint16_t>(length);
     tile.minimizers[i] = bin;
     tile.ranks[i] = static_cast<std::uint16_t>(

@@ -20,7 +20,8 @@ constexpr std::uint32_t tiles_of(std::uint32_t bytes) { return (bytes + kTileSta
 struct DeviceCutParams {
   std::uint32_t k;
   std::uint32_t m;         ///< length of the minimizer
-  std::uint32_t bin_bits;  ///< 2^bin_bits bins: the shard, and more bits of the same hash
+  std::uint32_t bin_bits;  ///< 2^bin_bits bins: the shard, and more bits of a group's id
+  bool canonical;
 };
 
 /// The place of a word: its bin, and the number of words of this bin that came before it since the last

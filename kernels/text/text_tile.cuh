@@ -95,17 +95,20 @@ __device__ Key kmer_at(const std::uint32_t* packed, std::uint32_t start, std::ui
   return canonical && other < kmer ? other : kmer;
 }
 
-/// Fills `minimizers` with the hashes of the first `count` m-mers, and some more.
+/// Fills `minimizers` with the hashes of the first `count` m-mers, and some more; `canonical` as in
+/// kmer/minimizer.h.
 __device__ inline void hash_mmers(const TextTile& tile, MinimizerTile& minimizers, std::uint32_t m,
-                                  std::uint32_t count) {
-  const std::uint32_t mask = (1u << (2 * m)) - 1;  // m <= 14
+                                  bool canonical, std::uint32_t count) {
+  const std::uint32_t mask = (1u << (2 * m)) - 1;  // m <= 15
   for (std::uint32_t first = kStartsPerThread * threadIdx.x; first < count;
        first += kStartsPerThread * kTileThreads) {
     const std::uint32_t low = tile.packed[first / 16], high = tile.packed[first / 16 + 1];
     std::uint32_t* hashes = minimizers.hashes + MinimizerTile::spread(first);
 #pragma unroll
-    for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
-      hashes[j] = minimizer_hash(canonical_mmer(__funnelshift_r(low, high, 2 * (first % 16 + j)) & mask, m));
+    for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+      const std::uint32_t mmer = __funnelshift_r(low, high, 2 * (first % 16 + j)) & mask;
+      hashes[j] = minimizer_hash(canonical ? canonical_mmer(mmer, m) : mmer);
+    }
   }
 }
 

@@ -22,13 +22,15 @@ __device__ inline void find_shards(ShardTile& tile, const index::IndexParams& pa
   tile.valid[threadIdx.x] = static_cast<std::uint8_t>(valid_starts(tile, first, params.k));
   std::uint32_t minimizer[kStartsPerThread] = {};
   if (params.shard_bits > 0) {  // the same for all threads
-    hash_mmers(tile, tile, params.minimizer_length, kTileStarts + params.k - params.minimizer_length);
+    hash_mmers(tile, tile, params.minimizer_length, params.canonical,
+               kTileStarts + params.k - params.minimizer_length);
     __syncthreads();
     window_minima(tile, first, params.k - params.minimizer_length + 1, minimizer);
   }
 #pragma unroll
   for (std::uint32_t j = 0; j < kStartsPerThread; ++j)
-    tile.shards[first + j] = static_cast<std::uint16_t>(shard_of(minimizer[j], params.shard_bits));
+    tile.shards[first + j] =
+        static_cast<std::uint16_t>(shard_of(minimizer[j], params.minimizer_length, params.shard_bits));
 }
 
 /// Returns the answer for a k-mer, given by its hash, of a shard that is there.

@@ -44,8 +44,7 @@ std::uint64_t Lookup::find(std::string_view text) const {
   return with_key_type(k, [&]<class Key>(Key kmer) {
     kmer_from_text(text, kmer);
     if (params.canonical) kmer = canonical(kmer, k);
-    const std::uint32_t shard =
-        params.shard_bits == 0 ? 0 : shard_of(minimizer_of(kmer, k), params.shard_bits);
+    const std::uint32_t shard = shard_of_kmer(kmer, k, params.canonical, params.shard_bits);
     return index::ShardReader<Key>(index_.shard(shard), k).find(KmerHash<Key>(k)(kmer));
   });
 }

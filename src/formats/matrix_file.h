@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "io/text/line_reader.h"
+#include "kmer/hash.h"
 
 namespace warpmer::formats {
 
@@ -17,7 +18,7 @@ struct MatrixFormat {
   bool canonical = true;
   bool presence = false;          ///< 1 for a sample that has the k-mer; else its count
   std::uint64_t min_samples = 1;  ///< k-mers of fewer samples were left out
-  std::uint32_t hash_version = 1;
+  std::uint32_t hash_version = kHashVersion;
 };
 
 /// Returns the two lines that a matrix begins with.

@@ -65,8 +65,9 @@ class FlankedCut {
     std::uint64_t mmer = 0;
     for (std::size_t i = 0; i < codes.size(); ++i) {
       mmer = (mmer >> 2) | std::uint64_t{codes[i]} << (2 * (m - 1));
-      if (i + 1 >= m)
-        hashes_.push_back(minimizer_hash(canonical_mmer(static_cast<std::uint32_t>(mmer & mask), m)));
+      if (i + 1 < m) continue;
+      const auto as_read = static_cast<std::uint32_t>(mmer & mask);
+      hashes_.push_back(minimizer_hash(canonical_ ? canonical_mmer(as_read, m) : as_read));
     }
   }
 

@@ -2,8 +2,8 @@
 /// K-mers as their minimizer and what stands on both sides of it.
 ///
 /// A k-mer and its reverse complement are one canonical k-mer; it is written in the orientation in which its
-/// minimizer is canonical. So both strands have the same group, layer and flanks. Of k-mers as read, which
-/// have a strand, the minimizer is the m-mer as read, canonical or not.
+/// minimizer is canonical. So both strands have the same group, layer and flanks. K-mers as read keep their
+/// orientation, and their minimizer is an m-mer as read.
 
 #include <cstdint>
 
@@ -45,17 +45,12 @@ WARPMER_HD constexpr std::uint32_t mmer_at(Key kmer, std::uint32_t at, const Gro
   return reverse_pairs_32(mmer) >> (32 - 2 * shape.m);
 }
 
-/// Returns the m-mer read from the other strand, both with their first base least significant.
-WARPMER_HD constexpr std::uint32_t other_strand(std::uint32_t mmer, std::uint32_t m) {
-  return reverse_pairs_32(~mmer) >> (32 - 2 * m);
-}
-
 /// Finds the place of a k-mer in its group: the definition, one m-mer after the other.
 ///
-/// The minimizer is the m-mer whose canonical form has the smallest `minimizer_hash`. Where it stands several
-/// times in the k-mer, that place counts which has the smallest layer in its orientation; of two places with
-/// equal layers in opposite orientations, that with the smaller flanks. Both strands obey this rule, because
-/// it knows of nothing but the places. With `canonical` false the first place from the left counts.
+/// kmer/minimizer.h says which m-mer is the minimizer. Where it stands several times in the k-mer, that place
+/// counts which has the smallest layer in its orientation; of two places with equal layers in opposite
+/// orientations, that with the smaller flanks. Both strands obey this rule, because it knows of nothing but
+/// the places. Of k-mers as read the first place from the left counts.
 template <class Flanks, class Key>
 WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape& shape, bool canonical) {
   const Key other = reverse_complement(kmer, shape.k);
@@ -64,7 +59,7 @@ WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape
   FlankedKmer<Flanks> best{0, 0, 0};
   for (std::uint32_t at = 0; at <= n; ++at) {
     const std::uint32_t mmer = mmer_at(kmer, at, shape), reversed = other_strand(mmer, shape.m);
-    const bool is_forward = mmer < reversed;
+    const bool is_forward = !canonical || mmer < reversed;
     const std::uint32_t hash = minimizer_hash(is_forward ? mmer : reversed);
     if (hash > smallest) continue;
     if (!canonical) {

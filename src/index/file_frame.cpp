@@ -92,11 +92,11 @@ Parser header_fields(const FileKind& kind, Bytes head, const std::string& name) 
 }
 
 void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version) {
-  if (version == kHashVersion) return;
+  if (version == kind.hash_version) return;
   throw InputError(
       fmt::format("{} was made with hash functions of version {}; this warpmer knows version {}: use the "
                   "version of warpmer that wrote it, or {}",
-                  name, version, kHashVersion, kind.redo));
+                  name, version, kind.hash_version, kind.redo));
 }
 
 std::string encode_tail(const FileKind& kind, const FileTail& tail) {

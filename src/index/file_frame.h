@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kTrailerBytes = 136;
 struct FileKind {
   std::array<unsigned char, 8> magic;
   std::array<unsigned char, 8> end_magic;
-  std::uint32_t version;
+  std::uint32_t version, hash_version;
   const char* noun;   ///< "index"
   const char* maker;  ///< "warpmer count"
   const char* redo;   ///< "count again"
@@ -132,7 +132,7 @@ class Parser {
 /// of the file: all of it, when the file is shorter than a header.
 [[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
 
-/// InputError unless the file's hash functions are those of kmer/hash.h.
+/// InputError unless the file's hash functions are those of its kind.
 void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version);
 
 [[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);

@@ -14,6 +14,7 @@
 
 #include "index/frozen_shard.h"
 #include "index/reserved_offsets.h"
+#include "kmer/hash.h"
 
 namespace warpmer::index {
 
@@ -21,9 +22,9 @@ namespace warpmer::index {
 struct IndexParams {
   std::uint32_t k = 31;
   bool canonical = true;
-  std::uint32_t minimizer_length = 0;  ///< m, fixed by k (kmer/minimizer.h)
-  std::uint32_t shard_bits = 0;        ///< 2^shard_bits shards, fixed by k (kmer/minimizer.h)
-  std::uint32_t hash_version = 1;      ///< version of the hashes in kmer/hash.h
+  std::uint32_t minimizer_length = 0;         ///< m, fixed by k (kmer/minimizer.h)
+  std::uint32_t shard_bits = 0;               ///< 2^shard_bits shards, fixed by k (kmer/minimizer.h)
+  std::uint32_t hash_version = kHashVersion;  ///< version of the hashes in kmer/hash.h
   [[nodiscard]] std::uint32_t shards() const noexcept { return 1u << shard_bits; }
 };
 

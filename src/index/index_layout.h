@@ -20,6 +20,7 @@ namespace warpmer::index::layout {
 inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
                                      {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
                                      1,
+                                     kHashVersion,
                                      "index",
                                      "warpmer count",
                                      "count again"};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "index/index_file.h"
+#include "kmer/hash.h"
 
 namespace warpmer::index {
 
@@ -19,8 +20,8 @@ namespace warpmer::index {
 struct PositionParams {
   std::uint32_t k = 31;
   bool canonical = true;
-  std::uint32_t hash_version = 1;   ///< version of the hash in kmer/hash.h
-  std::uint32_t bin_bits = 0;       ///< 2^bin_bits bins, by the top bits of the hash
+  std::uint32_t hash_version = kKmerHashVersion;  ///< version of the hash in kmer/hash.h
+  std::uint32_t bin_bits = 0;                     ///< 2^bin_bits bins, by the top bits of the hash
   std::uint32_t location_bits = 1;  ///< width of a location: a position in all sequences, and a strand
   [[nodiscard]] std::uint32_t bins() const noexcept { return 1u << bin_bits; }
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// The hashes everything rests on. They are part of the index format (`hash_version` 1): changing
+/// The hashes everything rests on. They are part of the index format (`hash_version` 2): changing
 /// any constant here changes the bytes of every index.
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace warpmer {
 
-inline constexpr std::uint32_t kHashVersion = 1;
+/// Version of all of these; and of the hash of k-mers alone, which an index of positions rests on.
+inline constexpr std::uint32_t kHashVersion = 2, kKmerHashVersion = 1;
 
 namespace detail {
 /// Odd multipliers: the fractional part of the golden ratio and of sqrt(3), truncated to the key.
@@ -71,15 +72,42 @@ WARPMER_HD constexpr std::uint32_t minimizer_hash(std::uint32_t canonical_mmer) 
   return x * 0x85EBCA6Bu;
 }
 
-/// Returns a second, independent hash of a minimizer, from its first. Its top bits name the shard. The first
-/// hash would not do: the smallest of w hashes is always near zero.
-WARPMER_HD constexpr std::uint32_t ownership_hash(std::uint32_t minimizer) {
-  std::uint32_t x = minimizer;
-  x ^= x >> 15;
-  x *= 0x2C1B3C6Du;
-  x ^= x >> 12;
-  x *= 0x297A2D39u;
-  return x ^ (x >> 15);
+/// Returns the m-mer whose `minimizer_hash` this is. A fold of half the bits is its own inverse.
+WARPMER_HD constexpr std::uint32_t minimizer_of_hash(std::uint32_t hash) {
+  std::uint32_t x = hash * detail::odd_inverse(0x85EBCA6Bu);
+  x ^= x >> 16;
+  return (x * detail::odd_inverse(0x9E3779B1u)) ^ 0x5BD1E995u;
 }
+
+/// A bijection on 2m bits that gives the k-mers of a minimizer, its group, an id: every base of the m-mer
+/// reaches the top bits, which name the shard. (The first hash would not do: the smallest of w hashes is
+/// always near zero.)
+struct GroupHash {
+  static constexpr std::uint32_t kFirst = 0x9E3779B1u, kSecond = 0x85EBCA6Bu;
+  std::uint32_t m;
+  std::uint32_t mask;
+
+  WARPMER_HD explicit constexpr GroupHash(std::uint32_t m_bases)
+      : m(m_bases), mask(static_cast<std::uint32_t>((std::uint64_t{1} << (2 * m_bases)) - 1)) {}
+
+  /// Returns the id of the group of an m-mer, read with its first base least significant.
+  WARPMER_HD constexpr std::uint32_t operator()(std::uint32_t mmer) const {
+    std::uint32_t x = (mmer * kFirst) & mask;
+    x ^= x >> m;
+    x = (x * kSecond) & mask;
+    return x ^ (x >> m);
+  }
+  /// Returns the m-mer of a group. A fold of m bits is its own inverse, because 2m bits are all there are.
+  WARPMER_HD constexpr std::uint32_t inverse(std::uint32_t id) const {
+    std::uint32_t x = id ^ (id >> m);
+    x = (x * kSecondInverse) & mask;
+    x ^= x >> m;
+    return (x * kFirstInverse) & mask;
+  }
+
+ private:
+  static constexpr std::uint32_t kFirstInverse = detail::odd_inverse(kFirst);
+  static constexpr std::uint32_t kSecondInverse = detail::odd_inverse(kSecond);
+};
 
 }  // namespace warpmer

@@ -32,8 +32,9 @@ struct HashPlace {
 
 /// Returns the shard, of 2^bits, of a k-mer that is given by its hash (`KmerHash`).
 template <class Key>
-WARPMER_HD constexpr std::uint32_t shard_of_hash(Key hash, std::uint32_t k, std::uint32_t bits) {
-  return shard_of(minimizer_of(KmerHash<Key>(k).inverse(hash), k), bits);
+WARPMER_HD constexpr std::uint32_t shard_of_hash(Key hash, std::uint32_t k, bool is_canonical,
+                                                 std::uint32_t bits) {
+  return shard_of_kmer(KmerHash<Key>(k).inverse(hash), k, is_canonical, bits);
 }
 
 /// The place of a k-mer, given by its hash: its shard, of those there are, in the top kShardBits
@@ -44,9 +45,10 @@ struct ShardPlace {
 
   std::uint32_t k = 0;  ///< more than kMaxDenseK
   std::uint32_t first_shard = 0, end_shard = 1u << kShardBits;
+  bool is_canonical = true;
 
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key hash) const {
-    return entry_of(shard_of_hash(hash, k, kShardBits)) << (32 - kShardBits);
+    return entry_of(shard_of_hash(hash, k, is_canonical, kShardBits)) << (32 - kShardBits);
   }
   /// Returns the first shard whose place is not before that of an entry of a directory of 2^kShardBits.
   [[nodiscard]] constexpr std::uint32_t shard_at(std::uint32_t entry) const {

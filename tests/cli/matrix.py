@@ -51,7 +51,7 @@ class Matrix(CliTest):
     def parsed(self, text, names, k, values="counts", min_samples=1, strand="canonical"):
         """The rows of a matrix, after its header has been checked."""
         lines = text.split("\n")
-        self.assertEqual(lines[0], f"#warpmer-matrix k={k} strand={strand} values={values} min-samples={min_samples} hash-version=1")
+        self.assertEqual(lines[0], f"#warpmer-matrix k={k} strand={strand} values={values} min-samples={min_samples} hash-version=2")
         self.assertEqual(lines[1].split("\t"), ["kmer", *names])
         self.assertEqual(lines.pop(), "")
         rows = {}
@@ -209,7 +209,7 @@ class Matrix(CliTest):
             ("line 1: 'strand=both' is not known", with_row(1, good[0].replace("canonical", "both"))),
             ("line 1: 'colour=red' is not known", with_row(1, good[0] + " colour=red")),
             ("line 1: it should say k, strand", with_row(1, "#warpmer-matrix k=21 strand=canonical")),
-            ("line 1: hash functions of version 2", with_row(1, good[0].replace("hash-version=1", "hash-version=2"))),
+            ("line 1: hash functions of version 3", with_row(1, good[0].replace("hash-version=2", "hash-version=3"))),
             ("line 2: this is no matrix", good[0] + "\n"),
             ("line 2: the names of the columns", with_row(2, good[1][1:])),
             ("line 2: there should be a name", with_row(2, "kmer")),

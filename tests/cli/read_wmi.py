@@ -92,7 +92,7 @@ def read_index(path):
         data = file.read()
     require(data[:8] == MAGIC, "magic")
     version, header_bytes, k, flags, m, shard_bits, hash_version = struct.unpack_from("<7I", data, 8)
-    require(version == 1 and header_bytes == 64 and flags <= 1 and hash_version == 1, "header")
+    require(version == 1 and header_bytes == 64 and flags <= 1 and hash_version == 2, "header")
     require(data[36:56] == bytes(20), "reserved header bytes")
     (header_sum,) = struct.unpack_from("<Q", data, 56)
     check_sum(data[:56], header_sum, "header")
@@ -155,24 +155,24 @@ def minimizer_hash(mmer):
     return x * 0x85EBCA6B & MASK32
 
 
-def ownership_hash(x):
-    x ^= x >> 15
-    x = x * 0x2C1B3C6D & MASK32
-    x ^= x >> 12
-    x = x * 0x297A2D39 & MASK32
-    return x ^ x >> 15
+def group_id(mmer, m):
+    mask = (1 << 2 * m) - 1
+    x = mmer * 0x9E3779B1 & mask
+    x ^= x >> m
+    x = x * 0x85EBCA6B & mask
+    return x ^ x >> m
 
 
-def shard_of(text, m, shard_bits):
+def shard_of(text, m, shard_bits, canonical):
     if shard_bits == 0:
         return 0
-    smallest = MASK32
+    mmers = []
     for i in range(len(text) - m + 1):
         codes = [BASES.index(c) for c in text[i : i + m]]
         forward = sum(code << 2 * j for j, code in enumerate(codes))
         reverse = sum((3 - code) << 2 * j for j, code in enumerate(reversed(codes)))
-        smallest = min(smallest, minimizer_hash(min(forward, reverse)))
-    return ownership_hash(smallest) >> (32 - shard_bits)
+        mmers.append(min(forward, reverse) if canonical else forward)
+    return group_id(min(mmers, key=minimizer_hash), m) >> (2 * m - shard_bits)
 
 
 # --- Shards. ---
@@ -227,7 +227,7 @@ def index_entries(index):
     for number, shard in enumerate(index.shards):
         for value, count in shard_entries(shard, index.k):
             text = text_of(unhash(value, index.k), index.k)
-            require(shard_of(text, index.m, index.shard_bits) == number, "a k-mer in a wrong shard")
+            require(shard_of(text, index.m, index.shard_bits, index.canonical) == number, "a k-mer in a wrong shard")
             histogram[count] += 1
             yield text, count
     require(sorted(histogram.items()) == index.histogram, "histogram")

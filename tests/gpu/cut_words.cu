@@ -51,7 +51,7 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t bin_bits,
   const auto bytes = static_cast<std::uint32_t>(text.size());
   DeviceArray<std::uint32_t> left(tiles_of(bytes) + 1), again(tiles_of(bytes) + 1);
   DeviceArray<CutStatus> status(1);
-  const DeviceCutParams params{k, minimizer_length(k), bin_bits};
+  const DeviceCutParams params{k, minimizer_length(k), bin_bits, true};
   std::vector<Key> found;
   std::uint64_t kmers = 0;
   const std::uint32_t* tiles = nullptr;
@@ -84,7 +84,7 @@ void check_cut(const std::string& text, std::uint32_t k, std::uint32_t bin_bits,
         right_list = right_list && bin >> (bin_bits - kRegionBits) == region;
         for (std::uint32_t j = 0; j < reader.kmers(); ++j) {
           found.push_back(reader.canonical(j));
-          right_list = right_list && shard_of(minimizer_of(found.back(), k), bin_bits) == bin;
+          right_list = right_list && shard_of_kmer(found.back(), k, true, bin_bits) == bin;
         }
       }
     }

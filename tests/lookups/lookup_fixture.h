@@ -96,7 +96,7 @@ void write_index(const std::string& path, const std::map<Key, std::uint64_t>& co
   index::Totals totals;
   index::Histogram histogram;
   for (const auto& [kmer, count] : counts) {
-    shards[shard_of(minimizer_of(kmer, k), shard_bits(k))][KmerHash<Key>(k)(kmer)] = count;
+    shards[shard_of_kmer(kmer, k, canonical, shard_bits(k))][KmerHash<Key>(k)(kmer)] = count;
     totals.stored_kmers += count;
     ++totals.stored_distinct;
     totals.largest_count = std::max(totals.largest_count, count);

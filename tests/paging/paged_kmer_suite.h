@@ -118,12 +118,12 @@ class KmerLedger {
   static std::uint32_t early_minimizer(std::uint32_t shard, std::uint32_t m) {
     for (std::uint32_t mmer = 0;; ++mmer) {
       const std::uint32_t hash = minimizer_hash(mmer);
-      if (canonical_mmer(mmer, m) == mmer && hash < UINT32_MAX >> 8 && shard_of(hash, kShardBits) == shard)
+      if (canonical_mmer(mmer, m) == mmer && hash < UINT32_MAX >> 8 && shard_of(hash, m, kShardBits) == shard)
         return mmer;
     }
   }
   [[nodiscard]] std::uint32_t shard_of_hash(Key key) const {
-    return shard_of(minimizer_of(KmerHash<Key>(place_.k).inverse(key), place_.k), kShardBits);
+    return shard_of_kmer(KmerHash<Key>(place_.k).inverse(key), place_.k, place_.is_canonical, kShardBits);
   }
 
   table::ShardPlace<Key> place_;

@@ -189,11 +189,11 @@ void update_what_crowds(backend::Backend& backend, std::uint32_t k, const backen
   std::mt19937_64 random(25);
   std::map<Key, std::uint64_t> counts;
   const auto any_count = [&] { return 1 + (random() >> (random() % 8 == 0 ? 24 + random() % 24 : 58)); };
-  const std::uint32_t hot = shard_of(minimizer_of(hash.inverse(Key{0}), k), shard_bits(k));
+  const std::uint32_t hot = shard_of_kmer(hash.inverse(Key{0}), k, false, shard_bits(k));
   std::size_t crowded = 0;
   for (Key h = 0; crowded < crowd; ++h) {
     const Key kmer = hash.inverse(h);
-    if (shard_of(minimizer_of(kmer, k), shard_bits(k)) != hot) continue;
+    if (shard_of_kmer(kmer, k, false, shard_bits(k)) != hot) continue;
     counts[kmer] = any_count();
     ++crowded;
   }

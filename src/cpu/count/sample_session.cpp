@@ -96,7 +96,7 @@ class ShardedSample : public backend::SampleSession {
 
   struct SampleWorker {
     SampleWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
-        : cutter(kernels, plan.kmers.k, plan.reading.lenient),
+        : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, kHugePageBytes / PagePool::kPageBytes),
           counter(kernels, plan.kmers.k, plan.kmers.canonical, plan.table),

@@ -157,7 +157,7 @@ class ShardedSession : public backend::CountingSession {
   struct CountWorker {
     CountWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
                 std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
-        : cutter(kernels, plan.kmers.k, plan.reading.lenient),
+        : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
           split(shards, Cutter<Words>::kCapacity),
           stock(pool, stock_pages),
           count_scratch(kernels, plan.kmers.k, times),

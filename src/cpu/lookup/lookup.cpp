@@ -46,7 +46,7 @@ class ShardedFinder : public Finder {
   ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, SeenKmers* met)
       : index_(index),
         kernels_(kernels),
-        cutter_(kernels, index.params().k, lenient, kWordsAtOnce),
+        cutter_(kernels, index.params().k, index.params().canonical, lenient, kWordsAtOnce),
         met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) override {

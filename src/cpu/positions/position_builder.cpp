@@ -86,7 +86,7 @@ class PositionBuilder {
     index::PositionParams params;
     params.k = job.options.kmers.k;
     params.canonical = job.options.kmers.canonical;
-    params.hash_version = kHashVersion;
+    params.hash_version = kKmerHashVersion;
     params.bin_bits = index::bin_bits_for(job.reference.kmers(), params.k);
     params.location_bits = index::location_bits_for(job.reference.bases());
     return params;

@@ -130,7 +130,7 @@ class ImportWorker {
     const std::size_t n = keys_.size();
     shards_.resize(n);
     order_.resize(n);
-    shards_of(keys_.data(), n, plan_.k, shards_.data());
+    shards_of(keys_.data(), n, plan_.k, plan_.canonical, shards_.data());
     std::fill(shard_ends_.begin(), shard_ends_.end(), 0);
     for (const std::uint16_t shard : shards_) ++shard_ends_[shard];
     std::uint32_t begin = 0;

@@ -21,12 +21,12 @@ struct KmerWords {
     words[0][i] = static_cast<std::uint64_t>(key);
     if constexpr (kWords == 2) words[1][i] = static_cast<std::uint64_t>(key >> 64);
   }
-  /// Calls `take(i, x)` with the low bits of every k-mer, shifted right by `shift`: 28 of them, at least.
+  /// Calls `take(i, x)` with the low bits of every k-mer, shifted right by `shift`: 30 of them, at least.
   template <class Take>
   [[gnu::always_inline]] void for_each(std::uint32_t shift, const Take& take) const {
     const auto& low = words[shift / 64];
     const std::uint32_t rest = shift % 64;
-    if (kWords == 1 || shift >= 64 || rest <= 64 - 28) {
+    if (kWords == 1 || shift >= 64 || rest <= 64 - 30) {
       for (std::size_t i = 0; i < kBlock; ++i) take(i, static_cast<std::uint32_t>(low[i] >> rest));
     } else {
       for (std::size_t i = 0; i < kBlock; ++i)
@@ -35,13 +35,13 @@ struct KmerWords {
   }
 };
 
-/// Writes the shards of `n` k-mers of k > kMaxDenseK bases: `minimizer_of` and `shard_of`, many k-mers at a
-/// time.
+/// Writes the shards of `n` k-mers of k > kMaxDenseK bases: `shard_of_kmer` of many k-mers at a time.
 template <class Key>
-void shards_of(const Key* kmers, std::size_t n, std::uint32_t k, std::uint16_t* shards) {
+void shards_of(const Key* kmers, std::size_t n, std::uint32_t k, bool is_canonical, std::uint16_t* shards) {
   constexpr std::size_t kBlock = KmerWords<Key>::kBlock;
   const std::uint32_t m = minimizer_length(k);
   const auto mask = static_cast<std::uint32_t>((std::uint64_t{1} << (2 * m)) - 1);
+  const std::uint32_t as_read = is_canonical ? 0 : UINT32_MAX;  // then an m-mer is before its other strand
   KmerWords<Key> forward{}, complement{};  // the first with its first base lowest, the second with it highest
   std::array<std::uint32_t, kBlock> mmers{}, best{};
   for (std::size_t first = 0; first < n; first += kBlock) {
@@ -56,11 +56,11 @@ void shards_of(const Key* kmers, std::size_t n, std::uint32_t k, std::uint16_t* 
     for (std::uint32_t at = 0; at + m <= k; ++at) {
       forward.for_each(2 * at, [&](std::size_t i, std::uint32_t x) { mmers[i] = x & mask; });
       complement.for_each(2 * (k - m - at), [&](std::size_t i, std::uint32_t x) {
-        best[i] = std::min(best[i], minimizer_hash(std::min(mmers[i], x & mask)));
+        best[i] = std::min(best[i], minimizer_hash(std::min(mmers[i], (x & mask) | as_read)));
       });
     }
     for (std::size_t i = 0; i < size; ++i)
-      shards[first + i] = static_cast<std::uint16_t>(shard_of(best[i], kShardBits));
+      shards[first + i] = static_cast<std::uint16_t>(shard_of(best[i], m, kShardBits));
   }
 }
 

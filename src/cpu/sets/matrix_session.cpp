@@ -202,7 +202,7 @@ class MatrixExtender : public backend::MatrixSession {
       old_.fail(line, fmt::format("a row should begin with a k-mer of {} bases", k_));
     if (old_.format().canonical && canonical(key, k_) != key)
       old_.fail(line, fmt::format("{} is not canonical: its other strand comes first in the alphabet", kmer));
-    return {shard_of(minimizer_of(key, k_), shard_bits_), hash_(key)};
+    return {shard_of_kmer(key, k_, old_.format().canonical, shard_bits_), hash_(key)};
   }
 
   /// Checks the rows and finds their places.

@@ -118,10 +118,11 @@ class Cutter {
   /// second-level cache.
   static constexpr std::size_t kCapacity = 32768;
 
-  Cutter(const Kernels& kernels, std::uint32_t k, bool lenient, std::size_t capacity = kCapacity)
+  Cutter(const Kernels& kernels, std::uint32_t k, bool canonical, bool lenient,
+         std::size_t capacity = kCapacity)
       : kernels_(kernels),
         capacity_(capacity),
-        params_{k, minimizer_length(k), shard_bits(k)},
+        params_{k, minimizer_length(k), shard_bits(k), canonical},
         stretches_(kernels, k, lenient),
         scratch_(kCutScratch),
         words_(new SuperKmer<Words>[capacity]),

@@ -33,6 +33,7 @@ struct CutParams {
   std::uint32_t k;
   std::uint32_t m;
   std::uint32_t shard_bits;
+  bool canonical;
 };
 
 /// Super-k-mers as they come out of the cut, with the shard of each and the number of its first base

@@ -1,6 +1,16 @@
 /// Kernels that cut text into super-k-mers, and the window minima that all cutting goes by. Included behind
 /// kernels_body.h, in the same way and with the same rules.
 
+/// Says which m-mers are hashed.
+struct MmerRule {
+  std::uint32_t m, mask;
+  /// Or-ed to an m-mer's other strand: as read, an m-mer is always before it.
+  std::uint32_t as_read;
+
+  [[gnu::always_inline]] inline MmerRule(std::uint32_t length, bool canonical)
+      : m(length), mask((1u << (2 * length)) - 1), as_read(canonical ? 0 : 0x7FFFFFFF) {}
+};
+
 /// `minimizer_hash` of m-mers, given the smaller strand of each.
 template <class Lanes>
 [[gnu::always_inline]] inline Lanes minimizer_hash_lanes(Lanes mmers) {
@@ -13,11 +23,14 @@ template <class Lanes>
 /// are one 64-bit constant shifted by twice the lane's number.
 struct MmerBases {
   std::uint64_t bases, other;
-  std::uint32_t mask;
+  std::uint32_t mask, as_read;
 
-  [[gnu::always_inline]] inline MmerBases(const std::uint64_t* packed, std::size_t first, std::uint32_t m,
-                                          std::uint32_t mmer_mask)
-      : bases(bits_from(packed, 2 * first)), other(reverse_pairs(~bases) >> (34 - 2 * m)), mask(mmer_mask) {}
+  [[gnu::always_inline]] inline MmerBases(const std::uint64_t* packed, std::size_t first,
+                                          const MmerRule& rule)
+      : bases(bits_from(packed, 2 * first)),
+        other(reverse_pairs(~bases) >> (34 - 2 * rule.m)),
+        mask(rule.mask),
+        as_read(rule.as_read) {}
 
   /// Returns the hashes of the m-mers that start at half the bits `up`.
   template <class Lanes>
@@ -27,7 +40,7 @@ struct MmerBases {
                           (((Lanes{} + static_cast<std::uint32_t>(bases >> 32)) << 1) << (31 - up));
     const Lanes reverse = (static_cast<std::uint32_t>(other) >> down) |
                           (((Lanes{} + static_cast<std::uint32_t>(other >> 32)) << 1) << (31 - down));
-    const Lanes a = forward & mask, b = reverse & mask;
+    const Lanes a = forward & mask, b = (reverse & mask) | as_read;
     return minimizer_hash_lanes(a < b ? a : b);
   }
 };
@@ -116,13 +129,12 @@ template <class Hashes, class Found>
 /// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
 /// for the last window - 1).
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
-                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values) {
-  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+                                                 std::size_t mmers, const MmerRule& rule,
+                                                 std::uint32_t window, std::uint32_t* values) {
   minimize_windows(
       mmers, window,
       [=](std::size_t i) __attribute__((always_inline)) {
-        return reinterpret_cast<__m512i>(MmerBases(packed, first + i, m, mask).hashes(kTwiceIota32));
+        return reinterpret_cast<__m512i>(MmerBases(packed, first + i, rule).hashes(kTwiceIota32));
       },
       [=](__m512i minima, std::size_t i)
           __attribute__((always_inline)) { _mm512_storeu_si512(values + i, minima); });
@@ -152,11 +164,11 @@ constexpr std::uint32_t kStep = sizeof(StepLanes32) / 4;
 /// Finds, for each m-mer hash of a stretch, the smallest of the window that starts there (nothing meaningful
 /// for the last window - 1). Writes the hashes themselves to `hashes`, unless it is null.
 [[gnu::always_inline]] inline void window_minima(const std::uint64_t* packed, std::size_t first,
-                                                 std::size_t mmers, std::uint32_t m, std::uint32_t window,
-                                                 std::uint32_t* values, std::uint32_t* hashes = nullptr) {
-  const std::uint32_t mask = m == 16 ? ~0u : (1u << (2 * m)) - 1;
+                                                 std::size_t mmers, const MmerRule& rule,
+                                                 std::uint32_t window, std::uint32_t* values,
+                                                 std::uint32_t* hashes = nullptr) {
   for (std::size_t i = 0; i < mmers; i += 16) {
-    const MmerBases here(packed, first + i, m, mask);
+    const MmerBases here(packed, first + i, rule);
     for (std::uint32_t j = 0; j < 16; j += kStep) {
       const StepLanes32 step = here.hashes<StepLanes32>(kTwiceStepIota32 + 2 * j);
       store(values + i + j, step);
@@ -232,7 +244,7 @@ template <int Words>
 [[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first,
                                               std::size_t from, std::size_t to, std::uint32_t minimizer,
                                               const CutParams& params, SuperKmerList<Words>& out) {
-  const std::uint32_t shard = shard_of(minimizer, params.shard_bits);
+  const std::uint32_t shard = shard_of(minimizer, params.m, params.shard_bits);
   const std::size_t most = max_kmers_per_word<Words>(params.k);
   for (; to - from > most; from += most)
     append_word(packed, first + from, static_cast<std::uint32_t>(most), shard, params.k, out);
@@ -244,7 +256,8 @@ void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, cons
          std::uint32_t* scratch, SuperKmerList<Words>& out) {
   const std::size_t kmers = bases - params.k + 1;
   std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
-  window_minima(packed, first, bases - params.m + 1, params.m, params.k - params.m + 1, minimizers);
+  window_minima(packed, first, bases - params.m + 1, MmerRule(params.m, params.canonical),
+                params.k - params.m + 1, minimizers);
   std::size_t from = 0;
   for (std::size_t i = 0; i < kmers; i += 64) {
     std::uint64_t starts = changes(minimizers + i);

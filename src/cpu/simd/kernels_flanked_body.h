@@ -11,19 +11,16 @@ template <int Words>
 struct FlankedFormat {
   std::uint32_t k, m, flank_bases, rest_bits, length_bits;
   std::uint32_t most_kmers;  ///< of a piece
-  std::uint32_t mmer_mask;
-  /// Or-ed to an m-mer's other strand: as read, an m-mer is always before it.
-  std::uint32_t as_read;
+  MmerRule rule;
 
   [[gnu::always_inline]] inline explicit FlankedFormat(const FlankedCutParams& params)
       : k(params.k),
-        m(groups::group_minimizer_length(params.k)),
+        m(minimizer_length(params.k)),
         flank_bases(k - m),
-        rest_bits(2 * m - groups::kGroupShardBits),
+        rest_bits(2 * m - kShardBits),
         length_bits(groups::bits_of(flank_bases)),
         most_kmers(groups::FlankedWordFormat<Words>(groups::GroupShape(k)).most_bases() - flank_bases + 1),
-        mmer_mask((1u << (2 * m)) - 1),
-        as_read(params.canonical ? 0 : 0x7FFFFFFF) {}
+        rule(m, params.canonical) {}
 };
 
 /// Where pieces are: each has k-mers [from, to) of the stretch around the m-mer `at`. Of the packed text,
@@ -97,7 +94,7 @@ template <int Words, int TextWords>
 [[gnu::noinline]] void append_pieces(const PieceList<TextWords>& pieces, std::size_t first,
                                      const FlankedFormat<Words>& format, FlankedList<Words>& out) {
   const std::uint32_t m = format.m, length_bits = format.length_bits, rest_bits = format.rest_bits;
-  const std::uint32_t id_mask = format.mmer_mask, rest_mask = (1u << rest_bits) - 1;
+  const std::uint32_t id_mask = format.rule.mask, rest_mask = (1u << rest_bits) - 1;
   const std::uint64_t right_bases_less = format.k - m - 1, bases_before = first - format.flank_bases;
   const auto other_shift = static_cast<std::int32_t>(64 - 2 * m);
   const auto header_shift = static_cast<std::int32_t>(64 - rest_bits - 2 * length_bits);
@@ -110,13 +107,13 @@ template <int Words, int TextWords>
     for (int j = 0; j + 1 < TextWords; ++j) text[j] = down(text[j], shift) | up(text[j + 1], 64 - shift);
     text[TextWords - 1] = down(text[TextWords - 1], shift);
     const PieceFlanks<Words> flanks = flanks_in<Words, TextWords>(text, format);
-    const PieceLanes mmer = flanks.mmer & format.mmer_mask;
-    const PieceLanes other = down(reverse_pairs_lanes(~mmer), other_shift) | format.as_read;
+    const PieceLanes mmer = flanks.mmer & format.rule.mask;
+    const PieceLanes other = down(reverse_pairs_lanes(~mmer), other_shift) | format.rule.as_read;
     const auto is_forward = (PieceSigned)mmer < (PieceSigned)other;
     PieceLanes32 id = convert_lanes<PieceLanes32>(is_forward ? mmer : other);
-    id = (id * groups::GroupHash::kFirst) & id_mask;
+    id = (id * GroupHash::kFirst) & id_mask;
     id ^= id >> m;
-    id = (id * groups::GroupHash::kSecond) & id_mask;
+    id = (id * GroupHash::kSecond) & id_mask;
     id ^= id >> m;
     // On the other strand the flanks are each other's complement.
     const PieceLanes left_bases = at - from, right_bases = to - at + right_bases_less;
@@ -201,13 +198,12 @@ struct RunList {
 /// Finds window minima, and sets a bit for each that differs from the one before it; of the first and of
 /// those past the last the bits mean nothing.
 [[gnu::always_inline]] inline void find_changes(const std::uint64_t* packed, std::size_t first,
-                                                std::size_t mmers, std::uint32_t m, std::uint32_t window,
+                                                std::size_t mmers, const MmerRule& rule, std::uint32_t window,
                                                 std::uint32_t* hashes, std::uint32_t* minima,
                                                 std::uint64_t* is_change) {
 #if defined(__AVX512F__)
-  const std::uint32_t mask = (1u << (2 * m)) - 1;
   for (std::size_t i = 0; i < mmers; i += 16)
-    store(hashes + i, MmerBases(packed, first + i, m, mask).hashes(kTwiceIota32));
+    store(hashes + i, MmerBases(packed, first + i, rule).hashes(kTwiceIota32));
   __m512i before = _mm512_setzero_si512();
   std::uint64_t last_64 = 0;  // stored as a whole: what is loaded as a whole need not wait then
   minimize_windows(
@@ -223,7 +219,7 @@ struct RunList {
   const std::size_t last = mmers - window;
   is_change[last / 64] >>= 48 - last % 64 / 16 * 16;
 #else
-  window_minima(packed, first, mmers, m, window, minima, hashes);
+  window_minima(packed, first, mmers, rule, window, minima, hashes);
   for (std::size_t i = 0; i < mmers - window + 1; i += 64) is_change[i / 64] = changes(minima + i);
 #endif
 }
@@ -231,11 +227,11 @@ struct RunList {
 /// Hashes a stretch's m-mers and lists its runs. Returns how many there are. `scratch` has kCutScratch
 /// elements.
 [[gnu::noinline]] std::size_t list_runs(const std::uint64_t* packed, std::size_t first, std::size_t mmers,
-                                        std::uint32_t m, std::uint32_t window, std::uint32_t* hashes,
+                                        const MmerRule& rule, std::uint32_t window, std::uint32_t* hashes,
                                         std::uint32_t* scratch, const RunList& list) {
   std::uint32_t* const minima = scratch + 16;  // what stands before the first is compared with it
   std::uint64_t is_change[kCutKmers / 64 + 1];
-  find_changes(packed, first, mmers, m, window, hashes, minima, is_change);
+  find_changes(packed, first, mmers, rule, window, hashes, minima, is_change);
   const std::size_t kmers = mmers - window + 1;
   is_change[0] |= 1;
   std::uint32_t* starts = list.starts;
@@ -363,8 +359,8 @@ class TiedPlaces {
     if (stretch_.hashes[i] != value_) return Strand::neither;
     if (!stretch_.canonical) return Strand::text;
     const auto bits = static_cast<std::uint32_t>(bits_from(stretch_.packed, 2 * (stretch_.first + i)));
-    const std::uint32_t mmer = bits & stretch_.format.mmer_mask;
-    return mmer < groups::other_strand(mmer, stretch_.format.m) ? Strand::text : Strand::other;
+    const std::uint32_t mmer = bits & stretch_.format.rule.mask;
+    return mmer < other_strand(mmer, stretch_.format.m) ? Strand::text : Strand::other;
   }
 
   const FlankedStretch<Words>& stretch_;
@@ -403,7 +399,7 @@ void cut_around(const std::uint64_t* packed, std::size_t first, std::size_t base
   RunList runs{scratch + 2 * kCutScratch, scratch + 3 * kCutScratch};
   const FlankedStretch<Words> stretch{packed, first, hashes, FlankedFormat<Words>(params), params.canonical};
   const std::size_t n = stretch.format.flank_bases, most_kmers = stretch.format.most_kmers;
-  std::size_t number = list_runs(packed, first, bases - stretch.format.m + 1, stretch.format.m,
+  std::size_t number = list_runs(packed, first, bases - stretch.format.m + 1, stretch.format.rule,
                                  stretch.format.flank_bases + 1, hashes, scratch, runs);
   if (most_kmers <= n) {  // else too many k-mers have several places, too
     const RunList split{scratch + 4 * kCutScratch, scratch};
@@ -443,7 +439,7 @@ template <int Words>
 void cut_flanked(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                  const FlankedCutParams& params, std::uint32_t* scratch, FlankedList<Words>& out) {
   if constexpr (Words == 2) {
-    const std::uint32_t mmers = 2 * (params.k - groups::group_minimizer_length(params.k)) + 1;
+    const std::uint32_t mmers = 2 * (params.k - minimizer_length(params.k)) + 1;
     if (mmers <= 16) return cut_around<2, 1>(packed, first, bases, params, scratch, out);
     if (mmers <= 32) return cut_around<2, 2>(packed, first, bases, params, scratch, out);
     if (mmers <= 48) return cut_around<2, 3>(packed, first, bases, params, scratch, out);

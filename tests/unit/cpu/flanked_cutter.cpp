@@ -70,7 +70,7 @@ void check_cut(const Kernels& kernels, const std::string& text, std::uint32_t k,
   using Format = groups::FlankedWordFormat<Words>;
   using Flanks = typename Format::Flanks;
   const groups::GroupShape shape(k);
-  const groups::GroupHash hash(shape.m);
+  const GroupHash hash(shape.m);
   const Format format(shape);
   const std::uint32_t n = shape.flank_bases(), origin = 7;
   cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true, 4096);

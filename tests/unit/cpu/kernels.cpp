@@ -38,7 +38,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   cpu::PagePool pool;
   cpu::PendingStore<Words> pending(pool, shards, k);
   cpu::PageStock stock(pool, 8);
-  cpu::Cutter<Words> cutter(kernels, k, true);
+  cpu::Cutter<Words> cutter(kernels, k, canonical, true);
   const auto pass_on = [&] {
     for (std::size_t i = 0; i < cutter.list().size; ++i)
       pending.append(cutter.list().shards[i], &cutter.list().words[i], 1, stock);
@@ -63,7 +63,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
       kmer_to_text(kmer, k, name.data());
       once = counts.emplace(name, counter.counts()[i]).second && once;  // in one shard only
       // A lookup goes by the definition and must come to the same shard.
-      as_defined = as_defined && shard_of(minimizer_of(kmer, k), shard_bits(k)) == shard;
+      as_defined = as_defined && shard_of_kmer(kmer, k, canonical, shard_bits(k)) == shard;
     }
   }
   CHECK(sorted);

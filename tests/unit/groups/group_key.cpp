@@ -24,7 +24,7 @@ void check_keys(std::uint32_t k, std::mt19937_64& random) {
   for (const std::string& text : awkward_sequences(k, random)) {
     for_each_kmer<Kmer>(text, k, [&](Kmer kmer) {
       const auto place = keys.place(kmer, true);
-      CHECK(place.shard < 1u << kGroupShardBits);
+      CHECK(place.shard < 1u << kShardBits);
       CHECK(canonical(keys.template kmer<Kmer>(place), k) == canonical(kmer, k));
       CHECK(keys.pack(keys.rest(place.key), keys.layer(place.key), keys.flanks(place.key)) == place.key);
       shards[place.shard][place.key] += 1 + random() % 100;

@@ -71,7 +71,7 @@ TEST_CASE("the example of the format's documentation is what is written") {
 TEST_CASE("the format's table of m is the one in use") {
   std::string table;
   for (std::uint32_t k = 13, first = k; k <= kMaxK; ++k) {
-    if (k < kMaxK && group_minimizer_length(k + 1) == group_minimizer_length(k)) continue;
+    if (k < kMaxK && minimizer_length(k + 1) == minimizer_length(k)) continue;
     table += "| " + std::to_string(first) + " to " + std::to_string(k) + " | " +
              std::to_string(GroupShape(k).m) + " | " + std::to_string(GroupShape(k).rest_bits()) + " |\n";
     first = k + 1;

@@ -77,7 +77,7 @@ TEST_CASE("index file: everything comes back") {
     CHECK(file.params().canonical);
     CHECK(file.params().minimizer_length == 11);
     CHECK(file.params().shard_bits == shard_bits);
-    CHECK(file.params().hash_version == 1);
+    CHECK(file.params().hash_version == kHashVersion);
     CHECK(file.totals().stored_kmers == sample.totals.stored_kmers);
     CHECK(file.totals().max_count == UINT64_MAX);
     CHECK(file.totals().records == 17);

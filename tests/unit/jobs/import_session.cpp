@@ -104,9 +104,11 @@ void check_shards(std::uint32_t k) {
   kmers.push_back(0);
   kmers.push_back(key_mask<Key>(k));
   std::vector<std::uint16_t> shards(kmers.size());
-  cpu::shards_of(kmers.data(), kmers.size(), k, shards.data());
-  for (std::size_t i = 0; i < kmers.size(); ++i)
-    CHECK(shards[i] == shard_of(minimizer_of(kmers[i], k), shard_bits(k)));
+  for (const bool is_canonical : {true, false}) {
+    cpu::shards_of(kmers.data(), kmers.size(), k, is_canonical, shards.data());
+    for (std::size_t i = 0; i < kmers.size(); ++i)
+      CHECK(shards[i] == shard_of_kmer(kmers[i], k, is_canonical, shard_bits(k)));
+  }
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ Table<Key> random_table(std::uint32_t k, std::size_t samples, std::size_t kmers,
     const Key kmer = canonical(bits, k);
     std::string text(k, ' ');
     kmer_to_text(kmer, k, text.data());
-    auto& [name, counts] = table[{shard_of(minimizer_of(kmer, k), shard_bits(k)), hash(kmer)}];
+    auto& [name, counts] = table[{shard_of_kmer(kmer, k, true, shard_bits(k)), hash(kmer)}];
     name = text;
     counts.assign(samples, 0);
     const auto any_count = [&] { return 1 + random() % (random() % 9 == 0 ? 100000 : 3); };

@@ -52,7 +52,11 @@ void check_kmers(std::uint32_t k, std::mt19937_64& random) {
     CHECK(text == a);
     CHECK((hash(x) & ~key_mask<Key>(k)) == 0);
     CHECK(hash.inverse(hash(x)) == x);
-    if (k > kMaxDenseK) CHECK(minimizer_of(x, k) == minimizer_of(reverse_complement(x, k), k));
+    if (k > kMaxDenseK) {
+      const std::uint32_t minimizer = minimizer_of(x, k, true);
+      CHECK(minimizer == minimizer_of(reverse_complement(x, k), k, true));
+      CHECK(minimizer_hash(minimizer_of_hash(minimizer)) == minimizer);
+    }
   }
 }
 
