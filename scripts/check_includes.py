@@ -9,7 +9,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Which folders a folder may see, itself aside.
-BELOW_BACKEND = {"base", "kmer", "file", "host", "io", "index", "formats"}
+BELOW_BACKEND = {"base", "kmer", "groups", "file", "host", "io", "index", "formats"}
 ALLOWED = {
     # The public headers, which all may see, and which see only each other.
     "include": set(),
@@ -20,14 +20,14 @@ ALLOWED = {
     "host": {"base", "file"},
     "table": {"base", "kmer"},
     "io": {"base", "kmer", "file"},
-    "index": {"base", "kmer", "file"},
+    "index": {"base", "kmer", "file", "groups"},
     # Other programs' files are read and written with what reads and writes ours.
     "formats": {"base", "kmer", "file", "io", "index"},
     "backend": BELOW_BACKEND | {"table"},
     "mpi": BELOW_BACKEND | {"backend"},
     "stats": {"base", "index", "backend"},
     "jobs": BELOW_BACKEND | {"backend", "mpi", "stats"},
-    "cpu": BELOW_BACKEND | {"groups", "table", "backend", "mpi"},
+    "cpu": BELOW_BACKEND | {"table", "backend", "mpi"},
     "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
     # The public library, in include/.
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},

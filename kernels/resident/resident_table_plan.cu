@@ -47,7 +47,7 @@ IndexLoad load_of(const index::IndexFile& index, const BinRange& bins) {
   IndexLoad load;
   load.weights.assign(std::size_t{1} << kShardBits, 0);
   for (std::uint32_t shard = bins.first_shard(); shard < bins.end_shard(); ++shard) {
-    const std::uint64_t entries = index.shape(shard).entries;
+    const std::uint64_t entries = index.kmers(shard);
     load.weights[place.entry_of(shard)] = entries;
     load.most_entries = std::max(load.most_entries, entries);
   }

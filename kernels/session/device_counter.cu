@@ -402,8 +402,8 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     std::uint64_t most = 0;
     for (std::size_t i = 0; i < pending.size(); ++i) {
       const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
-      most = std::max<std::uint64_t>(
-          most, plan_.resident.index->shape(shard).entries + resident_loads_[i] + pending[i]);
+      most =
+          std::max<std::uint64_t>(most, plan_.resident.index->kmers(shard) + resident_loads_[i] + pending[i]);
     }
     const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
     return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
@@ -415,7 +415,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
                              const typename Chunks::Outlets& outlets) {
     std::vector<unsigned long long> loads = pending;  // and what is certain of the table
     for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
-      loads[shard - range_.first_shard()] += plan_.resident.index->shape(shard).entries;
+      loads[shard - range_.first_shard()] += plan_.resident.index->kmers(shard);
     chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                   false);
     while (const auto part = resident_->next(stream_)) {

@@ -14,7 +14,7 @@ SeenKmers::SeenKmers(const index::IndexFile& index, std::uint64_t min_count) : m
   std::size_t words = 0;
   for (std::uint32_t shard = 0; shard < index.params().shards(); ++shard) {
     first_word_.push_back(words);
-    words += (index.shape(shard).entries + 63) / 64;
+    words += (index.kmers(shard) + 63) / 64;
   }
   const std::uint64_t bytes = words * sizeof(std::uint64_t), usable = host::usable_memory_bytes();
   if (bytes + host::resident_bytes() > usable) {

@@ -70,6 +70,15 @@ class GroupKeys {
   std::uint32_t flanks_bits_, layer_bits_;
 };
 
+/// Calls `f` with the types of k-mers, which keys are of, too, and of flanks, as template arguments:
+/// `f.template operator()<Key, Flanks>()`.
+template <class F>
+inline auto with_key_types(std::uint32_t k, F&& f) {
+  if (k <= kMaxNarrowK) return f.template operator()<Key64, Key64>();
+  if (k <= kMaxNarrowFlanksK) return f.template operator()<Key128, Key64>();
+  return f.template operator()<Key128, Key128>();
+}
+
 /// Makes shards of sorted keys. One per thread; its memory is reused.
 template <class Key, class Flanks>
 class KeyEncoder {

@@ -28,6 +28,11 @@ Section get_section(Parser& in) {
 }
 
 [[noreturn]] void refuse_version(const FileKind& kind, const std::string& name, std::uint32_t version) {
+  if (version < kind.version) {
+    throw InputError(
+        fmt::format("{} is an {} of format version {}, which this warpmer does not read any more; {}", name,
+                    kind.noun, version, kind.redo));
+  }
   throw InputError(fmt::format(
       "{} is an {} of format version {}; this warpmer reads version {}: use the version of warpmer that "
       "wrote it or a later one, or {}",

@@ -1,6 +1,7 @@
 #pragma once
-/// A frozen shard: distinct k-mers with counts, in canonical order, bit-packed. This is the form in
-/// which a shard is stored in an index file, kept as a run in memory, and looked up.
+/// A frozen shard: distinct k-mers with counts, bit-packed. This is the form in which a shard is stored in an
+/// index file, kept as a run in memory, and looked up. For k from 13 on it is strings of k-mers
+/// (groups/README.md); for smaller k, and where that is not converted yet, packed entries:
 ///
 /// It is a HashGraph (Green 2019: count, prefix-sum, place) over the 2k-bit k-mer hash
 /// (kmer/hash.h): the top `bucket_bits` bits of the hash name a bucket, `offsets` is the exclusive
@@ -13,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <vector>
+
+#include "groups/shard_layout.h"
 
 namespace warpmer::index {
 
@@ -51,9 +54,14 @@ class PayloadSource {
 /// minimises the payload's size. Both are functions of the entries alone, so the bytes are too.
 struct FrozenShard {
   ShardShape shape;
-  std::vector<std::uint64_t> payload = {};  ///< empty when shape.entries is 0, and where there is a source
+  std::vector<std::uint64_t> payload = {};  ///< empty when there are no k-mers, and where there is a source
   std::shared_ptr<const PayloadSource> source = {};  ///< source of a payload that is not in memory
   std::optional<std::uint64_t> checksum = {};        ///< the payload's (file/checksum.h), if that is known
+  groups::ShardSizes sizes = {};                     ///< of strings; then there is no `shape`
+
+  [[nodiscard]] bool has_strings() const noexcept { return sizes.kmers > 0; }
+  /// Returns the number of k-mers.
+  [[nodiscard]] std::uint64_t kmers() const noexcept { return shape.entries + sizes.kmers; }
 };
 
 }  // namespace warpmer::index

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include "base/error.h"
 #include "file/checksum.h"
 #include "file/mapped_input.h"
+#include "groups/shard_check.h"
 #include "index/index_layout.h"
+#include "index/shard_transcoder.h"
 
 namespace warpmer::index {
 
@@ -17,7 +20,13 @@ struct IndexFile::Impl {
 
   const layout::DirectoryEntry& entry(std::uint32_t shard) const;
   [[nodiscard]] std::uint64_t kept_bytes() const noexcept;
-  void check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const;
+  void check(std::uint32_t shard, const std::uint64_t* payload, std::uint64_t checksum) const;
+  [[nodiscard]] const std::uint64_t* payload(const layout::DirectoryEntry& entry) const;
+  /// Returns what is wrong with a payload.
+  [[nodiscard]] std::optional<std::string> payload_fault(const layout::DirectoryEntry& entry,
+                                                         const std::uint64_t* payload) const;
+  /// Checks a shard in the file, once.
+  void verify(std::uint32_t shard) const;
 
   std::string path;
   file::MappedInput input;
@@ -25,6 +34,7 @@ struct IndexFile::Impl {
   layout::Trailer trailer;
   std::uint64_t content_checksum = 0;
   std::vector<layout::DirectoryEntry> directory;
+  std::vector<groups::FlankLengths> lengths;  ///< of strings, by their code
   Totals totals;
   Histogram histogram;
   Provenance provenance;
@@ -33,6 +43,8 @@ struct IndexFile::Impl {
   }
 
   std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
+  mutable std::once_flag image_made;
+  mutable std::unique_ptr<const EntryImage> image;  ///< of an index of strings
 };
 
 IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
@@ -53,6 +65,8 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
                     (kept_bytes() >> 20) + 1));
   }
   directory = layout::decode_directory(file, trailer, params, name);
+  if (layout::has_strings(params.k))
+    lengths = groups::make_length_table(groups::GroupShape(params.k).flank_bases());
   totals = layout::decode_totals(file, trailer, name);
   histogram = layout::decode_histogram(file, trailer, name);
   provenance = layout::decode_provenance(file, trailer, name);
@@ -70,8 +84,8 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
 /// Reckons with what the sections take in the file: a node of a map is larger than its two numbers.
 std::uint64_t IndexFile::Impl::kept_bytes() const noexcept {
   constexpr std::uint64_t kOfHistogram = 4, kOfProvenance = 3;
-  return trailer.directory.bytes / layout::kEntryBytes * (sizeof(layout::DirectoryEntry) + 1) +
-         trailer.histogram.bytes * kOfHistogram + trailer.provenance.bytes * kOfProvenance;
+  return params.shards() * (sizeof(layout::DirectoryEntry) + 1) + trailer.histogram.bytes * kOfHistogram +
+         trailer.provenance.bytes * kOfProvenance;
 }
 
 const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const {
@@ -82,19 +96,40 @@ const layout::DirectoryEntry& IndexFile::Impl::entry(std::uint32_t shard) const 
   return directory[shard];
 }
 
+const std::uint64_t* IndexFile::Impl::payload(const layout::DirectoryEntry& entry) const {
+  return reinterpret_cast<const std::uint64_t*>(input.bytes().data() + entry.offset);
+}
+
+std::optional<std::string> IndexFile::Impl::payload_fault(const layout::DirectoryEntry& entry,
+                                                          const std::uint64_t* payload) const {
+  if (!layout::has_strings(params.k)) {
+    const ShardView view{entry.shape, payload, static_cast<std::size_t>(entry.payload_words)};
+    return layout::payload_fault(view, params.k);
+  }
+  return groups::find_shard_fault(groups::GroupShape(params.k), entry.sizes, payload, lengths.data());
+}
+
 /// Checks the file, or a copy, whose checksum this is. Two threads may both find a shard unverified; they
 /// come to the same result.
-void IndexFile::Impl::check(std::uint32_t shard, const ShardView& view, std::uint64_t checksum) const {
+void IndexFile::Impl::check(std::uint32_t shard, const std::uint64_t* payload, std::uint64_t checksum) const {
   const layout::DirectoryEntry& wanted = entry(shard);
-  const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
+  const std::size_t bytes = wanted.payload_words * sizeof(std::uint64_t);
   if (checksum != wanted.checksum) {
     layout::refuse_damaged(input.name(), fmt::format("shard {} (bytes {} to {}) does not match its checksum",
                                                      shard, wanted.offset, wanted.offset + bytes));
   }
-  if (const auto fault = layout::payload_fault(view, params.k)) {
+  if (const auto fault = payload_fault(wanted, payload))
     layout::refuse_damaged(input.name(), fmt::format("in shard {}, {}", shard, *fault));
-  }
   verified[shard].store(true, std::memory_order_release);
+}
+
+void IndexFile::Impl::verify(std::uint32_t shard) const {
+  if (is_verified(shard)) return;
+  const layout::DirectoryEntry& wanted = entry(shard);
+  const std::size_t bytes = wanted.payload_words * sizeof(std::uint64_t);
+  input.check_size();
+  input.will_need(wanted.offset, bytes);
+  check(shard, payload(wanted), file::checksum(payload(wanted), bytes));
 }
 
 IndexFile::IndexFile(const std::string& path, std::uint64_t most_bytes)
@@ -112,24 +147,41 @@ std::uint64_t IndexFile::file_bytes() const noexcept { return impl_->input.bytes
 std::uint64_t IndexFile::content_bytes() const noexcept { return impl_->trailer.provenance.offset; }
 std::uint64_t IndexFile::content_checksum() const noexcept { return impl_->content_checksum; }
 
-const ShardShape& IndexFile::shape(std::uint32_t shard) const { return impl_->entry(shard).shape; }
+std::uint64_t IndexFile::kmers(std::uint32_t shard) const { return impl_->entry(shard).kmers(); }
+const groups::ShardSizes& IndexFile::sizes(std::uint32_t shard) const { return impl_->entry(shard).sizes; }
+
+groups::ShardBits IndexFile::strings(std::uint32_t shard) const {
+  const layout::DirectoryEntry& entry = impl_->entry(shard);
+  impl_->verify(shard);
+  return {groups::GroupShape(impl_->params.k), entry.sizes, impl_->payload(entry), impl_->lengths.data()};
+}
+
+const EntryImage* IndexFile::entry_image() const {
+  if (!layout::has_strings(impl_->params.k)) return nullptr;
+  std::call_once(impl_->image_made, [this] { impl_->image = std::make_unique<const EntryImage>(*this); });
+  return impl_->image.get();
+}
+
+const ShardShape& IndexFile::shape(std::uint32_t shard) const {
+  const layout::DirectoryEntry& entry = impl_->entry(shard);
+  const EntryImage* image = entry_image();
+  return image == nullptr ? entry.shape : image->shape(shard);
+}
 
 ShardView IndexFile::shard(std::uint32_t shard) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
-  const std::byte* payload = impl_->input.bytes().data() + entry.offset;
-  const ShardView view{entry.shape, reinterpret_cast<const std::uint64_t*>(payload),
-                       static_cast<std::size_t>(entry.payload_words)};
-  if (!impl_->is_verified(shard)) {
-    const std::size_t bytes = view.payload_words * sizeof(std::uint64_t);
-    impl_->input.check_size();
-    impl_->input.will_need(entry.offset, bytes);
-    impl_->check(shard, view, file::checksum(payload, bytes));
-  }
-  return view;
+  impl_->verify(shard);
+  if (const EntryImage* image = entry_image()) return image->view(shard);
+  return {entry.shape, impl_->payload(entry), static_cast<std::size_t>(entry.payload_words)};
 }
 
 void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
+  if (const EntryImage* image = entry_image()) {
+    const ShardView view = image->view(shard);
+    std::copy_n(view.payload, view.payload_words, into);
+    return;
+  }
   const bool is_verified = impl_->is_verified(shard);
   file::Checksum checksum;
   // Bytes that have been read are summed while they are in the core's cache.
@@ -139,11 +191,11 @@ void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
     impl_->input.read(entry.offset + at * sizeof *into, bytes, reinterpret_cast<std::byte*>(into + at));
     if (!is_verified) checksum.add({into + at, bytes});
   }
-  if (is_verified) return;
-  impl_->check(shard, {entry.shape, into, static_cast<std::size_t>(entry.payload_words)}, checksum.value());
+  if (!is_verified) impl_->check(shard, into, checksum.value());
 }
 
-const std::uint64_t* IndexFile::payloads() const noexcept {
+const std::uint64_t* IndexFile::payloads() const {
+  if (const EntryImage* image = entry_image()) return image->words();
   return reinterpret_cast<const std::uint64_t*>(impl_->input.bytes().data() + layout::kHeaderBytes);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "groups/shard_bits.h"
 #include "index/frozen_shard.h"
 #include "index/reserved_offsets.h"
 #include "kmer/hash.h"
@@ -142,12 +143,14 @@ class IndexWriter : public ReservedOffsets {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A shard inside a mapped file.
+/// A shard of entries, in a mapped file or elsewhere.
 struct ShardView {
   ShardShape shape;
   const std::uint64_t* payload = nullptr;  ///< 8-byte aligned; at least 16 readable bytes follow it
   std::size_t payload_words = 0;
 };
+
+class EntryImage;
 
 /// An index opened for reading through mmap (a pipe is read into memory). Opening checks header,
 /// directory, histogram and provenance; a shard's payload is checked against its checksum, and its
@@ -171,6 +174,14 @@ class IndexFile {
   [[nodiscard]] std::uint64_t content_bytes() const noexcept;
   /// Returns one number for k, strand, k-mers and counts (from the stored checksums; no shard is read).
   [[nodiscard]] std::uint64_t content_checksum() const noexcept;
+  /// Returns the number of k-mers of a shard; nothing of it is read.
+  [[nodiscard]] std::uint64_t kmers(std::uint32_t shard) const;
+  /// Returns the sizes of a shard of strings, and the shard (for k from 13 on).
+  [[nodiscard]] const groups::ShardSizes& sizes(std::uint32_t shard) const;
+  [[nodiscard]] groups::ShardBits strings(std::uint32_t shard) const;
+
+  // --- Shards of entries. Those of an index of strings are made, all of them, when the first is asked for.
+
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;
   /// Copies a shard's payload, read from the file: its pages are not mapped, which costs more than to copy
@@ -179,11 +190,14 @@ class IndexFile {
   void read(std::uint32_t shard, std::uint64_t* into) const;
   /// Returns all payloads as they lie in the file, one behind the other: nothing of them is checked until
   /// `shard` has been asked for it.
-  [[nodiscard]] const std::uint64_t* payloads() const noexcept;
+  [[nodiscard]] const std::uint64_t* payloads() const;
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;
 
  private:
+  /// Returns the entries of an index of strings, else null.
+  [[nodiscard]] const EntryImage* entry_image() const;
+
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstring>
 
+#include "groups/shard_directory.h"
 #include "index/packed_checks.h"
 #include "kmer/bit_stream.h"
 
@@ -77,6 +79,11 @@ std::optional<std::string> params_fault(const IndexParams& params) {
   if (params.shard_bits > kMaxShardBits) {
     return fmt::format("it has 2^{} shards, more than 2^{}", params.shard_bits, kMaxShardBits);
   }
+  if (has_strings(params.k) &&
+      (params.minimizer_length != minimizer_length(params.k) || params.shard_bits != shard_bits(params.k))) {
+    return fmt::format("its minimizers are {} long and it has 2^{} shards, not as k = {} has them",
+                       params.minimizer_length, params.shard_bits, params.k);
+  }
   return std::nullopt;
 }
 
@@ -100,6 +107,17 @@ std::optional<std::string> shape_fault(const ShardShape& shape, std::uint32_t k,
   const Wide expected = payload_bits(shape, k).words();
   if (expected != payload_words)
     return fmt::format("a payload of {} words, not what its entries need", payload_words);
+  return std::nullopt;
+}
+
+std::optional<std::string> sizes_fault(const groups::ShardSizes& sizes) {
+  // A string of c k-mers has at least c bases.
+  if (sizes.words > UINT64_MAX / 64 || sizes.kmers > sizes.words * 32 || sizes.groups > sizes.kmers ||
+      sizes.large_groups > sizes.groups || sizes.buckets > sizes.kmers || sizes.offset_bits > 64 ||
+      (sizes.kmers == 0) != (sizes.words == 0) || (sizes.kmers == 0) != (sizes.groups == 0) ||
+      (sizes.kmers == 0) != (sizes.buckets == 0) || (sizes.kmers == 0) != (sizes.offset_bits == 0)) {
+    return fmt::format("{} k-mers of {} groups in {} words", sizes.kmers, sizes.groups, sizes.words);
+  }
   return std::nullopt;
 }
 
@@ -131,7 +149,7 @@ std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k)
 std::optional<std::string> totals_fault(const Totals& totals, const Histogram& histogram,
                                         std::span<const DirectoryEntry> directory) {
   Wide entries = 0;
-  for (const DirectoryEntry& entry : directory) entries += entry.shape.entries;
+  for (const DirectoryEntry& entry : directory) entries += entry.kmers();
   if (entries != totals.stored_distinct) {
     return fmt::format("its totals speak of {} distinct k-mers, its shards of another number",
                        totals.stored_distinct);
@@ -164,7 +182,44 @@ std::string encode_header(const IndexParams& params) {
   return end_header(std::move(out));
 }
 
-std::string encode_directory(std::span<const DirectoryEntry> directory) {
+namespace {
+
+std::string encode_string_directory(std::span<const DirectoryEntry> directory) {
+  std::vector<groups::ShardEntry> shards;
+  shards.reserve(directory.size());
+  for (const DirectoryEntry& entry : directory) shards.push_back({entry.sizes, entry.checksum});
+  const std::vector<std::uint64_t> words = groups::pack_directory(shards);
+  return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]};
+}
+
+/// Reads the sizes and checksums of shards of strings.
+std::vector<DirectoryEntry> decode_string_directory(Bytes section, const IndexParams& params,
+                                                    std::uint64_t payloads_end, const std::string& name) {
+  std::vector<std::uint64_t> words(section.size() / sizeof(std::uint64_t));
+  if (section.size() % sizeof words[0] != 0)
+    refuse_damaged(name, "its directory is no whole number of words");
+  std::memcpy(words.data(), section.data(), section.size());
+  std::vector<groups::ShardEntry> shards(params.shards());
+  if (const auto fault = groups::unpack_directory(words, shards)) refuse_damaged(name, *fault);
+  std::vector<DirectoryEntry> directory(shards.size());
+  std::uint64_t end = kHeaderBytes;
+  for (std::uint32_t shard = 0; shard < params.shards(); ++shard) {
+    DirectoryEntry& entry = directory[shard];
+    entry = {end, shards[shard].sizes.words, {}, shards[shard].checksum, shards[shard].sizes};
+    if (const auto fault = sizes_fault(entry.sizes))
+      refuse_damaged(name, fmt::format("shard {} claims {}", shard, *fault));
+    if (entry.payload_words > (payloads_end - end) / sizeof(std::uint64_t))
+      refuse_damaged(name, fmt::format("shard {} is not where it should be", shard));
+    end += entry.payload_words * sizeof(std::uint64_t);
+  }
+  if (end != payloads_end) refuse_damaged(name, "its shards and its directory do not meet");
+  return directory;
+}
+
+}  // namespace
+
+std::string encode_directory(std::span<const DirectoryEntry> directory, std::uint32_t k) {
+  if (has_strings(k)) return encode_string_directory(directory);
   ByteBuilder out;
   out.reserve(directory.size() * kEntryBytes);
   for (const DirectoryEntry& entry : directory) {
@@ -237,7 +292,8 @@ Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string&
   const FileTail tail = decode_tail(kIndexKind, file, name);
   Trailer trailer{tail.sections[0], tail.sections[1],       tail.sections[2],
                   tail.sections[3], tail.sections_checksum, tail.file_bytes};
-  if (trailer.directory.bytes != params.shards() * kEntryBytes || trailer.totals.bytes != kTotalsBytes)
+  const bool is_of_entries = trailer.directory.bytes == params.shards() * kEntryBytes;
+  if ((!has_strings(params.k) && !is_of_entries) || trailer.totals.bytes != kTotalsBytes)
     refuse_damaged(name, "its sections do not fit together");
   if (trailer.sections_checksum != sections_checksum(params, trailer)) {
     refuse_damaged(name, "its content does not match its checksum");
@@ -247,6 +303,10 @@ Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string&
 
 std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer, const IndexParams& params,
                                              const std::string& name) {
+  if (has_strings(params.k)) {
+    const Bytes section = section_bytes(file, trailer.directory, name, "directory");
+    return decode_string_directory(section, params, trailer.directory.offset, name);
+  }
   Parser in = section_parser(file, trailer.directory, name, "directory");
   std::vector<DirectoryEntry> directory(params.shards());
   std::uint64_t end = kHeaderBytes;

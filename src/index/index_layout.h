@@ -14,27 +14,34 @@
 #include "index/index_file.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
+#include "kmer/minimizer.h"
 
 namespace warpmer::index::layout {
 
 inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
                                      {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
-                                     1,
+                                     2,
                                      kHashVersion,
                                      "index",
                                      "warpmer count",
                                      "count again"};
 inline constexpr std::uint32_t kMaxShardBits = 24;
-inline constexpr std::uint64_t kEntryBytes = 48;
+inline constexpr std::uint64_t kEntryBytes = 48;  ///< of a shard of entries
 inline constexpr std::uint64_t kTotalsBytes = 80;
 
-/// One shard in the directory.
+/// One shard in the directory: of entries or of strings (has_strings).
 struct DirectoryEntry {
   std::uint64_t offset = 0;  ///< offset of the payload in the file
   std::uint64_t payload_words = 0;
   ShardShape shape;
   std::uint64_t checksum = 0;
+  groups::ShardSizes sizes = {};
+
+  [[nodiscard]] std::uint64_t kmers() const noexcept { return shape.entries + sizes.kmers; }
 };
+
+/// True when the shards of indexes of this k are strings of k-mers.
+[[nodiscard]] constexpr bool has_strings(std::uint32_t k) { return k > kMaxDenseK; }
 
 /// The last bytes of the file: where everything is.
 struct Trailer {
@@ -56,8 +63,10 @@ struct Trailer {
 /// Includes whether `payload_words` is what the shape makes it.
 [[nodiscard]] std::optional<std::string> shape_fault(const ShardShape& shape, std::uint32_t k,
                                                      std::uint64_t payload_words);
-/// Checks everything in a payload that a lookup relies on to stay inside it: offsets rise from 0 to
-/// `entries`, exceptions name existing entries in rising order, unused bits are zero.
+/// Says what is wrong with sizes before the payload is looked at.
+[[nodiscard]] std::optional<std::string> sizes_fault(const groups::ShardSizes& sizes);
+/// Checks everything in a payload of entries that a lookup relies on to stay inside it: offsets rise from 0
+/// to `entries`, exceptions name existing entries in rising order, unused bits are zero.
 [[nodiscard]] std::optional<std::string> payload_fault(const ShardView& view, std::uint32_t k);
 [[nodiscard]] std::optional<std::string> totals_fault(const Totals& totals, const Histogram& histogram,
                                                       std::span<const DirectoryEntry> directory);
@@ -65,7 +74,7 @@ struct Trailer {
 // --- Building. ---
 
 [[nodiscard]] std::string encode_header(const IndexParams& params);
-[[nodiscard]] std::string encode_directory(std::span<const DirectoryEntry> directory);
+[[nodiscard]] std::string encode_directory(std::span<const DirectoryEntry> directory, std::uint32_t k);
 [[nodiscard]] std::string encode_totals(const Totals& totals);
 [[nodiscard]] std::string encode_histogram(const Histogram& histogram);
 [[nodiscard]] std::string encode_provenance(const Provenance& provenance);

@@ -17,6 +17,7 @@
 #include "index/index_layout.h"
 #include "index/kept_shards.h"
 #include "index/shard_codec.h"
+#include "index/shard_transcoder.h"
 
 namespace warpmer::index {
 namespace {
@@ -55,6 +56,7 @@ struct IndexWriter::Impl {
   void take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take);
 
   layout::DirectoryEntry entry_for(std::uint32_t shard, const ShardShape& shape, std::uint64_t words) const;
+  layout::DirectoryEntry entry_for(std::uint32_t shard, const groups::ShardSizes& sizes) const;
   PreparedShard prepare(std::uint32_t shard, FrozenShard&& frozen) const;
   std::uint64_t take_place(layout::DirectoryEntry entry);
   void place(PreparedShard&& shard);
@@ -153,15 +155,39 @@ layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const S
   return entry;
 }
 
+layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard,
+                                                    const groups::ShardSizes& sizes) const {
+  if (shard >= params.shards())
+    throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+  if (const auto fault = layout::sizes_fault(sizes))
+    throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
+  layout::DirectoryEntry entry;
+  entry.payload_words = sizes.words;
+  entry.sizes = sizes;
+  return entry;
+}
+
 /// Does all that can be done without knowing the shards before it.
 PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
+  if (layout::has_strings(params.k) && !frozen.has_strings()) {
+    if (shard >= params.shards())
+      throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+    frozen = strings_of(std::move(frozen), shard, params);
+  }
   PreparedShard prepared;
   prepared.shard = shard;
   prepared.payload = std::move(frozen.payload);
   prepared.source = std::move(frozen.source);
-  prepared.entry =
-      entry_for(shard, frozen.shape,
-                prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size());
+  if (layout::has_strings(params.k)) {
+    prepared.entry = entry_for(shard, frozen.sizes);
+    if (!prepared.source && prepared.payload.size() != frozen.sizes.words)
+      throw InternalError(fmt::format("shard {} to be written has {} words, not {}", shard,
+                                      prepared.payload.size(), frozen.sizes.words));
+  } else {
+    prepared.entry =
+        entry_for(shard, frozen.shape,
+                  prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size());
+  }
   prepared.entry.checksum =
       frozen.checksum ? *frozen.checksum : file::checksum(prepared.payload.data(), prepared.held_bytes());
   return prepared;
@@ -198,7 +224,8 @@ void IndexWriter::Impl::place_leading() {
 }
 
 void IndexWriter::Impl::announce(std::uint32_t first, std::span<const ShardShape> shapes) {
-  if (kept || output().is_ordered()) return;
+  // What entries become when they are strings is not known beforehand.
+  if (kept || output().is_ordered() || layout::has_strings(params.k)) return;
   const std::lock_guard lock(mutex);
   for (const ShardShape& shape : shapes) {
     const std::uint32_t shard = first++;
@@ -377,7 +404,7 @@ void IndexWriter::Impl::finish(const Totals& totals, const Histogram& histogram,
 
   output().expect(0);  // nothing is left but what follows
   layout::Trailer trailer;
-  append_section(layout::encode_directory(directory), trailer.directory);
+  append_section(layout::encode_directory(directory, params.k), trailer.directory);
   append_section(layout::encode_totals(totals), trailer.totals);
   append_section(layout::encode_histogram(histogram), trailer.histogram);
   append_section(layout::encode_provenance(provenance), trailer.provenance);
@@ -422,7 +449,8 @@ void IndexWriter::Impl::adopt_part(const std::string& part) {
 
 void IndexWriter::Impl::take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take) {
   kept->take_all([&](PreparedShard&& prepared) {
-    take(prepared.shard, {prepared.entry.shape, std::move(prepared.payload), std::move(prepared.source)});
+    take(prepared.shard, {prepared.entry.shape, std::move(prepared.payload), std::move(prepared.source),
+                          std::nullopt, prepared.entry.sizes});
   });
 }
 

@@ -22,6 +22,7 @@ constexpr std::uint64_t kWordsInMessage = std::uint64_t{1} << 17;
 struct ShardHead {
   std::uint32_t shard = 0;
   index::ShardShape shape;
+  groups::ShardSizes sizes;
   std::uint64_t payload_words = 0;
 };
 
@@ -148,8 +149,11 @@ void GroupIndex::collect_parts() {
     for (Message message; !(message = ranks_.receive_from(rank, Channel::results)).empty();) {
       const auto head = MessageReader(message).plain<ShardHead>();
       // It is this shard's turn, so it is written as it comes.
-      writer_->put(head.shard,
-                   {head.shape, {}, std::make_shared<HandedOver>(ranks_, rank, head.payload_words)});
+      writer_->put(head.shard, {head.shape,
+                                {},
+                                std::make_shared<HandedOver>(ranks_, rank, head.payload_words),
+                                std::nullopt,
+                                head.sizes});
     }
   }
 }
@@ -157,10 +161,11 @@ void GroupIndex::collect_parts() {
 void GroupIndex::hand_over_part() {
   ranks_.receive_from(0, Channel::together);
   writer_->take_part([&](std::uint32_t shard, index::FrozenShard&& frozen) {
-    const std::uint64_t words =
-        frozen.source ? index::payload_layout(frozen.shape, k_).words : frozen.payload.size();
+    const std::uint64_t words = !frozen.source         ? frozen.payload.size()
+                                : frozen.has_strings() ? frozen.sizes.words
+                                                       : index::payload_layout(frozen.shape, k_).words;
     Message message;
-    put_plain(message, ShardHead{shard, frozen.shape, words});
+    put_plain(message, ShardHead{shard, frozen.shape, frozen.sizes, words});
     ranks_.send(0, Channel::results, std::move(message));
     const auto hand_over = [&](const std::uint64_t* first, std::size_t n) {
       for (std::span<const std::uint64_t> rest(first, n); !rest.empty();) {

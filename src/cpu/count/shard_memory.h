@@ -54,7 +54,7 @@ class ShardMemory {
  public:
   using WorkerScratch = CountScratch<Key, Words>;
   /// Bytes that are held for every shard, whatever is in it.
-  static constexpr std::uint64_t kShardBytes = 272;
+  static constexpr std::uint64_t kShardBytes = 320;
 
   ShardMemory(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
               const MemoryModel& memory)

@@ -114,7 +114,7 @@ class HostLookupTable {
   template <class Visit>
   void for_each_entry(const index::IndexFile& index, std::size_t child, Visit&& visit) const {
     for (std::uint32_t s = 0; s < index.params().shards(); ++s) {
-      if (index.shape(s).entries == 0) continue;
+      if (index.kmers(s) == 0) continue;
       const index::ShardReader<Key> reader(index.shard(s), index.params().k);
       const auto bucket_bits = static_cast<std::uint32_t>(std::countr_zero(reader.buckets()));
       const bool has_several = bucket_bits >= child_bits_;

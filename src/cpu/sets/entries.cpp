@@ -66,9 +66,8 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
   const std::uint32_t k = index.params().k;
   const KmerHash<Key> hash(k);
   const backend::CountBounds all;
-  const std::vector<ShardPiece> pieces =
-      cut_into_pieces(index.params().shards(), kBlockEntries, k,
-                      [&](std::uint32_t shard) { return index.shape(shard).entries; });
+  const std::vector<ShardPiece> pieces = cut_into_pieces(
+      index.params().shards(), kBlockEntries, k, [&](std::uint32_t shard) { return index.kmers(shard); });
   make_in_order<State, Block>(
       pieces.size(), threads,
       [&] {

@@ -110,7 +110,7 @@ class EntryTextWriter {
     };
     const std::vector<ShardPiece> pieces =
         cut_into_pieces(index_.params().shards(), kPieceEntries, k_,
-                        [&](std::uint32_t shard) { return index_.shape(shard).entries; });
+                        [&](std::uint32_t shard) { return index_.kmers(shard); });
     make_texts<State>(0, pieces.size(), [&](State& state, std::uint64_t number, file::TextBuffer& buffer) {
       if (!state.parts)
         state.parts = std::make_unique<ShardParts<Key>>(std::span(&index_, 1), std::span(&plan_.bounds, 1));

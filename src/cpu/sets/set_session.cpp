@@ -47,7 +47,7 @@ void with_count_rule(CountRule rule, F&& f) {
 std::uint64_t most_entries(const backend::SetPlan& plan, std::span<const index::IndexFile> inputs,
                            std::uint32_t shard) {
   if (plan.rule.operation == SetOperation::subtract || plan.rule.operation == SetOperation::intersect)
-    return inputs.front().shape(shard).entries;
+    return inputs.front().kmers(shard);
   return entries_in(inputs, shard);
 }
 

@@ -44,7 +44,7 @@ inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, st
 /// Returns the number of entries of a shard in all inputs.
 inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::uint32_t shard) {
   std::uint64_t entries = 0;
-  for (const auto& input : inputs) entries += input.shape(shard).entries;
+  for (const auto& input : inputs) entries += input.kmers(shard);
   return entries;
 }
 

@@ -171,7 +171,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   index::FrozenShard update(MergeWorker& worker, std::uint32_t shard, unsigned thread) {
     bool is_merged = false;  // the result has what the index has, and what is added
     const auto merge_if_it_fits = [&](const SortedList<Key>& added) {
-      is_merged = index_.shape(shard).entries + added.size <= most_entries_;
+      is_merged = index_.kmers(shard) + added.size <= most_entries_;
       if (is_merged) merge_shard(worker, shard, added);
       return is_merged;
     };
@@ -211,7 +211,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   /// Makes the result of a shard of the index, and what is added.
   void merge_shard(MergeWorker& worker, std::uint32_t shard, const SortedList<Key>& added) {
     worker.result.empty();
-    worker.result.reserve(index_.shape(shard).entries + added.size, 0, false);
+    worker.result.reserve(index_.kmers(shard) + added.size, 0, false);
     std::size_t next = 0;
     const auto added_to = [&](Key last) {
       const std::size_t first = next;
@@ -256,8 +256,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   void merge_parts(MergeWorker& worker, std::uint32_t shard, std::uint64_t added_entries,
                    const AddedTo& added_to, const Use& use) {
     const std::uint32_t k = index_.params().k;
-    const std::uint32_t part_bits =
-        part_bits_of(index_.shape(shard).entries + added_entries, kPartEntries, k);
+    const std::uint32_t part_bits = part_bits_of(index_.kmers(shard) + added_entries, kPartEntries, k);
     worker.of_index.open(shard, part_bits);
     for (std::uint64_t part = 0; part < worker.of_index.parts(); ++part) {
       const Key last = last_of_part<Key>(part, part_bits, k);

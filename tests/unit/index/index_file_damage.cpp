@@ -71,7 +71,7 @@ struct Parts {
       section = {file.size(), bytes.size(), file::checksum(bytes.data(), bytes.size())};
       file += bytes;
     };
-    add(directory_bytes, layout::encode_directory(directory), trailer.directory);
+    add(directory_bytes, layout::encode_directory(directory, params.k), trailer.directory);
     add(totals_bytes, layout::encode_totals(totals), trailer.totals);
     add(histogram_bytes, layout::encode_histogram(histogram), trailer.histogram);
     add(provenance_bytes, layout::encode_provenance(sample_provenance()), trailer.provenance);
@@ -146,7 +146,7 @@ TEST_CASE("index damage: other versions are named") {
   std::string future = parts.assemble();
   future[8] = 7;
   CHECK(says(refusal_of_bytes(scratch, future),
-             "is an index of format version 7; this warpmer reads version 1"));
+             "is an index of format version 7; this warpmer reads version 2"));
   parts.params.hash_version = 9;
   CHECK(says(refusal_of_bytes(scratch, parts.assemble()), "hash functions of version 9"));
 }
@@ -167,7 +167,7 @@ TEST_CASE("index damage: a payload is looked at when it is asked for") {
 
 TEST_CASE("index damage: a file that shrinks while it is open") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 2, 5000);
+  const Sample sample = make_sample(12, 2, 5000);
   write_sample(sample, scratch / "a.wmi");
   const IndexFile file(scratch / "a.wmi");
   CHECK(same_shard(file.shard(0), sample.shards[0]));
@@ -251,7 +251,7 @@ TEST_CASE("index damage: totals, histogram, provenance and reserved bytes") {
       },
       [](Parts& p) { p.histogram_bytes = std::string(8, '\xff'); },
       [](Parts& p) {
-        p.directory_bytes = layout::encode_directory(p.directory);
+        p.directory_bytes = layout::encode_directory(p.directory, p.params.k);
         p.directory_bytes[39] = 1;
       },
       [](Parts& p) { p.provenance_bytes = std::string(24, '\xff'); },

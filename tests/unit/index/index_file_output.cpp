@@ -53,7 +53,7 @@ void put_in_reverse(IndexWriter& writer, const Sample& sample) {
 
 TEST_CASE("index output: standard output, through a pipe and into a file") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(14, 6, 3000);
+  const Sample sample = make_sample(12, 6, 3000);
   write_sample(sample, scratch / "a.wmi");
   const std::string expected = read_bytes(scratch / "a.wmi");
   for (const char* name : {"-", "/dev/stdout"}) {
@@ -217,7 +217,7 @@ TEST_CASE("index output: devices and named pipes are written to, not replaced") 
 
 TEST_CASE("index output: a file that cannot grow leaves nothing behind") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 6, 1000);
+  const Sample sample = make_sample(12, 6, 1000);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit old_limit{};
   ::getrlimit(RLIMIT_FSIZE, &old_limit);
@@ -234,7 +234,7 @@ TEST_CASE("index output: a file that cannot grow leaves nothing behind") {
 
 TEST_CASE("index output: the error of a file that cannot grow says how much the whole one needs") {
   const ScratchFolder scratch;
-  Sample sample = make_sample(13, 10, 100);
+  Sample sample = make_sample(12, 10, 100);
   const auto write_all = [&] {
     IndexWriter writer(scratch / "a.wmi", sample.params);
     for (std::uint32_t i = 0; i < sample.params.shards(); ++i) writer.put(i, FrozenShard(sample.shards[i]));
@@ -245,7 +245,7 @@ TEST_CASE("index output: the error of a file that cannot grow says how much the 
   ::getrlimit(RLIMIT_FSIZE, &old_limit);
   for (const bool has_hot_shard : {false, true}) {
     CAPTURE(has_hot_shard);
-    if (has_hot_shard) sample.shards[0] = make_sample(13, 1, 100'000).shards[0];
+    if (has_hot_shard) sample.shards[0] = make_sample(12, 1, 100'000).shards[0];
     std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * sizeof(layout::DirectoryEntry);
     for (const FrozenShard& shard : sample.shards) size += shard.payload.size() * sizeof shard.payload[0];
     const rlimit limit{size / 2, old_limit.rlim_max};

@@ -100,7 +100,7 @@ TEST_CASE("index file: everything comes back") {
 
 TEST_CASE("index file: bounds are never narrower than the counts, whatever a file says") {
   const ScratchFolder scratch;
-  Sample sample = make_sample(13, 2, 300);
+  Sample sample = make_sample(12, 2, 300);
   const auto bounds_of = [&](std::uint64_t least, std::uint64_t most) {
     sample.totals.min_count = least;
     sample.totals.max_count = most;
@@ -114,12 +114,13 @@ TEST_CASE("index file: bounds are never narrower than the counts, whatever a fil
   CHECK(bounds_of(least + 1, most - 1) == std::pair(least, most));
 }
 
-TEST_CASE("index file: an index of nothing, and the largest k") {
+TEST_CASE("index file: an index of nothing") {
   const ScratchFolder scratch;
   for (const std::uint32_t k : {1u, 12u, 31u, 64u}) {
     Sample sample;
-    sample.params = {.k = k, .canonical = false, .minimizer_length = 1, .shard_bits = 4};
-    sample.shards.resize(16);
+    sample.params = {
+        .k = k, .canonical = false, .minimizer_length = minimizer_length(k), .shard_bits = shard_bits(k)};
+    sample.shards.resize(sample.params.shards());
     write_sample(sample, scratch / "empty.wmi", {});
     const IndexFile file(scratch / "empty.wmi");
     CHECK(!file.params().canonical);
@@ -128,23 +129,11 @@ TEST_CASE("index file: an index of nothing, and the largest k") {
     CHECK(file.provenance().inputs.empty());
     CHECK(same_shards(file, sample));
   }
-  // One entry of 128 bits and its count, at k = 64: widths beyond a word.
-  Sample sample;
-  sample.params = {.k = 64, .canonical = true, .minimizer_length = 12, .shard_bits = 0};
-  FrozenShard shard;
-  shard.shape = {.entries = 1, .exceptions = 1, .bucket_bits = 0, .count_bits = 1, .exception_bits = 64};
-  shard.payload = {0x123456789abcdef1u, 0xfedcba9876543210u, 1, UINT64_MAX};
-  sample.shards.push_back(shard);
-  sample.totals.stored_kmers = sample.totals.largest_count = UINT64_MAX;
-  sample.totals.stored_distinct = 1;
-  sample.histogram[UINT64_MAX] = 1;
-  write_sample(sample, scratch / "wide.wmi");
-  CHECK(same_shards(IndexFile(scratch / "wide.wmi"), sample));
 }
 
 TEST_CASE("index file: the content does not depend on threads, order or provenance") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 8, 200);
+  const Sample sample = make_sample(12, 8, 200);
   write_sample(sample, scratch / "first.wmi");
   const IndexFile first(scratch / "first.wmi");
   const std::string expected = read_bytes(first.path()).substr(0, first.content_bytes());
@@ -159,7 +148,7 @@ TEST_CASE("index file: the content does not depend on threads, order or provenan
   otherwise.totals.counted_distinct += 11;
   write_sample(otherwise, scratch / "otherwise.wmi");
   CHECK(IndexFile(scratch / "otherwise.wmi").content_checksum() == first.content_checksum());
-  const Sample other = make_sample(13, 8, 200, 2);
+  const Sample other = make_sample(12, 8, 200, 2);
   write_sample(other, scratch / "other.wmi");
   CHECK(IndexFile(scratch / "other.wmi").content_checksum() != first.content_checksum());
 }
@@ -240,7 +229,7 @@ TEST_CASE("index file: reading from a pipe") {
   const Sample small = make_sample(11, 2, 20);
   write_sample(small, scratch / "a.wmi");
   check_through_pipe(small, read_bytes(scratch / "a.wmi"));
-  const Sample large = make_sample(20, 6, 12000);
+  const Sample large = make_sample(12, 6, 12000);
   write_sample(large, scratch / "b.wmi");
   const std::string bytes = read_bytes(scratch / "b.wmi");
   CHECK(bytes.size() > std::size_t{1} << 20);
@@ -280,7 +269,7 @@ TEST_CASE("index file: standard input, as a file and refused early as a stream")
 
 TEST_CASE("index round trip: shards are copied from the file, whatever is under its name by then") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 3, 300);
+  const Sample sample = make_sample(12, 3, 300);
   write_sample(sample, scratch / "a.wmi");
   const auto copies_are_right = [&](const IndexFile& file) {
     for (std::uint32_t i = 0; i < sample.params.shards(); ++i) {
@@ -292,14 +281,14 @@ TEST_CASE("index round trip: shards are copied from the file, whatever is under 
   CHECK(copies_are_right(file));
   std::filesystem::rename(scratch / "a.wmi", scratch / "b.wmi");
   CHECK(copies_are_right(renamed));
-  write_sample(make_sample(13, 3, 300, 2), scratch / "a.wmi");
+  write_sample(make_sample(12, 3, 300, 2), scratch / "a.wmi");
   CHECK(copies_are_right(replaced));
   CHECK(copies_are_right(file));
 }
 
 TEST_CASE("index file: released shards come back, and threads may share a file") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(14, 5, 3000);
+  const Sample sample = make_sample(12, 5, 3000);
   write_sample(sample, scratch / "a.wmi");
   const IndexFile file(scratch / "a.wmi");
   std::vector<std::thread> pool;
@@ -340,7 +329,7 @@ std::vector<ShardShape> shapes_of(const Sample& sample, std::uint32_t first, std
 
 TEST_CASE("index file: shards that were announced go to their places in any order") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 5, 400);
+  const Sample sample = make_sample(12, 5, 400);
   write_sample(sample, scratch / "usual.wmi");
   IndexWriter writer(scratch / "announced.wmi", sample.params, 4);
   writer.announce(8, shapes_of(sample, 8, 32));
@@ -374,7 +363,7 @@ TEST_CASE("index file: shards that were announced go to their places in any orde
 
 TEST_CASE("index file: what was announced is what has to come, once") {
   const ScratchFolder scratch;
-  const Sample sample = make_sample(13, 3, 40);
+  const Sample sample = make_sample(12, 3, 40);
   IndexWriter writer(scratch / "a.wmi", sample.params);
   writer.announce(0, shapes_of(sample, 0, 2));
   CHECK_THROWS_AS(writer.announce(1, shapes_of(sample, 1, 2)), InternalError);
@@ -392,7 +381,7 @@ TEST_CASE("index file: what was announced is what has to come, once") {
 
 TEST_CASE(
     "index file: a stream takes shards in order, whatever was announced; the null device does not mind") {
-  const Sample sample = make_sample(13, 3, 40);
+  const Sample sample = make_sample(12, 3, 40);
   const ScratchFolder scratch;
   REQUIRE(::mkfifo((scratch / "pipe").c_str(), 0600) == 0);
   std::thread reader([&] { read_bytes(scratch / "pipe"); });

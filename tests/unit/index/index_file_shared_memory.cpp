@@ -114,7 +114,7 @@ TEST_CASE("shared memory: what many threads write is all there, and nothing more
     CHECK_FALSE(SharedMemoryFile::is_one(folder / "a"));
   }
   CHECK_FALSE(SharedMemoryFile::is_one("/proc/self/status"));
-  const Sample sample = make_sample(21, 4, 20'000);
+  const Sample sample = make_sample(12, 4, 20'000);
   write_sample(sample, folder / "one.wmi");
   {
     IndexWriter writer(folder / "many.wmi", sample.params, kWriters);

@@ -1,0 +1,162 @@
+// Indexes whose shards are strings of k-mers: what is written comes back, in order, and nothing else is taken
+// for one.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "base/error.h"
+#include "groups/group_key.h"
+#include "tests/unit/index/index_file_common.h"
+
+namespace warpmer::index::test {
+namespace {
+
+/// Counts by shard and key.
+template <class Key>
+using Content = std::map<std::pair<std::uint32_t, Key>, std::uint64_t>;
+
+template <class Key, class Flanks>
+Content<Key> random_content(std::uint32_t k, std::size_t size) {
+  std::mt19937_64 random(k);
+  const groups::GroupKeys<Key, Flanks> keys(k);
+  Content<Key> content;
+  Key kmer = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    // Some follow the one before, so that strings are long.
+    kmer = random() % 4 == 0 ? static_cast<Key>((Key128{random()} << 64) | random())
+                             : static_cast<Key>(kmer << 2) | random() % 4;
+    kmer &= key_mask<Key>(k);
+    const auto place = keys.place(canonical(kmer, k), true);
+    content[{place.shard, place.key}] =
+        random() % 20 == 0 ? 1 + (random() >> random() % 60) / 100000 : 1 + random() % 3;
+  }
+  return content;
+}
+
+/// Writes it, as strings or as entries, which become the same.
+template <class Key, class Flanks>
+void write_content(const Content<Key>& content, std::uint32_t k, bool as_strings, const std::string& path) {
+  const groups::GroupKeys<Key, Flanks> keys(k);
+  const IndexParams params{.k = k, .minimizer_length = minimizer_length(k), .shard_bits = shard_bits(k)};
+  IndexWriter writer(path, params);
+  Totals totals;
+  Histogram histogram;
+  groups::KeyEncoder<Key, Flanks> encoder(k);
+  for (std::uint32_t shard = 0; shard < params.shards(); ++shard) {
+    std::vector<Key> sorted;
+    std::vector<std::uint64_t> counts;
+    std::map<Key, std::uint64_t> by_hash;
+    for (auto at = content.lower_bound({shard, 0}); at != content.end() && at->first.first == shard; ++at) {
+      const auto& [place, count] = *at;
+      sorted.push_back(place.second);
+      counts.push_back(count);
+      const Key kmer = keys.template kmer<Key>({shard, place.second});
+      by_hash[KmerHash<Key>(k)(canonical(kmer, k))] = count;
+      ++histogram[count];
+      totals.stored_kmers += count;
+      totals.largest_count = std::max(totals.largest_count, count);
+      ++totals.stored_distinct;
+    }
+    if (as_strings) {
+      groups::EncodedShard encoded = encoder.encode(sorted, counts);
+      writer.put(shard, {{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes});
+    } else {
+      std::vector<Key> hashes;
+      counts.clear();
+      for (const auto& [hash, count] : by_hash) {
+        hashes.push_back(hash);
+        counts.push_back(count);
+      }
+      writer.put(shard, index::freeze(hashes.data(), counts.data(), hashes.size(), k));
+    }
+  }
+  writer.finish(totals, histogram, sample_provenance());
+}
+
+template <class Key, class Flanks>
+Content<Key> content_of(const IndexFile& file) {
+  const groups::GroupKeys<Key, Flanks> keys(file.params().k);
+  groups::GroupKmers<Flanks> kmers(keys.shape().flank_bases());
+  Content<Key> content;
+  for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
+    if (file.kmers(shard) == 0) continue;
+    groups::for_each_key(file.strings(shard), keys, kmers, [&](Key key, std::uint64_t count) {
+      content[{shard, key}] = count;
+    });
+  }
+  return content;
+}
+
+/// Returns what opening a file and reading all of it throws, or nothing.
+std::string refusal_of(const std::string& path) {
+  try {
+    const IndexFile file(path);
+    for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard)
+      if (file.kmers(shard) > 0) (void)file.strings(shard);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("index of strings: what is written comes back, as strings or as entries") {
+  const ScratchFolder scratch;
+  for (const std::uint32_t k : {13u, 31u, 32u, 33u, 47u, 48u, 64u}) {
+    CAPTURE(k);
+    groups::with_key_types(k, [&]<class Key, class Flanks>() {
+      const Content<Key> content = random_content<Key, Flanks>(k, 20000);
+      write_content<Key, Flanks>(content, k, true, scratch / "a.wmi");
+      write_content<Key, Flanks>(content, k, false, scratch / "b.wmi");
+      CHECK((read_bytes(scratch / "a.wmi") == read_bytes(scratch / "b.wmi")));
+      const IndexFile file(scratch / "a.wmi");
+      CHECK((content_of<Key, Flanks>(file) == content));
+      // The entries that are made of strings have the same k-mers.
+      const groups::GroupKeys<Key, Flanks> keys(k);
+      Content<Key> entries;
+      for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
+        ShardReader<Key>(file.shard(shard), k).for_each([&](Key hash, std::uint64_t count) {
+          const auto place = keys.place(KmerHash<Key>(k).inverse(hash), true);
+          entries[{place.shard, place.key}] = count;
+        });
+      }
+      CHECK((entries == content));
+    });
+  }
+}
+
+TEST_CASE("index of strings: every flipped bit is noticed") {
+  const ScratchFolder scratch;
+  write_content<Key64, Key64>(random_content<Key64, Key64>(31, 300), 31, true, scratch / "a.wmi");
+  const std::string good = read_bytes(scratch / "a.wmi");
+  REQUIRE(refusal_of(scratch / "a.wmi").empty());
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 400; ++i) {
+    std::string bad = good;
+    const std::size_t at = random() % bad.size();
+    bad[at] = static_cast<char>(bad[at] ^ 1 << random() % 8);
+    write_bytes(scratch / "b.wmi", bad);
+    CAPTURE(at);
+    CHECK(!refusal_of(scratch / "b.wmi").empty());
+  }
+}
+
+TEST_CASE("index of strings: of version 1, or with other minimizers, it is refused in one sentence") {
+  const ScratchFolder scratch;
+  write_content<Key64, Key64>(random_content<Key64, Key64>(31, 300), 31, true, scratch / "a.wmi");
+  std::string old = read_bytes(scratch / "a.wmi");
+  old[8] = 1;
+  write_bytes(scratch / "b.wmi", old);
+  CHECK(
+      says(refusal_of(scratch / "b.wmi"),
+           "b.wmi' is an index of format version 1, which this warpmer does not read any more; count again"));
+  CHECK_THROWS_AS(IndexWriter(scratch / "c.wmi", {.k = 31, .minimizer_length = 14, .shard_bits = 12}),
+                  InternalError);
+}
+
+}  // namespace warpmer::index::test
