@@ -146,12 +146,13 @@ class PlanJob {
     provenance.inputs = options_.count.inputs;
     namespace layout = index::layout;
     const index::IndexParams params = backend::params_for(plan_.kmers.k, plan_.kmers.canonical);
-    const std::size_t around = layout::encode_header(params).size() + params.shards() * layout::kEntryBytes +
-                               layout::kTotalsBytes + layout::encode_histogram(stored).size() +
+    const std::size_t around = layout::encode_header(params).size() + layout::kTotalsBytes +
+                               layout::encode_histogram(stored).size() +
                                layout::encode_provenance(provenance).size() +
                                layout::encode_trailer({}).size();
+    const stats::Range directory = stats::directory_bytes(sample_, report_.kmers);
     report_.index_bytes = at_each([&](double stats::Range::*end) {
-      return report_.kmers.payload_bytes.*end + static_cast<double>(around);
+      return report_.kmers.payload_bytes.*end + directory.*end + static_cast<double>(around);
     });
     // The index will have the command line of the job, not that of the plan.
     report_.index_bytes.low -= static_cast<double>(provenance.command_line.size());

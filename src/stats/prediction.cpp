@@ -1,11 +1,9 @@
 #include "stats/prediction.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 
-#include "index/shard_codec.h"
+#include "index/index_layout.h"
 
 namespace warpmer::stats {
 
@@ -25,6 +23,11 @@ constexpr double kLargestClump = 500;
 /// Locality less than this is noise, and so is any where next to nothing is repeated.
 constexpr double kLeastLocality = 0.1;
 constexpr double kLeastRepeated = 0.001;
+/// Bytes of a k-mer in an index, where none of a sample is to be stored.
+constexpr double kUsualBytes = 1.5;
+/// The more k-mers there are the longer are their strings, and the fewer bytes a k-mer takes; with other
+/// counts it may take some more. So its bytes are in these parts of what they are in the sample.
+constexpr double kLeastBytes = 0.6, kMostBytes = 1.2;
 /// Error that predictions of local data may have.
 constexpr double kLocalityError = 0.3;
 
@@ -152,28 +155,14 @@ Range with_locality(const Range& random, double linear, std::optional<double> lo
           std::max(random.high, mixed(random.high) * (1 + error))};
 }
 
-/// Returns the bytes of frozen shards with `kmers` k-mers in all whose counts are like those of `classes` in
-/// [from, to], in the sizes that `shards` has: what index::choose_shape makes of each.
-double frozen_bytes(double kmers, const CountClasses& classes, double from, double to,
-                    const ShardExpansion& shards, std::uint32_t k) {
-  std::array<double, 65> shares{};
-  double sum = 0;
-  for (const CountClass& some : classes) {
-    if (some.count < from || some.count > to) continue;
-    shares[std::bit_width(static_cast<std::uint64_t>(std::min(some.count, 0x1p62)))] += some.kmers;
-    sum += some.kmers;
+/// Returns the bytes of a k-mer in a frozen shard of the sample, on average.
+double bytes_of_kmer(const backend::KmerSample& sample) {
+  double words = 0, kmers = 0;
+  for (const backend::ShardSample& shard : sample.shards) {
+    words += static_cast<double>(shard.payload_words);
+    kmers += static_cast<double>(shard.stored);
   }
-  if (sum == 0 || shards.all() == 0) return 0;
-  double words = 0;
-  for (const double size : shards.sizes()) {
-    const double here = kmers * size / shards.all();
-    const auto entries = static_cast<std::uint64_t>(std::llround(here));
-    index::CountWidths widths{};
-    for (std::size_t b = 0; b < widths.size(); ++b)
-      widths[b] = static_cast<std::uint64_t>(std::llround(here * shares[b] / sum));
-    words += static_cast<double>(index::payload_layout(index::choose_shape(entries, widths, k), k).words);
-  }
-  return words * sizeof(std::uint64_t);
+  return kmers > 0 ? words * sizeof(std::uint64_t) / kmers : kUsualBytes;
 }
 
 /// Predicts the k-mers of counts in [from, to] and what they take when they are frozen.
@@ -195,15 +184,8 @@ class CountRangePrediction {
     if (reads_.factor > 1) kmers = with_locality(kmers, seen * reads_.factor, locality_);
     kmers = widened(scaled(kmers, shards_.factor()), shards_.error(counted) + reads_.error);
     kmers = at_most(kmers, possible_kmers());
-    const auto from = static_cast<double>(counts.min), to = static_cast<double>(counts.max);
-    const auto frozen = [&](double number, const CountClasses& classes) {
-      return frozen_bytes(number, classes, from, to, shards_, plan_.kmers.k);
-    };
-    const double low = frozen(kmers.low, bounds.fewest), high = frozen(kmers.high, bounds.most);
-    // Which counts there are changes what an entry takes by some bits.
-    bytes = {std::min(low, frozen(kmers.low, bounds.most)),
-             (frozen(kmers.estimate, bounds.fewest) + frozen(kmers.estimate, bounds.most)) / 2,
-             std::max(high, frozen(kmers.high, bounds.fewest))};
+    const double each = bytes_of_kmer(sample_);
+    bytes = {kmers.low * each * kLeastBytes, kmers.estimate * each, kmers.high * each * kMostBytes};
     return kmers;
   }
 
@@ -262,6 +244,16 @@ KmerPrediction predict_kmers(const backend::KmerSample& sample, const SampledRea
   for (const backend::ShardSample& shard : sample.shards) bytes += shard.is_counted ? payload(shard) : 0;
   prediction.payload_bytes = widened(exactly(bytes * shards.factor()), shards.error(payload));
   return prediction;
+}
+
+Range directory_bytes(const backend::KmerSample& sample, const KmerPrediction& prediction) {
+  const auto shards = static_cast<double>(sample.shards.size());
+  if (shards <= 1) return exactly(index::layout::kEntryBytes);
+  const double most = std::max(1.0, prediction.distinct.high);
+  const double bits = std::ceil(std::log2(most)) + 1;
+  // A checksum each, and as many bits as the largest of each size needs.
+  const double least = sizeof(std::uint64_t) * (1 + shards);
+  return {least, least + shards * bits / 4, least + shards * bits * 6 / 8 + 6 * sizeof(std::uint64_t)};
 }
 
 }  // namespace warpmer::stats

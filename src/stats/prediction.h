@@ -43,4 +43,7 @@ struct KmerPrediction {
 KmerPrediction predict_kmers(const backend::KmerSample& sample, const SampledReads& reads,
                              const backend::CountPlan& plan);
 
+/// Predicts the bytes of an index's directory.
+Range directory_bytes(const backend::KmerSample& sample, const KmerPrediction& prediction);
+
 }  // namespace warpmer::stats

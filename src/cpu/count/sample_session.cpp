@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend/dense_counts.h"
+#include "backend/index_params.h"
 #include "base/huge_pages.h"
 #include "cpu/count/dense_session.h"
 #include "cpu/count/freezer.h"
@@ -16,6 +17,7 @@
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
 #include "cpu/simd/cutter.h"
+#include "index/shard_transcoder.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
@@ -170,7 +172,9 @@ class ShardedSample : public backend::SampleSession {
     sample.distinct = all.filter(counter.keys(), counter.counts(), counter.size());
     sample.stored = worker.kept.filter(counter.keys(), counter.counts(), sample.distinct);
     sample.payload_words =
-        worker.freezer.freeze(counter.keys(), counter.counts(), sample.stored).payload.size();
+        index::strings_of(worker.freezer.freeze(counter.keys(), counter.counts(), sample.stored), shard,
+                          backend::params_for(plan_.count.kmers.k, plan_.count.kmers.canonical))
+            .payload.size();
     counter.trim(kMostCounterBytes);
   }
 

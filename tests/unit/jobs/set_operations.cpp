@@ -23,24 +23,30 @@ namespace {
 template <class Key>
 using Counts = std::map<Key, std::uint64_t>;
 
-/// Returns the shard of a hash. The operations need only that equal hashes are in equal shards.
+/// Returns the shard of a hash. For k <= 12 the operations need only that equal hashes are in equal shards.
 template <class Key>
-std::uint32_t shard_of_hash(Key hash, std::uint32_t shards) {
-  return static_cast<std::uint32_t>(hash * 7 / 3) % shards;
+std::uint32_t shard_of_hash(Key hash, const index::IndexParams& params) {
+  if (params.k <= kMaxDenseK) return static_cast<std::uint32_t>(hash * 7 / 3) % params.shards();
+  return shard_of_kmer(KmerHash<Key>(params.k).inverse(hash), params.k, params.canonical, params.shard_bits);
 }
 
+/// For k > 12, `few_bits` mean nothing: the number of shards is fixed. K-mers are as read, so that all have
+/// a place.
 template <class Key>
-void write_index(const std::string& path, std::uint32_t k, std::uint32_t shard_bits,
+void write_index(const std::string& path, std::uint32_t k, std::uint32_t few_bits,
                  const Counts<Key>& counts) {
-  const index::IndexParams params{.k = k, .minimizer_length = std::min(k, 12u), .shard_bits = shard_bits};
+  const index::IndexParams params{.k = k,
+                                  .canonical = k <= kMaxDenseK,
+                                  .minimizer_length = minimizer_length(k),
+                                  .shard_bits = k <= kMaxDenseK ? few_bits : shard_bits(k)};
   index::IndexWriter writer(path, params);
   index::Totals totals;
   index::Histogram histogram;
   std::vector<std::vector<Key>> hashes(params.shards());
   std::vector<std::vector<std::uint64_t>> numbers(params.shards());
   for (const auto& [hash, count] : counts) {
-    hashes[shard_of_hash(hash, params.shards())].push_back(hash);
-    numbers[shard_of_hash(hash, params.shards())].push_back(count);
+    hashes[shard_of_hash(hash, params)].push_back(hash);
+    numbers[shard_of_hash(hash, params)].push_back(count);
     ++histogram[count];
     totals.stored_kmers += count;
     totals.largest_count = std::max(totals.largest_count, count);
@@ -270,13 +276,13 @@ TEST_CASE("set operations: nothing in, nothing out, and the same input twice") {
 TEST_CASE("set operations: what does not go together is refused, and nothing is left") {
   const ScratchFolder scratch;
   const Counts<Key64> few{{5, 2}, {9, UINT64_MAX / 2}};
-  write_index(scratch / "a", 21, 2, few);
-  write_index(scratch / "k", 22, 2, few);
-  write_index(scratch / "shards", 21, 3, few);
+  write_index(scratch / "a", 11, 2, few);
+  write_index(scratch / "k", 12, 2, few);
+  write_index(scratch / "shards", 11, 3, few);
   SetOptions options;
   options.output = scratch / "out";
   options.inputs = {scratch / "a", scratch / "k"};
-  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("k has k = 22, "), UsageError);
+  CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("k has k = 12, "), UsageError);
   options.inputs = {scratch / "a", scratch / "a", scratch / "shards"};
   CHECK_THROWS_WITH_AS((void)run(options), doctest::Contains("shards has 8 shards, "), UsageError);
   options.inputs = {scratch / "a"};
