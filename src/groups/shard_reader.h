@@ -84,7 +84,11 @@ class GroupKmers {
 template <class Flanks>
 class GroupCursor {
  public:
-  explicit GroupCursor(const ShardBits& shard) : shard_(shard) { next(); }
+  /// Begins with the first group of a bucket, or of the next that has one.
+  explicit GroupCursor(const ShardBits& shard, std::uint64_t first_bucket = 0)
+      : shard_(shard), bucket_(first_bucket) {
+    next();
+  }
 
   /// False behind the last group. Only while it is true there are any of the following.
   [[nodiscard]] bool has_group() const { return at_ < in_bucket_.size(); }
@@ -156,7 +160,7 @@ class GroupCursor {
   }
 
   ShardBits shard_;
-  std::uint64_t bucket_ = 0;
+  std::uint64_t bucket_;
   std::vector<GroupPlace> in_bucket_;
   std::size_t at_ = 0;
 };

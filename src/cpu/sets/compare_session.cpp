@@ -21,7 +21,10 @@ class CompareWorker {
  public:
   CompareWorker(const std::vector<index::IndexFile>& inputs, const std::vector<backend::CountBounds>& bounds,
                 MemoryBudget& budget)
-      : parts_(inputs, bounds), groups_(inputs.front().params().k), budget_(budget), table_(inputs.size()) {}
+      : parts_(inputs, bounds),
+        groups_(ShardKeys<Key>(inputs.front().params()).bits()),
+        budget_(budget),
+        table_(inputs.size()) {}
 
   void add(std::uint32_t shard) {
     parts_.open(shard);

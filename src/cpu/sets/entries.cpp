@@ -15,7 +15,6 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "formats/jellyfish_order.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {
@@ -63,11 +62,11 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
     ListBuffer<Key> list;
   };
   using Block = std::vector<CountedKmer>;
-  const std::uint32_t k = index.params().k;
-  const KmerHash<Key> hash(k);
+  const ShardKeys<Key> keys(index.params());
   const backend::CountBounds all;
-  const std::vector<ShardPiece> pieces = cut_into_pieces(
-      index.params().shards(), kBlockEntries, k, [&](std::uint32_t shard) { return index.kmers(shard); });
+  const std::vector<ShardPiece> pieces =
+      cut_into_pieces(index.params().shards(), kBlockEntries, keys.most_part_bits(),
+                      [&](std::uint32_t shard) { return index.kmers(shard); });
   make_in_order<State, Block>(
       pieces.size(), threads,
       [&] {
@@ -75,10 +74,11 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
       },
       [&](State& state, std::uint64_t number, Block& block) {
         block.clear();
-        read_piece(state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
-          for (std::size_t i = 0; i < list.size; ++i)
-            block.push_back({hash.inverse(list.hashes()[i]), list.counts()[i]});
-        });
+        read_piece(state.parts, pieces[number], state.list,
+                   [&](std::uint32_t shard, const ListBuffer<Key>& list) {
+                     for (std::size_t i = 0; i < list.size; ++i)
+                       block.push_back({keys.kmer(shard, list.hashes()[i]), list.counts()[i]});
+                   });
       },
       [&](std::uint64_t, const Block& block) {
         if (!block.empty()) visit(block);

@@ -13,7 +13,6 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "file/ordered_text.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {
@@ -53,7 +52,7 @@ class EntryTextWriter {
       : index_(index),
         plan_(plan),
         k_(index.params().k),
-        hash_(k_),
+        keys_(index.params()),
         text_(plan.resources.threads, backend::entries_within(index, plan.bounds), write) {}
 
   void run() {
@@ -109,17 +108,18 @@ class EntryTextWriter {
       ListBuffer<Key> list;
     };
     const std::vector<ShardPiece> pieces =
-        cut_into_pieces(index_.params().shards(), kPieceEntries, k_,
+        cut_into_pieces(index_.params().shards(), kPieceEntries, keys_.most_part_bits(),
                         [&](std::uint32_t shard) { return index_.kmers(shard); });
     make_texts<State>(0, pieces.size(), [&](State& state, std::uint64_t number, file::TextBuffer& buffer) {
       if (!state.parts)
         state.parts = std::make_unique<ShardParts<Key>>(std::span(&index_, 1), std::span(&plan_.bounds, 1));
-      read_piece(*state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
-        const Key* const hashes = list.hashes();
-        const std::uint64_t* const counts = list.counts();
-        append(buffer, number, list.size,
-               [&](std::size_t i) { return std::pair(hash_.inverse(hashes[i]), counts[i]); });
-      });
+      read_piece(*state.parts, pieces[number], state.list,
+                 [&](std::uint32_t shard, const ListBuffer<Key>& list) {
+                   const Key* const hashes = list.hashes();
+                   const std::uint64_t* const counts = list.counts();
+                   append(buffer, number, list.size,
+                          [&](std::size_t i) { return std::pair(keys_.kmer(shard, hashes[i]), counts[i]); });
+                 });
     });
   }
 
@@ -143,7 +143,7 @@ class EntryTextWriter {
   const index::IndexFile& index_;
   const backend::EntryTextPlan& plan_;
   std::uint32_t k_;
-  KmerHash<Key> hash_;
+  ShardKeys<Key> keys_;
   file::OrderedText text_;
 };
 

@@ -10,7 +10,6 @@
 #include "cpu/sets/count_text.h"
 #include "cpu/sets/sample_groups.h"
 #include "file/ordered_text.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {
@@ -21,15 +20,16 @@ class MatrixRowWriter {
  public:
   using Entry = SampleEntry<Key>;
 
-  MatrixRowWriter(std::uint32_t k, bool presence, std::size_t old_samples, std::size_t inputs)
-      : k_(k), hash_(k), presence_(presence), old_samples_(old_samples), inputs_(inputs) {
+  MatrixRowWriter(const index::IndexParams& params, bool presence, std::size_t old_samples,
+                  std::size_t inputs)
+      : k_(params.k), keys_(params), presence_(presence), old_samples_(old_samples), inputs_(inputs) {
     for (std::size_t i = 0; i < std::max(old_samples, inputs); ++i) zeros_ += "\t0";
   }
 
-  /// Writes a k-mer that the old samples do not have; `begin` to `end` say which of the inputs do.
-  void write_new(file::TextBuffer& out, const Entry* begin, const Entry* end) const {
+  /// Writes a k-mer of a shard that the old samples do not have; `begin` to `end` say which of the inputs do.
+  void write_new(file::TextBuffer& out, std::uint32_t shard, const Entry* begin, const Entry* end) const {
     char* at = out.reserve(kKmerRoom + 2 * old_samples_ + room());
-    write_kmer(hash_.inverse(begin->hash), k_, at);
+    write_kmer(keys_.kmer(shard, begin->hash), k_, at);
     out.commit(write_numbers(write_zeros(at + k_, old_samples_), begin, end));
   }
   /// Writes a row as it was, with the inputs' numbers.
@@ -61,7 +61,7 @@ class MatrixRowWriter {
   }
 
   std::uint32_t k_;
-  KmerHash<Key> hash_;
+  ShardKeys<Key> keys_;
   bool presence_;
   std::size_t old_samples_;
   std::size_t inputs_;

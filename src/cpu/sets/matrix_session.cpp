@@ -16,9 +16,7 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "file/ordered_text.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
-#include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
 
@@ -44,7 +42,9 @@ class GroupReader {
   using Entry = SampleEntry<Key>;
 
   GroupReader(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
-      : parts_(inputs, plan.of_inputs), groups_(inputs.front().params().k), budget_(budget) {}
+      : parts_(inputs, plan.of_inputs),
+        groups_(ShardKeys<Key>(inputs.front().params()).bits()),
+        budget_(budget) {}
 
   /// Returns what it holds, at most, for parts of about `wanted` entries.
   static std::uint64_t bytes_for(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
@@ -87,10 +87,10 @@ class MatrixMaker : public backend::MatrixSession {
                 plan.memory.threads *
                     GroupReader<Key>::bytes_for(
                         inputs, entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()))),
-        rows_(inputs.front().params().k, plan.presence, 0, inputs.size()),
+        rows_(inputs.front().params(), plan.presence, 0, inputs.size()),
         pieces_(cut_into_pieces(inputs.front().params().shards(),
                                 entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()),
-                                inputs.front().params().k,
+                                most_part_bits(inputs.front().params()),
                                 [&](std::uint32_t shard) { return entries_in(inputs, shard); })) {
     for (unsigned t = 0; t < plan.memory.threads; ++t) readers_.emplace_back(inputs, plan_, budget_);
   }
@@ -116,7 +116,7 @@ class MatrixMaker : public backend::MatrixSession {
         buffer.add_done(static_cast<std::uint64_t>(end - begin));
         if (static_cast<std::size_t>(end - begin) < plan_.min_samples) return;
         if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(number, buffer);
-        rows_.write_new(buffer, begin, end);
+        rows_.write_new(buffer, shard, begin, end);
       });
       reader.close();
     }
@@ -128,14 +128,6 @@ class MatrixMaker : public backend::MatrixSession {
   const std::vector<ShardPiece> pieces_;
   std::deque<GroupReader<Key>> readers_;
   std::atomic<std::size_t> next_piece_{0};
-};
-
-/// The place where a k-mer's row stands.
-template <class Key>
-struct RowPlace {
-  std::uint32_t shard;
-  Key hash;
-  auto operator<=>(const RowPlace&) const = default;
 };
 
 /// A matrix that gets more columns: threads take some of its rows, and from the indexes what belongs behind
@@ -150,10 +142,10 @@ class MatrixExtender : public backend::MatrixSession {
         old_(old),
         k_(inputs.front().params().k),
         shard_bits_(inputs.front().params().shard_bits),
-        hash_(k_),
+        keys_(inputs.front().params()),
         wanted_(entries_of_part(k_, old.samples().size() + inputs.size(), inputs.size())),
         budget_(plan.memory, plan.memory.threads * bytes_of_thread()),
-        rows_(k_, plan.presence, old.samples().size(), inputs.size()) {
+        rows_(inputs.front().params(), plan.presence, old.samples().size(), inputs.size()) {
     for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(inputs, plan_, budget_);
   }
 
@@ -170,7 +162,7 @@ class MatrixExtender : public backend::MatrixSession {
   void cancel() noexcept override { old_.cancel(); }
 
  private:
-  using Place = RowPlace<Key>;
+  using Place = typename ShardKeys<Key>::Place;
   using Entry = SampleEntry<Key>;
 
   struct OldRow {
@@ -202,7 +194,7 @@ class MatrixExtender : public backend::MatrixSession {
       old_.fail(line, fmt::format("a row should begin with a k-mer of {} bases", k_));
     if (old_.format().canonical && canonical(key, k_) != key)
       old_.fail(line, fmt::format("{} is not canonical: its other strand comes first in the alphabet", kmer));
-    return {shard_of_kmer(key, k_, old_.format().canonical, shard_bits_), hash_(key)};
+    return keys_.place(key);
   }
 
   /// Checks the rows and finds their places.
@@ -247,7 +239,7 @@ class MatrixExtender : public backend::MatrixSession {
         write_old(*old++, begin, end);
       } else if (static_cast<std::size_t>(end - begin) >= plan_.min_samples) {
         if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(worker.text.ordinal, buffer);
-        rows_.write_new(buffer, begin, end);
+        rows_.write_new(buffer, place.shard, begin, end);
       }
     };
     const std::uint32_t last_shard =
@@ -266,9 +258,9 @@ class MatrixExtender : public backend::MatrixSession {
                     const std::optional<Place>& last, Visit&& visit) const {
     const std::uint64_t entries = entries_in(inputs_, shard);
     if (entries == 0) return;
-    const std::uint32_t part_bits = part_bits_of(entries, wanted_, k_);
+    const std::uint32_t part_bits = part_bits_of(entries, wanted_, keys_.most_part_bits());
     const auto part_with = [&](const Place& place) {
-      return part_bits == 0 ? 0 : static_cast<std::uint64_t>(place.hash >> (2 * k_ - part_bits));
+      return part_bits == 0 ? 0 : static_cast<std::uint64_t>(place.key >> (keys_.bits() - part_bits));
     };
     const std::uint64_t first_part = before && before->shard == shard ? part_with(*before) : 0;
     const std::uint64_t last_part =
@@ -288,7 +280,7 @@ class MatrixExtender : public backend::MatrixSession {
   formats::MatrixFile& old_;
   std::uint32_t k_;
   std::uint32_t shard_bits_;
-  KmerHash<Key> hash_;
+  ShardKeys<Key> keys_;
   std::uint64_t wanted_;
   MemoryBudget budget_;
   const MatrixRowWriter<Key> rows_;

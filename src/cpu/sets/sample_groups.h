@@ -33,11 +33,12 @@ class SampleGroups {
            std::bit_ceil(entries + 1) * (2 * sizeof(Entry) + sizeof(std::uint32_t));
   }
 
-  explicit SampleGroups(std::uint32_t k) : key_bits_(2 * k) {}
+  /// `key_bits` are those that keys have.
+  explicit SampleGroups(std::uint32_t key_bits) : key_bits_(key_bits) {}
 
   /// Reads a part of every sample. Calls `on_read(sample, list)` after each.
   template <class OnRead>
-  void read(const ShardParts<Key>& parts, std::uint64_t part, OnRead&& on_read) {
+  void read(ShardParts<Key>& parts, std::uint64_t part, OnRead&& on_read) {
     size_ = 0;
     for (std::size_t i = 0; i < parts.inputs(); ++i) {
       parts.read(i, part, read_);

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/count/freezer.h"
 #include "cpu/sets/sorted_lists.h"
 
 namespace warpmer::cpu {
@@ -65,7 +64,7 @@ class SetWorker {
         counts_samples_(plan.rule.operation == SetOperation::unite
                             ? plan.rule.min_samples > 1
                             : plan.rule.operation == SetOperation::symmetric_difference && inputs.size() > 2),
-        freezer_(kernels, inputs.front().params().k),
+        packer_(kernels, inputs.front().params().k),
         tally_(plan.rule.of_result) {}
 
   /// Returns what it holds, at most, while it makes a shard of up to `entries` of parts of up to
@@ -73,9 +72,8 @@ class SetWorker {
   static std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t part_entries, std::size_t inputs) {
     // A list for each depth of merges, the one that is merged into, and of `fold` three.
     const auto lists = static_cast<std::uint64_t>(std::bit_width(inputs)) + 2;
-    const std::uint64_t packed = 2 * entries * (sizeof(Key) + sizeof(std::uint32_t));
     const std::uint64_t freezer = 2 * sizeof(std::uint32_t) * std::bit_ceil(entries + 1);
-    return Buffer::bytes_for(entries, false) + packed + freezer +
+    return Buffer::bytes_for(entries, false) + ShardPacker<Key>::bytes_for(entries) + freezer +
            lists * Buffer::bytes_for(part_entries + index::ShardDecoder<Key>::kSpareEntries, true);
   }
   /// Bytes that a thread may keep from shard to shard.
@@ -94,9 +92,8 @@ class SetWorker {
     }
     parts_.close();
     const std::size_t kept = tally_.filter(result_.hashes(), result_.counts(), result_.size);
-    // Packed, and once more for the writer.
-    account(2 * kept * (sizeof(Key) + sizeof(std::uint32_t)));
-    index::FrozenShard frozen = freezer_.freeze(result_.hashes(), result_.counts(), kept);
+    account(ShardPacker<Key>::bytes_for(kept));
+    index::FrozenShard frozen = packer_.pack(result_.hashes(), result_.counts(), kept);
     trim();
     return frozen;
   }
@@ -223,7 +220,7 @@ class SetWorker {
   }
 
   void account(std::uint64_t more) {
-    std::uint64_t bytes = result_.bytes() + freezer_.memory_bytes() + more;
+    std::uint64_t bytes = result_.bytes() + packer_.memory_bytes() + more;
     for (const Level& level : buffers_) bytes += level.buffer.bytes();
     budget_.change(held_, bytes);
   }
@@ -232,7 +229,7 @@ class SetWorker {
     if (held_ > kKeptBytes) {
       result_.clear();
       for (Level& level : buffers_) level.buffer.clear();
-      freezer_.trim(kKeptBytes);
+      packer_.trim(kKeptBytes);
     }
     account(0);
   }
@@ -244,7 +241,7 @@ class SetWorker {
   bool counts_samples_;
   std::deque<Level> buffers_;
   Buffer result_;
-  Freezer freezer_;
+  ShardPacker<Key> packer_;
   backend::Tally tally_;
 };
 

@@ -17,17 +17,17 @@ struct ShardPiece {
 };
 
 /// Returns into how many parts, as a power of two, entries are to be divided so that about `wanted` are in
-/// each; at most a part for each of the 4^k hashes.
-inline std::uint32_t part_bits_of(std::uint64_t entries, std::uint64_t wanted, std::uint32_t k) {
+/// each; at most 2^most_bits parts.
+inline std::uint32_t part_bits_of(std::uint64_t entries, std::uint64_t wanted, std::uint32_t most_bits) {
   return entries <= wanted
              ? 0
-             : std::min(static_cast<std::uint32_t>(std::bit_width((entries - 1) / wanted)), 2 * k);
+             : std::min(static_cast<std::uint32_t>(std::bit_width((entries - 1) / wanted)), most_bits);
 }
 
-/// Returns all shards in pieces of up to about `wanted` entries; `entries_of(shard)` says how many a shard
-/// has.
+/// Returns all shards in pieces of up to about `wanted` entries, a shard in at most 2^most_bits;
+/// `entries_of(shard)` says how many a shard has.
 template <class EntriesOf>
-std::vector<ShardPiece> cut_into_pieces(std::uint32_t shards, std::uint64_t wanted, std::uint32_t k,
+std::vector<ShardPiece> cut_into_pieces(std::uint32_t shards, std::uint64_t wanted, std::uint32_t most_bits,
                                         EntriesOf&& entries_of) {
   std::vector<ShardPiece> pieces;
   std::uint64_t in_last = wanted;  // entries of the last piece; full, to begin with
@@ -38,7 +38,7 @@ std::vector<ShardPiece> cut_into_pieces(std::uint32_t shards, std::uint64_t want
       in_last += entries;
       continue;
     }
-    const std::uint32_t part_bits = part_bits_of(entries, wanted, k);
+    const std::uint32_t part_bits = part_bits_of(entries, wanted, most_bits);
     for (std::uint64_t part = 0; part < std::uint64_t{1} << part_bits; ++part)
       pieces.push_back({shard, 1, part_bits, part});
     in_last = part_bits == 0 ? entries : wanted;

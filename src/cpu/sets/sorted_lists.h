@@ -20,6 +20,7 @@
 #include "base/memory_text.h"
 #include "cpu/count/sorted_merge.h"
 #include "cpu/memory/scratch.h"
+#include "cpu/sets/shard_keys.h"
 #include "cpu/sets/shard_pieces.h"
 #include "index/index_file.h"
 #include "index/shard_decoder.h"
@@ -36,9 +37,9 @@ inline std::uint64_t wanted_entries(std::size_t inputs) {
   return std::max(kPartEntries, kLeastPartEntries * inputs);
 }
 
-/// Returns into how many parts, as a power of two, a shard is divided that has so many entries in all inputs.
-inline std::uint32_t part_bits_for(std::uint64_t entries, std::size_t inputs, std::uint32_t k) {
-  return part_bits_of(entries, wanted_entries(inputs), k);
+/// Returns the number of top bits of keys by which a shard can be divided.
+inline std::uint32_t most_part_bits(const index::IndexParams& params) {
+  return ShardKeys<Key128>(params).most_part_bits();
 }
 
 /// Returns the number of entries of a shard in all inputs.
@@ -48,14 +49,23 @@ inline std::uint64_t entries_in(std::span<const index::IndexFile> inputs, std::u
   return entries;
 }
 
-/// Returns the number of entries of all inputs in one part, at most, where about `wanted` are in each: hashes
-/// are spread evenly, but each of a few may be in all inputs.
+/// True when a shard of an input has so many k-mers of one minimizer that they have a record of their own.
+inline bool has_large_groups(std::span<const index::IndexFile> inputs, std::uint32_t shard) {
+  return std::ranges::any_of(
+      inputs, [&](const index::IndexFile& input) { return input.sizes(shard).large_groups > 0; });
+}
+
+/// Returns the number of entries of all inputs in one part, at most, where about `wanted` are in each: keys
+/// are spread evenly, but each of a few may be in all inputs, and those of a large group are in one part.
 inline std::uint64_t most_entries_in_part(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
-  std::uint64_t most = 0;
-  for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard)
-    most = std::max(most, entries_in(inputs, shard));
-  constexpr std::uint64_t kMoreHashes = 32;
-  return std::min(most, 2 * wanted + kMoreHashes * inputs.size());
+  std::uint64_t most = 0, most_with_large = 0;
+  for (std::uint32_t shard = 0; shard < inputs.front().params().shards(); ++shard) {
+    const std::uint64_t entries = entries_in(inputs, shard);
+    most = std::max(most, entries);
+    if (has_large_groups(inputs, shard)) most_with_large = std::max(most_with_large, entries);
+  }
+  constexpr std::uint64_t kMoreKeys = 128;
+  return std::max(most_with_large, std::min(most, 2 * wanted + kMoreKeys * inputs.size()));
 }
 
 /// The bytes that all threads of a job hold together, at most.
@@ -144,14 +154,21 @@ class ListBuffer {
 template <class Key>
 class ShardParts {
  public:
-  ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds)
-      : inputs_(inputs), bounds_(bounds), k_(inputs.front().params().k) {
-    views_.reserve(inputs.size());
-  }
+  /// With `as_entries`, k-mers come in order of their hashes, whatever shards are.
+  ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds,
+             bool as_entries = false)
+      : inputs_(inputs),
+        bounds_(bounds),
+        keys_(inputs.front().params()),
+        reads_strings_(keys_.are_of_groups() && !as_entries),
+        decoder_(keys_.of_groups()) {}
+
+  [[nodiscard]] const ShardKeys<Key>& keys() const { return keys_; }
 
   /// Checks the shard in all inputs. InputError for one that is damaged.
   void open(std::uint32_t shard) {
-    open(shard, part_bits_for(entries_in(inputs_, shard), inputs_.size(), k_));
+    open(shard,
+         part_bits_of(entries_in(inputs_, shard), wanted_entries(inputs_.size()), keys_.most_part_bits()));
   }
   /// Does the same in 2^part_bits parts, at most one for each hash.
   void open(std::uint32_t shard, std::uint32_t part_bits) {
@@ -159,8 +176,13 @@ class ShardParts {
     part_bits_ = part_bits;
     gives_pages_back_ = entries_in(inputs_, shard) * sizeof(Key) > backend::kMappedBytesOfThread;
     views_.clear();
+    strings_.clear();
     for (const auto& input : inputs_) {
-      views_.push_back(input.shard(shard));
+      if (reads_strings_) {
+        strings_.push_back(input.strings(shard));
+      } else {
+        views_.push_back(input.shard(shard));
+      }
       if (gives_pages_back_) input.release(shard);
     }
   }
@@ -175,19 +197,30 @@ class ShardParts {
   [[nodiscard]] std::uint32_t part_bits() const { return part_bits_; }
 
   /// Unpacks what input `i` has in a part, and keeps the counts within its bounds.
-  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
-    const index::ShardDecoder<Key> decoder(views_[i], k_);
+  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) {
     out.empty();
-    out.reserve(decoder.room(part, part_bits_), 0, false);
-    const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
-    if (!range.is_sound) backend::refuse_disorder(inputs_[i], shard_);
-    out.begin = range.begin;
-    out.size = range.end - range.begin;
+    if (reads_strings_) {
+      decoder_.append(strings_[i], part, part_bits_, [&](std::size_t n) {
+        out.reserve(n, out.size, false);
+        const std::size_t first = std::exchange(out.size, out.size + n);
+        return std::pair(out.hashes() + first, out.counts() + first);
+      });
+    } else {
+      read_entries(i, part, out);
+    }
     if (!bounds_[i].contains_all()) filter(bounds_[i], out);
     if (gives_pages_back_) inputs_[i].release(shard_);
   }
 
  private:
+  void read_entries(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
+    const index::ShardDecoder<Key> decoder(views_[i], inputs_.front().params().k);
+    out.reserve(decoder.room(part, part_bits_), 0, false);
+    const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
+    if (!range.is_sound) backend::refuse_disorder(inputs_[i], shard_);
+    out.begin = range.begin;
+    out.size = range.end - range.begin;
+  }
   static void filter(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
     Key* const hashes = list.hashes();
     std::uint64_t* const counts = list.counts();
@@ -203,20 +236,23 @@ class ShardParts {
 
   std::span<const index::IndexFile> inputs_;
   std::span<const backend::CountBounds> bounds_;
-  std::uint32_t k_;
-  std::vector<index::ShardView> views_;
+  ShardKeys<Key> keys_;
+  bool reads_strings_;
+  StringDecoder<Key> decoder_;
+  std::vector<index::ShardView> views_;     ///< shards of entries
+  std::vector<groups::ShardBits> strings_;  ///< or of strings
   std::uint32_t shard_ = 0;
   std::uint32_t part_bits_ = 0;
   bool gives_pages_back_ = false;
 };
 
-/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for each.
+/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(shard, list)` for each.
 template <class Key, class Visit>
 void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>& list, Visit&& visit) {
   for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
     parts.open(shard, piece.part_bits);
     parts.read(0, piece.part, list);
-    visit(std::as_const(list));
+    visit(shard, std::as_const(list));
     parts.close();
   }
 }

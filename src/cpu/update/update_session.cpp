@@ -141,7 +141,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   using Spilled = std::shared_ptr<const SpilledShard<Key>>;
   struct MergeWorker {
     MergeWorker(const Kernels& kernels, const index::IndexFile& index)
-        : freezer(kernels, index.params().k), of_index({&index, 1}, {&kAllCounts, 1}) {}
+        : freezer(kernels, index.params().k), of_index({&index, 1}, {&kAllCounts, 1}, true) {}
 
     /// Gives back what an unusually large shard needed.
     void trim() {
@@ -256,7 +256,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   void merge_parts(MergeWorker& worker, std::uint32_t shard, std::uint64_t added_entries,
                    const AddedTo& added_to, const Use& use) {
     const std::uint32_t k = index_.params().k;
-    const std::uint32_t part_bits = part_bits_of(index_.kmers(shard) + added_entries, kPartEntries, k);
+    const std::uint32_t part_bits = part_bits_of(index_.kmers(shard) + added_entries, kPartEntries, 2 * k);
     worker.of_index.open(shard, part_bits);
     for (std::uint64_t part = 0; part < worker.of_index.parts(); ++part) {
       const Key last = last_of_part<Key>(part, part_bits, k);

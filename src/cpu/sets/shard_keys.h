@@ -1,0 +1,158 @@
+#pragma once
+/// The integers that the k-mers of a shard are sorted and compared by: hashes in an index of entries (k up to
+/// 12), the keys of groups/group_key.h in one of strings.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "cpu/count/freezer.h"
+#include "cpu/simd/kernels.h"
+#include "groups/group_key.h"
+#include "groups/shard_reader.h"
+#include "index/index_file.h"
+#include "kmer/hash.h"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::cpu {
+
+/// `Key` is wide enough for a k-mer.
+template <class Key>
+class ShardKeys {
+ public:
+  /// Flanks are narrower than k-mers. With one type for both there is one less to be compiled for.
+  using GroupKeys = groups::GroupKeys<Key, Key>;
+
+  explicit ShardKeys(const index::IndexParams& params)
+      : k_(params.k), canonical_(params.canonical), shard_bits_(params.shard_bits), hash_(k_), keys_(k_) {}
+
+  [[nodiscard]] bool are_of_groups() const { return k_ > kMaxDenseK; }
+  [[nodiscard]] const GroupKeys& of_groups() const { return keys_; }
+  /// Returns the bits that keys have.
+  [[nodiscard]] std::uint32_t bits() const { return are_of_groups() ? keys_.bits() : 2 * k_; }
+  /// Returns the number of top bits of keys by which a shard can be divided: those of the group's id.
+  [[nodiscard]] std::uint32_t most_part_bits() const {
+    return are_of_groups() ? keys_.shape().rest_bits() : 2 * k_;
+  }
+
+  /// A k-mer's shard, and its key there.
+  struct Place {
+    std::uint32_t shard;
+    Key key;
+    auto operator<=>(const Place&) const = default;
+  };
+  /// Returns the place of a k-mer as an index has it.
+  [[nodiscard]] Place place(Key kmer) const {
+    if (!are_of_groups()) return {0, hash_(kmer)};
+    const auto place = keys_.place(kmer, canonical_);
+    return {place.shard, place.key};
+  }
+  /// Returns the k-mer of a place.
+  [[nodiscard]] Key kmer(std::uint32_t shard, Key key) const {
+    if (!are_of_groups()) return hash_.inverse(key);
+    const Key kmer = keys_.template kmer<Key>({shard, key});
+    return canonical_ ? canonical(kmer, k_) : kmer;
+  }
+
+ private:
+  std::uint32_t k_;
+  bool canonical_;
+  std::uint32_t shard_bits_;
+  KmerHash<Key> hash_;
+  GroupKeys keys_;
+};
+
+/// Takes the k-mers of a range of groups from strings, in order of their keys. One per thread.
+template <class Key>
+class StringDecoder {
+ public:
+  explicit StringDecoder(const typename ShardKeys<Key>::GroupKeys& keys)
+      : keys_(keys), kmers_(keys.shape().flank_bases()) {}
+
+  /// Calls `visit(rest, kmers)` for each group whose id's top `part_bits` bits are `part`; `kmers` are a
+  /// groups::GroupKmers.
+  template <class Visit>
+  void for_each_group(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits,
+                      Visit&& visit) {
+    if (shard.layout.buckets == 0) return;
+    const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
+    const std::uint64_t first = part << shift, end = (part + 1) << shift;
+    for (groups::GroupCursor<Key> group(shard, shard.layout.bucket_of(first)); group.has_group();
+         group.next()) {
+      if (group.rest() < first) continue;
+      if (group.rest() >= end) break;
+      kmers_.clear();
+      group.for_each_string(
+          [&](groups::FlankLengths lengths, Key left, Key right, const groups::StringCounts& counts) {
+            kmers_.add(lengths, left, right, counts);
+          });
+      kmers_.sort();
+      visit(group.rest(), kmers_);
+    }
+  }
+
+  /// Appends the keys and counts of the same range: `grow(n)` makes room for n more and returns where they
+  /// go, {keys, counts}.
+  template <class Grow>
+  void append(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits, Grow&& grow) {
+    for_each_group(shard, part, part_bits, [&](std::uint32_t rest, const groups::GroupKmers<Key>& group) {
+      const auto [keys, counts] = grow(group.size());
+      const std::uint32_t* begins = group.layer_begins();
+      for (std::uint32_t layer = 0; layer <= shard.flank_bases; ++layer) {
+        const Key top = keys_.pack(rest, layer, 0);
+        for (std::uint32_t i = begins[layer]; i < begins[layer + 1]; ++i) keys[i] = top | group.flanks()[i];
+      }
+      std::copy(group.counts().begin(), group.counts().end(), counts);
+    });
+  }
+
+ private:
+  typename ShardKeys<Key>::GroupKeys keys_;
+  groups::GroupKmers<Key> kmers_;
+};
+
+/// Packs k-mers with counts into the form that the shards of an index have. One per thread.
+template <class Key>
+class ShardPacker {
+ public:
+  ShardPacker(const Kernels& kernels, std::uint32_t k) : k_(k), freezer_(kernels, k) {}
+
+  /// Returns the bytes that packing so many takes, at most, with the result.
+  static std::uint64_t bytes_for(std::uint64_t entries) {
+    return entries * (2 * (sizeof(Key) + sizeof(std::uint32_t)) + kEncoderBytes);
+  }
+
+  /// Packs `n` k-mers given by their keys in increasing order, counts at least 1.
+  index::FrozenShard pack(const Key* keys, const std::uint64_t* counts, std::size_t n) {
+    if (k_ <= kMaxDenseK) return freezer_.freeze(keys, counts, n);
+    if (!encoder_) encoder_ = std::make_unique<groups::KeyEncoder<Key, Key>>(k_);
+    groups::EncodedShard encoded = encoder_->encode(std::span(keys, n), std::span(counts, n));
+    encoded_ = std::max(encoded_, n);
+    return {{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes};
+  }
+
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return freezer_.memory_bytes() + encoded_ * kEncoderBytes;
+  }
+  /// Gives back what an unusually large shard needed.
+  void trim(std::uint64_t most_bytes) {
+    freezer_.trim(most_bytes);
+    if (encoded_ * kEncoderBytes <= most_bytes) return;
+    encoder_.reset();
+    encoded_ = 0;
+  }
+
+ private:
+  /// Of a k-mer that is alone in its string: that, its count, and the group.
+  static constexpr std::uint64_t kEncoderBytes = sizeof(groups::GroupString<Key>) + 32;
+
+  std::uint32_t k_;
+  Freezer freezer_;
+  std::unique_ptr<groups::KeyEncoder<Key, Key>> encoder_;
+  std::size_t encoded_ = 0;  ///< most k-mers that were encoded since the last `trim`
+};
+
+}  // namespace warpmer::cpu
