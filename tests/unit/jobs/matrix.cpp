@@ -12,6 +12,7 @@
 #include "backend/entry_text.h"
 #include "backend/index_set.h"
 #include "file/ordered_text.h"
+#include "groups/group_key.h"
 #include "index/shard_codec.h"
 #include "jobs/matrix_job.h"
 #include "kmer/hash.h"
@@ -29,7 +30,7 @@ using index::test::ScratchFolder;
 
 namespace {
 
-/// By shard and hash, as in an index: a k-mer's text and its count in each sample.
+/// By shard and hash, or key of its group, as in an index: a k-mer's text and its count in each sample.
 template <class Key>
 using Table = std::map<std::pair<std::uint32_t, Key>, std::pair<std::string, std::vector<std::uint64_t>>>;
 
@@ -43,7 +44,12 @@ Table<Key> random_table(std::uint32_t k, std::size_t samples, std::size_t kmers,
     const Key kmer = canonical(bits, k);
     std::string text(k, ' ');
     kmer_to_text(kmer, k, text.data());
-    auto& [name, counts] = table[{shard_of_kmer(kmer, k, true, shard_bits(k)), hash(kmer)}];
+    std::pair<std::uint32_t, Key> place{0, hash(kmer)};
+    if (k > kMaxDenseK) {
+      const auto of_group = groups::GroupKeys<Key, Key>(k).place(kmer, true);
+      place = {of_group.shard, of_group.key};
+    }
+    auto& [name, counts] = table[place];
     name = text;
     counts.assign(samples, 0);
     const auto any_count = [&] { return 1 + random() % (random() % 9 == 0 ? 100000 : 3); };
@@ -64,19 +70,24 @@ void write_sample(const std::string& path, std::uint32_t k, const Table<Key>& ta
   index::Histogram histogram;
   for (auto at = table.begin(); at != table.end();) {
     const std::uint32_t shard = at->first.first;
-    std::vector<Key> hashes;
+    std::vector<Key> keys;
     std::vector<std::uint64_t> counts;
     for (; at != table.end() && at->first.first == shard; ++at) {
       const std::uint64_t count = at->second.second[sample];
       if (count == 0) continue;
-      hashes.push_back(at->first.second);
+      keys.push_back(at->first.second);
       counts.push_back(count);
       ++histogram[count];
       totals.stored_kmers += count;
       totals.largest_count = std::max(totals.largest_count, count);
     }
-    totals.stored_distinct = totals.counted_distinct += hashes.size();
-    writer.put(shard, index::freeze(hashes.data(), counts.data(), hashes.size(), k));
+    totals.stored_distinct = totals.counted_distinct += keys.size();
+    if (k <= kMaxDenseK) {
+      writer.put(shard, index::freeze(keys.data(), counts.data(), keys.size(), k));
+      continue;
+    }
+    groups::EncodedShard strings = groups::KeyEncoder<Key, Key>(k).encode(keys, counts);
+    writer.put(shard, {{}, std::move(strings.payload), {}, std::nullopt, strings.sizes});
   }
   writer.finish(totals, histogram, {});
 }
