@@ -27,6 +27,17 @@
 
 namespace warpmer::groups {
 
+/// What a GroupCounter does with the counts of a group before it makes strings: here nothing, and it keeps
+/// all.
+struct KeepAll {
+  /// Takes note of so many k-mers that occurred `count` times each; or of `n` k-mers, each with its count.
+  void note(std::uint64_t /*count*/, std::uint64_t /*kmers*/) const {}
+  void note(const std::uint64_t* /*counts*/, std::size_t /*n*/) const {}
+  /// True when `keeps` is for every count.
+  [[nodiscard]] static constexpr bool keeps_all() { return true; }
+  [[nodiscard]] static constexpr bool keeps(std::uint64_t /*count*/) { return true; }
+};
+
 /// Counts one group after the other. One per thread; its memory is reused.
 template <class Flanks>
 class GroupCounter {
@@ -88,12 +99,34 @@ class GroupCounter {
   }
 
   /// Appends the strings of the group, in their order, and their counts, as PathCover::cover does, and begins
-  /// the next group. Returns the number of its k-mers.
-  std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
-    const std::uint64_t kmers =
-        entries_.empty() ? finish_strings(strings, counts) : finish_entries(strings, counts);
+  /// the next group. Returns the number of its k-mers. `filter` is as KeepAll: it is told all counts, and
+  /// says which k-mers are kept.
+  template <class Filter = KeepAll>
+  std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
+                       Filter&& filter = {}) {
+    std::uint64_t kmers = 0;
+    if (entries_.empty() && sum_strings(filter)) {
+      kmers = finish_strings(strings, counts);
+    } else {
+      if (size_ == 0) sum_entries(filter);
+      kmers = finish_entries(strings, counts);
+    }
     begin();
     return kmers;
+  }
+
+  /// Returns what the lists take that groups of many strings need.
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return entries_.capacity() * sizeof(WeighedKmer) + flanks_.capacity() * sizeof(Flanks) +
+           counts_.capacity() * sizeof(std::uint64_t) + cover_.memory_bytes();
+  }
+  /// Gives that back.
+  void clear() {
+    begin();
+    entries_ = {};
+    flanks_ = {};
+    counts_ = {};
+    cover_ = PathCover<Flanks>(n_);
   }
 
  private:
@@ -229,9 +262,16 @@ class GroupCounter {
     entries_.resize(out);
     reduced_ = out;
   }
+  /// Puts equal k-mers together, and drops those that are not kept.
+  template <class Filter>
+  void sum_entries(Filter& filter) {
+    reduce();
+    for (const WeighedKmer& entry : entries_) filter.note(entry.count, 1);
+    if (!filter.keeps_all())
+      std::erase_if(entries_, [&](const WeighedKmer& entry) { return !filter.keeps(entry.count); });
+  }
   std::uint64_t finish_entries(std::vector<GroupString<Flanks>>& strings,
                                std::vector<std::uint64_t>& counts) {
-    reduce();
     if (entries_.size() > UINT32_MAX) throw InputError("a group has 2^32 k-mers or more");
     flanks_.clear();
     counts_.clear();
@@ -259,18 +299,77 @@ class GroupCounter {
     bool has_previous;
   };
 
+  /// Makes counts of steps, and drops k-mers that are not kept. False when what is left is more strings than
+  /// there is room for: it is listed instead.
+  template <class Filter>
+  bool sum_strings(Filter& filter) {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      OpenString& string = strings_[i];
+      const std::uint32_t lowest = n_ - string.right_bases;
+      const std::size_t kmers = string.left_bases + 1u - lowest;
+      if (string.is_even()) {
+        filter.note(string.each, kmers);
+        continue;
+      }
+      Steps& steps = steps_[string.steps];
+      std::uint64_t count = 0;
+      for (std::uint32_t layer = string.left_bases + 1u; layer-- > lowest;)
+        steps[layer] = count += steps[layer];
+      filter.note(steps.data() + lowest, kmers);
+    }
+    return filter.keeps_all() || drop(filter);
+  }
+  /// Cuts strings where k-mers are not kept: what is left has no k-mer twice, as before.
+  template <class Filter>
+  bool drop(const Filter& filter) {
+    kept_.clear();
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      const OpenString& string = strings_[i];
+      if (string.is_even()) {
+        if (filter.keeps(string.each)) kept_.push_back(string);
+        continue;
+      }
+      const std::uint32_t lowest = n_ - string.right_bases;
+      for (std::uint32_t end = string.left_bases + 1u; end > lowest;) {
+        std::uint32_t begin = end;
+        while (begin > lowest && filter.keeps(count(i, begin - 1))) --begin;
+        if (begin < end) kept_.push_back(part_of(string, begin, end - 1, n_));
+        end = begin == end ? end - 1 : begin;
+      }
+    }
+    if (kept_.size() > kMostStrings) {
+      list_kept();
+      return false;
+    }
+    std::copy(kept_.begin(), kept_.end(), strings_.begin());
+    size_ = static_cast<std::uint32_t>(kept_.size());
+    return true;
+  }
+  static OpenString part_of(const OpenString& string, std::uint32_t lowest, std::uint32_t highest,
+                            std::uint32_t flank_bases) {
+    OpenString part = string;
+    part.left = static_cast<Flanks>(string.left & key_mask<Flanks>(highest));
+    part.right = static_cast<Flanks>(string.right & key_mask<Flanks>(flank_bases - lowest));
+    part.left_bases = static_cast<std::uint8_t>(highest);
+    part.right_bases = static_cast<std::uint8_t>(flank_bases - lowest);
+    return part;
+  }
+  /// Lists the k-mers of the strings that are kept, in order.
+  void list_kept() {
+    for (const OpenString& string : kept_) {
+      for (std::uint32_t layer = n_ - string.right_bases; layer <= string.left_bases; ++layer) {
+        entries_.push_back({layer, flanks_at(string.left, string.right, layer, n_),
+                            string.is_even() ? string.each : steps_[string.steps][layer]});
+      }
+    }
+    std::sort(entries_.begin(), entries_.end());
+  }
+
   std::uint64_t finish_strings(std::vector<GroupString<Flanks>>& strings,
                                std::vector<std::uint64_t>& counts) {
     std::uint64_t kmers = 0;
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      OpenString& string = strings_[i];
-      kmers += string.left_bases + string.right_bases - n_ + 1;
-      if (string.is_even()) continue;
-      Steps& steps = steps_[string.steps];
-      std::uint64_t count = 0;  // steps into counts
-      for (std::uint32_t layer = string.left_bases + 1u; layer-- > n_ - string.right_bases;)
-        steps[layer] = count += steps[layer];
-    }
+    for (std::uint32_t i = 0; i < size_; ++i)
+      kmers += strings_[i].left_bases + strings_[i].right_bases - n_ + 1;
     const std::size_t first = strings.size();
     bool is_cover = true;
     if (size_ > 1) {
@@ -440,6 +539,7 @@ class GroupCounter {
   PathCover<Flanks> cover_;
   std::array<OpenString, kMostStrings> strings_;
   std::uint32_t size_ = 0;
+  std::vector<OpenString> kept_;
   std::array<Steps, kMostStrings> steps_;
   std::uint32_t used_steps_ = 0;
   std::array<Match, kMostStrings> match_;

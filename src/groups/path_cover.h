@@ -73,6 +73,10 @@ class PathCover {
     return flanks.size();
   }
 
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return next_.capacity() * sizeof(std::uint32_t) + has_previous_.capacity();
+  }
+
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 

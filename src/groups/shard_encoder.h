@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "groups/path_cover.h"
@@ -46,17 +47,19 @@ class ShardEncoder {
 
   /// Adds a group: `rest` is its id below the shard's number, larger than those before. `append(strings,
   /// counts)` appends its strings in their order, and their counts (1 or more), and returns the number of
-  /// k-mers: a GroupCounter's `finish` or a PathCover's `cover`.
+  /// k-mers: a GroupCounter's `finish` or a PathCover's `cover`. A group without k-mers is none.
   template <class Append>
   void add_group(std::uint32_t rest, Append&& append) {
     const std::size_t first = strings_.size();
-    kmers_ += append(strings_, counts_);
+    const std::uint64_t kmers = append(strings_, counts_);
+    if (kmers == 0) return;
+    kmers_ += kmers;
     groups_.push_back({first, static_cast<std::uint32_t>(strings_.size() - first), rest});
     large_groups_ += groups_.back().is_large() ? 1 : 0;
   }
 
-  /// Ends the shard.
-  EncodedShard finish() {
+  /// Ends the shard. `spent` is a payload of no more use, whose memory may be taken.
+  EncodedShard finish(std::vector<std::uint64_t>&& spent = {}) {
     EncodedShard shard;
     shard.sizes.kmers = kmers_;
     shard.sizes.groups = groups_.size();
@@ -71,12 +74,23 @@ class ShardEncoder {
     shard.sizes.offset_bits = bits_of(ends_.back());
     const ShardLayout layout(shape_, shard.sizes);
     shard.sizes.words = (layout.strings_at + ends_.back() + 63) / 64;
-    shard.payload.resize(shard.sizes.words + kReadAheadWords);
+    const std::size_t room = shard.sizes.words + kReadAheadWords;
+    if (spent.capacity() >= room) shard.payload = std::move(spent);
+    // Not more than it needs: it may be kept.
+    shard.payload.reserve(room);
+    shard.payload.resize(room);
     write(layout, shard.payload.data());
     shard.payload.resize(shard.sizes.words);
     return shard;
   }
 
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return groups_.capacity() * sizeof(Group) + strings_.capacity() * sizeof(String) +
+           (counts_.capacity() + ends_.capacity() + layer_begins_.capacity()) * sizeof(std::uint64_t) +
+           in_layer_.capacity() * sizeof(in_layer_[0]);
+  }
+  /// Gives memory back.
+  void clear() { *this = ShardEncoder(shape_.k); }
   /// Returns the number of strings of the shard that was finished last.
   [[nodiscard]] std::size_t strings() const { return strings_.size(); }
 

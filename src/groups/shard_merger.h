@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "groups/flanked_kmer.h"
 #include "groups/group_counter.h"
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
+#include "groups/word_counter.h"
 
 namespace warpmer::groups {
 
@@ -38,7 +38,7 @@ class ShardMerger {
       std::uint64_t most = 0;  // that a count can be
       for (auto& cursor : cursors) {
         if (!cursor.has_group() || cursor.rest() != *rest) continue;
-        most = sum_or_refuse(most, add_group(cursor));
+        most = sum_or_refuse(most, add_strings(counter_, cursor));
         cursor.next();
       }
       encoder_.add_group(*rest,
@@ -47,16 +47,6 @@ class ShardMerger {
   }
 
  private:
-  /// Adds a group's strings, and returns the largest count that their widths can name.
-  std::uint64_t add_group(const GroupCursor<Flanks>& cursor) {
-    std::uint64_t largest = 0;
-    cursor.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
-      const std::uint64_t beyond = counts.bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - counts.bits);
-      largest = std::max(largest, counts.smallest + std::min(beyond, UINT64_MAX - counts.smallest));
-      counter_.add_string(FlankedSuperKmer<Flanks>{0, lengths.left, lengths.right, left, right}, counts);
-    });
-    return largest;
-  }
   static std::uint64_t sum_or_refuse(std::uint64_t a, std::uint64_t b) {
     if (b > UINT64_MAX - a) throw InputError("a k-mer's counts may add up to more than 2^64 - 1");
     return a + b;

@@ -26,6 +26,19 @@ bool are_equal(const EncodedShard& a, const EncodedShard& b) {
          a.sizes.offset_bits == b.sizes.offset_bits && a.payload == b.payload;
 }
 
+/// Keeps some counts, and has seen all.
+struct KeepRange {
+  std::uint64_t least, most;
+  std::map<std::uint64_t, std::uint64_t> histogram = {};
+
+  void note(std::uint64_t count, std::uint64_t kmers) { histogram[count] += kmers; }
+  void note(const std::uint64_t* counts, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) ++histogram[counts[i]];
+  }
+  [[nodiscard]] bool keeps_all() const { return least == 1 && most == UINT64_MAX; }
+  [[nodiscard]] bool keeps(std::uint64_t count) const { return least <= count && count <= most; }
+};
+
 /// Reads, as words whatever their shard is: groups of all shards fall into one.
 template <class Kmer, class Key, int Words>
 void check_counting(std::uint32_t k, std::mt19937_64& random) {
@@ -72,6 +85,26 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
     for (const EncodedShard& shard : shards)
       views.emplace_back(shape, shard.sizes, shard.payload.data(), lengths.data());
     CHECK(are_equal(merger.merge(views), expected));
+    // Words together with what was counted before; of all k-mers, some are kept.
+    const std::size_t last = words.size() * (parts - 1) / parts;
+    const std::span<const ShardBits> runs(views.data(), parts - 1);
+    for (const auto& [least, most] :
+         {std::pair(1u, UINT32_MAX), {2u, UINT32_MAX}, {1u, 3u}, {7u, 29u}, {90000u, 0u}}) {
+      KeepRange keep{least, most == UINT32_MAX ? UINT64_MAX : most};
+      std::vector<FlankedWord<Words>> own(words.begin() + static_cast<std::ptrdiff_t>(last), words.end());
+      const EncodedShard kept = counter.count(own, runs, keep, std::vector<std::uint64_t>(100, ~0ull));
+      std::map<std::uint64_t, std::uint64_t> histogram;
+      std::vector<Key> kept_keys;
+      std::vector<std::uint64_t> kept_counts;
+      for (std::size_t i = 0; i < sorted.size(); ++i) {
+        ++histogram[counts[i]];
+        if (!keep.keeps(counts[i])) continue;
+        kept_keys.push_back(sorted[i]);
+        kept_counts.push_back(counts[i]);
+      }
+      CHECK(are_equal(kept, KeyEncoder<Key, Flanks>(k).encode(kept_keys, kept_counts)));
+      CHECK(keep.histogram == histogram);
+    }
   }
 }
 
