@@ -42,6 +42,21 @@ class Tally {
     note_kept(count, number);
   }
 
+  /// Takes note of `n` k-mers, each with its count.
+  void note(const std::uint64_t* counts, std::size_t n) {
+    for (std::size_t first = 0; first < n; first += kBlock)
+      note_block(counts + first, std::min(kBlock, n - first));
+    totals_.counted_distinct += n;
+    std::size_t kept = n;
+    if (!kept_.contains_all()) {
+      kept = 0;
+      for (std::size_t i = 0; i < n; ++i) kept += kept_.contains(counts[i]) ? 1 : 0;
+    }
+    totals_.stored_distinct += kept;
+  }
+
+  [[nodiscard]] const CountBounds& bounds() const { return kept_; }
+
   void merge(const Tally& other) {
     add_counted(other.totals_.counted_kmers);
     totals_.counted_distinct += other.totals_.counted_distinct;

@@ -5,7 +5,8 @@
 #include "backend/backend.h"
 #include "backend/update_session.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/sharded_session.h"
+#include "cpu/count/kmer_session.h"
+#include "cpu/count/string_session.h"
 #include "cpu/simd/kernels.h"
 
 namespace warpmer::cpu {
@@ -18,10 +19,15 @@ class CpuBackend : public backend::Backend {
 
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     if (plan.kmers.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
-    return with_shard_types(plan.kmers.k,
-                            [&]<class Key, int Words>() -> std::unique_ptr<backend::CountingSession> {
-                              return std::make_unique<ShardedSession<Key, Words>>(kernels_, plan);
-                            });
+    using Made = std::unique_ptr<backend::CountingSession>;
+    if (plan.table == backend::CountTable::automatic) {
+      return with_flanked_words(plan.kmers.k, [&]<int Words>() -> Made {
+        return std::make_unique<StringSession<Words>>(kernels_, plan);
+      });
+    }
+    return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() -> Made {
+      return std::make_unique<KmerSession<Key, Words>>(kernels_, plan);
+    });
   }
 
   [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
@@ -32,8 +38,12 @@ class CpuBackend : public backend::Backend {
   [[nodiscard]] std::optional<backend::SessionForecast> forecast(
       const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
     if (plan.kmers.k <= kMaxDenseK) return DenseSession::forecast(plan);
+    if (plan.table == backend::CountTable::automatic) {
+      return with_flanked_words(plan.kmers.k,
+                                [&]<int Words>() { return StringSession<Words>::forecast(plan, expected); });
+    }
     return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() {
-      return ShardedSession<Key, Words>::forecast(plan, expected);
+      return KmerSession<Key, Words>::forecast(plan, expected);
     });
   }
 

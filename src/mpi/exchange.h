@@ -14,24 +14,24 @@
 namespace warpmer::mpi {
 
 /// The words that one multisplit yields for one owner, in shard order, and where each shard's begin.
-template <int Words>
+template <class Word>
 struct Parcel {
   std::uint32_t first_shard = 0;
   std::vector<std::uint32_t> offsets;  ///< one per shard of the owner, and the end
-  std::vector<SuperKmer<Words>> words;
+  std::vector<Word> words;
 
   [[nodiscard]] std::uint64_t bytes() const {
-    return words.size() * sizeof(SuperKmer<Words>) + offsets.size() * sizeof(std::uint32_t);
+    return words.size() * sizeof(Word) + offsets.size() * sizeof(std::uint32_t);
   }
 };
 
-template <int Words>
+template <class Word>
 class InProcessExchange {
  public:
   explicit InProcessExchange(std::uint32_t owners) : inboxes_(owners) {}
 
   /// Puts a parcel into the owner's inbox and returns how many are waiting there.
-  std::size_t send(std::uint32_t owner, Parcel<Words>&& parcel) {
+  std::size_t send(std::uint32_t owner, Parcel<Word>&& parcel) {
     Inbox& inbox = inboxes_[owner];
     const std::lock_guard lock(inbox.mutex);
     inbox.parcels.push_back(std::move(parcel));
@@ -39,7 +39,7 @@ class InProcessExchange {
   }
 
   /// Takes the oldest parcel out; false when there is none.
-  bool receive(std::uint32_t owner, Parcel<Words>& parcel) {
+  bool receive(std::uint32_t owner, Parcel<Word>& parcel) {
     Inbox& inbox = inboxes_[owner];
     const std::lock_guard lock(inbox.mutex);
     if (inbox.parcels.empty()) return false;
@@ -51,7 +51,7 @@ class InProcessExchange {
  private:
   struct Inbox {
     std::mutex mutex;
-    std::deque<Parcel<Words>> parcels;
+    std::deque<Parcel<Word>> parcels;
   };
   std::deque<Inbox> inboxes_;  // a deque, because an inbox cannot move
 };

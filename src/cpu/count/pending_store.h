@@ -22,48 +22,47 @@ struct PageContent {
 };
 
 /// A page of words, written as WordFormat does. The link comes first, which PagePool relies on.
-template <int Words>
+template <class Word>
 struct PendingPage {
   static constexpr std::size_t kBytes = PagePool::kPageBytes - 16;
   /// Words that any page has room for.
-  static constexpr std::uint32_t kCapacity = static_cast<std::uint32_t>(kBytes / sizeof(SuperKmer<Words>));
+  static constexpr std::uint32_t kCapacity = static_cast<std::uint32_t>(kBytes / sizeof(Word));
   /// Bytes beyond which it may have no room for another word.
-  static constexpr std::size_t kFullBytes = kBytes - WordFormat<Words>::kMostBytes;
+  static constexpr std::size_t kFullBytes = kBytes - WordFormat<Word>::kMostBytes;
 
   PendingPage* next;
   PageContent content;  ///< valid when the page is full; else the list knows
   char data[kBytes];
 };
-static_assert(sizeof(PendingPage<2>) == PagePool::kPageBytes);
-static_assert(sizeof(PendingPage<4>) == PagePool::kPageBytes);
-static_assert(PendingPage<2>::kBytes <= UINT16_MAX);
+static_assert(sizeof(PendingPage<SuperKmer<2>>) == PagePool::kPageBytes);
+static_assert(PendingPage<SuperKmer<2>>::kBytes <= UINT16_MAX);
 
 /// Reads `words` words from `data`, and calls `visit(words, n)` for some at a time, at most as many as any
 /// page has room for.
-template <int Words, class Visit>
-void for_each_word(const WordFormat<Words>& format, const char* data, std::uint64_t words, Visit&& visit) {
-  constexpr std::uint64_t kMost = PendingPage<Words>::kCapacity;
-  SuperKmer<Words> some[kMost];
+template <class Word, class Visit>
+void for_each_word(const WordFormat<Word>& format, const char* data, std::uint64_t words, Visit&& visit) {
+  constexpr std::uint64_t kMost = PendingPage<Word>::kCapacity;
+  Word some[kMost];
   while (words > 0) {
     const std::uint64_t n = std::min(words, kMost);
     for (std::uint64_t i = 0; i < n; ++i) data = format.read(data, some[i]);
-    visit(static_cast<const SuperKmer<Words>*>(some), static_cast<std::size_t>(n));
+    visit(static_cast<const Word*>(some), static_cast<std::size_t>(n));
     words -= n;
   }
 }
 
 /// A shard's list of pages: all are full but the last.
-template <int Words>
+template <class Word>
 struct PendingList {
-  PendingPage<Words>* first = nullptr;
-  PendingPage<Words>* last = nullptr;
+  PendingPage<Word>* first = nullptr;
+  PendingPage<Word>* last = nullptr;
   PageContent in_last;  ///< the last page need not say it itself: appending would fetch it for that
   std::uint32_t pages = 0;
   std::uint64_t words = 0;  ///< on all pages
   std::uint64_t kmers = 0;  ///< in all words
 
   /// Returns what is on a page of the list.
-  [[nodiscard]] PageContent content(const PendingPage<Words>* page) const {
+  [[nodiscard]] PageContent content(const PendingPage<Word>* page) const {
     return page == last ? in_last : page->content;
   }
 
@@ -112,10 +111,10 @@ struct PendingList {
 };
 
 /// The words of a list, as ShardCounter takes them.
-template <int Words>
+template <class Word>
 struct ListedWords {
-  const WordFormat<Words>& format;
-  const PendingList<Words>& list;
+  const WordFormat<Word>& format;
+  const PendingList<Word>& list;
 
   [[nodiscard]] std::uint64_t size() const { return list.words; }
   /// Calls `visit(words, n)` for some at a time, at most as many as any page has room for.
@@ -127,22 +126,22 @@ struct ListedWords {
   }
 };
 
-template <int Words>
+template <class Word>
 class PendingStore {
  public:
   /// Makes a store for super-k-mers of this k.
   PendingStore(PagePool& pool, std::uint32_t shards, std::uint32_t k)
       : pool_(pool), format_(k), shards_(new PendingShard[shards]) {}
 
-  [[nodiscard]] const WordFormat<Words>& format() const { return format_; }
+  [[nodiscard]] const WordFormat<Word>& format() const { return format_; }
 
   /// Appends `n` words to a shard, on pages from a stock of the same pool.
-  void append(std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n, PageStock& stock) {
-    stock.provide(n / PendingPage<Words>::kCapacity + 1);
+  void append(std::uint32_t shard, const Word* words, std::size_t n, PageStock& stock) {
+    stock.provide(n / PendingPage<Word>::kCapacity + 1);
     PendingShard& s = shards_[shard];
     const ShardLock lock(s);
     while (n > 0) {
-      if (s.list.pages == 0 || s.list.in_last.bytes > PendingPage<Words>::kFullBytes)
+      if (s.list.pages == 0 || s.list.in_last.bytes > PendingPage<Word>::kFullBytes)
         add_page(s.list, stock.take());
       const std::size_t part = fill(s.list, words, n);
       words += part;
@@ -162,14 +161,14 @@ class PendingStore {
   }
 
   /// Takes a shard's list away; it is empty afterwards. Give it back with `release`.
-  PendingList<Words> take(std::uint32_t shard) {
+  PendingList<Word> take(std::uint32_t shard) {
     PendingShard& s = shards_[shard];
     const ShardLock lock(s);
     s.pages.store(0, std::memory_order_relaxed);
     return std::exchange(s.list, {});
   }
 
-  void release(const PendingList<Words>& list) noexcept {
+  void release(const PendingList<Word>& list) noexcept {
     if (list.pages > 0) pool_.release(list.first, list.last, list.pages);
   }
 
@@ -183,7 +182,7 @@ class PendingStore {
   struct alignas(64) PendingShard {
     std::atomic_flag busy;
     std::atomic<std::uint32_t> pages{0};  ///< pages of the list, for a thread that has no lock
-    PendingList<Words> list;
+    PendingList<Word> list;
     std::atomic<const char*> end{nullptr};  ///< end of the list, or of what it was; a hint
   };
   static_assert(sizeof(PendingShard) == 64);
@@ -205,8 +204,8 @@ class PendingStore {
     PendingShard& shard_;
   };
 
-  static void add_page(PendingList<Words>& list, void* memory) {
-    auto* page = static_cast<PendingPage<Words>*>(memory);
+  static void add_page(PendingList<Word>& list, void* memory) {
+    auto* page = static_cast<PendingPage<Word>*>(memory);
     page->next = nullptr;
     if (list.pages == 0) {
       list.first = page;
@@ -220,14 +219,14 @@ class PendingStore {
   }
 
   /// Writes the first of `n` words to a page, until it is full, and returns how many.
-  std::size_t fill(PendingList<Words>& list, const SuperKmer<Words>* words, std::size_t n) const {
+  std::size_t fill(PendingList<Word>& list, const Word* words, std::size_t n) const {
     char* at = list.last->data + list.in_last.bytes;
-    const char* const full = list.last->data + PendingPage<Words>::kFullBytes;
+    const char* const full = list.last->data + PendingPage<Word>::kFullBytes;
     std::uint32_t kmers = 0;
     std::size_t i = 0;
     for (; i < n && at <= full; ++i) {
       at = format_.write(words[i], at);
-      kmers += words[i].kmers();
+      kmers += format_.kmers(words[i]);
     }
     list.in_last = {static_cast<std::uint16_t>(at - list.last->data),
                     static_cast<std::uint16_t>(list.in_last.words + i), list.in_last.kmers + kmers};
@@ -237,7 +236,7 @@ class PendingStore {
   }
 
   PagePool& pool_;
-  const WordFormat<Words> format_;
+  const WordFormat<Word> format_;
   std::unique_ptr<PendingShard[]> shards_;
 };
 

@@ -106,7 +106,7 @@ class ShardedSample : public backend::SampleSession {
           kept(plan.kept) {}
 
     Cutter<Words> cutter;
-    Multisplit<Words> split;
+    Multisplit<SuperKmer<Words>> split;
     PageStock stock;
     ShardCounter<Key, Words> counter;
     Freezer freezer;
@@ -140,7 +140,7 @@ class ShardedSample : public backend::SampleSession {
       const std::uint32_t end = kept_;
       kept_ = end / 2;
       for (std::uint32_t shard = kept_; shard < end; ++shard) {
-        for (PendingStore<Words>& pending : pending_) pending.release(pending.take(shard));
+        for (PendingStore<SuperKmer<Words>>& pending : pending_) pending.release(pending.take(shard));
       }
     }
   }
@@ -178,10 +178,10 @@ class ShardedSample : public backend::SampleSession {
     counter.trim(kMostCounterBytes);
   }
 
-  void count_list(ShardCounter<Key, Words>& counter, PendingStore<Words>& pending, std::uint32_t shard,
+  void count_list(ShardCounter<Key, Words>& counter, PendingStore<SuperKmer<Words>>& pending, std::uint32_t shard,
                   const index::FrozenShard& run) {
-    const PendingList<Words> list = pending.take(shard);
-    counter.count(ListedWords<Words>{pending.format(), list});
+    const PendingList<SuperKmer<Words>> list = pending.take(shard);
+    counter.count(ListedWords<SuperKmer<Words>>{pending.format(), list});
     counter.merge(run);
     pending.release(list);
   }
@@ -190,7 +190,7 @@ class ShardedSample : public backend::SampleSession {
   const backend::SamplePlan plan_;
   std::uint32_t shards_;
   PagePool pool_;
-  std::deque<PendingStore<Words>> pending_;  ///< one store for each half
+  std::deque<PendingStore<SuperKmer<Words>>> pending_;  ///< one store for each half
   std::vector<ShardLoad> loads_;
   std::deque<SampleWorker> workers_;
   std::mutex mutex_;  ///< held by the thread that gives up shards

@@ -156,7 +156,7 @@ class ShardCounter {
   static constexpr std::uint64_t kDrainWords = std::uint64_t{1} << 31;
   /// Words expanded at a time; more than a page or what is thrown out of the combiner for one.
   static constexpr std::size_t kTakenWords = 256;
-  static_assert(PendingPage<Words>::kCapacity < kTakenWords);
+  static_assert(PendingPage<SuperKmer<Words>>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
   /// Unless a table was asked for by name, more hashes than this, or more than so many for each distinct one,
   /// take a table; fewer are listed and sorted. Where k-mers hardly repeat a table costs a genome 15 % more;

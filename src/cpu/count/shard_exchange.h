@@ -21,7 +21,7 @@
 
 namespace warpmer::cpu {
 
-template <int Words>
+template <class Word>
 class ShardExchange {
  public:
   /// `threads` of this rank send, and say when they have sent all.
@@ -41,7 +41,7 @@ class ShardExchange {
   /// Sends each owner its part; `append(shard, words, n)` takes what is this rank's. Returns how many bytes
   /// have gone to other devices or ranks, or have come.
   template <class Append>
-  std::uint64_t scatter(const Multisplit<Words>& split, unsigned thread, unsigned threads, Append&& append) {
+  std::uint64_t scatter(const Multisplit<Word>& split, unsigned thread, unsigned threads, Append&& append) {
     std::uint64_t bytes = send_to_ranks(split);
     if (devices_ == 1) {
       for (std::uint32_t shard = first_shard_; shard < end_shard_; ++shard) {
@@ -49,7 +49,7 @@ class ShardExchange {
       }
     } else {
       for (std::uint32_t device = 0; device < devices_; ++device) {
-        mpi::Parcel<Words> parcel = parcel_for(split, device);
+        mpi::Parcel<Word> parcel = parcel_for(split, device);
         bytes += parcel.bytes();
         if (devices_exchange_.send(device, std::move(parcel)) > kInboxParcels) deliver(device, append);
       }
@@ -107,7 +107,7 @@ class ShardExchange {
   static constexpr std::size_t kInboxParcels = 4;
   static constexpr std::chrono::milliseconds kLook{5};
 
-  std::uint64_t send_to_ranks(const Multisplit<Words>& split) {
+  std::uint64_t send_to_ranks(const Multisplit<Word>& split) {
     std::uint64_t bytes = 0;
     for (unsigned step = 0; step + 1 < ranks_.size(); ++step) {
       const unsigned to = mpi::ring_target(ranks_.rank(), step, ranks_.size());
@@ -121,15 +121,15 @@ class ShardExchange {
 
   /// Returns the words that a rank owns, and behind them where those of its shards end; empty if there are
   /// none.
-  mpi::Message message_for(const Multisplit<Words>& split, unsigned to) const {
+  mpi::Message message_for(const Multisplit<Word>& split, unsigned to) const {
     const std::uint32_t first = first_shard_of(to, ranks_.size(), shards_);
     const std::uint32_t end = first_shard_of(to + 1, ranks_.size(), shards_);
     const std::uint32_t begin_word = split.offset(first), words = split.offset(end) - begin_word;
     if (words == 0) return {};
-    mpi::Message message(words * sizeof(SuperKmer<Words>) + (end - first) * sizeof(std::uint32_t));
+    mpi::Message message(words * sizeof(Word) + (end - first) * sizeof(std::uint32_t));
     char* at = message.data();
-    std::memcpy(at, split.begin(first), words * sizeof(SuperKmer<Words>));
-    at += words * sizeof(SuperKmer<Words>);
+    std::memcpy(at, split.begin(first), words * sizeof(Word));
+    at += words * sizeof(Word);
     for (std::uint32_t shard = first; shard < end; ++shard, at += sizeof(std::uint32_t)) {
       const std::uint32_t offset = split.offset(shard + 1) - begin_word;
       std::memcpy(at, &offset, sizeof offset);
@@ -139,7 +139,7 @@ class ShardExchange {
 
   template <class Append>
   void append_message(const mpi::Message& message, Append& append) const {
-    const auto* words = reinterpret_cast<const SuperKmer<Words>*>(message.data());
+    const auto* words = reinterpret_cast<const Word*>(message.data());
     const char* at = message.data() + message.size() - (end_shard_ - first_shard_) * sizeof(std::uint32_t);
     std::uint32_t from = 0;
     for (std::uint32_t shard = first_shard_; shard < end_shard_; ++shard, at += sizeof(std::uint32_t)) {
@@ -157,9 +157,9 @@ class ShardExchange {
     return bytes;
   }
 
-  mpi::Parcel<Words> parcel_for(const Multisplit<Words>& split, std::uint32_t device) const {
+  mpi::Parcel<Word> parcel_for(const Multisplit<Word>& split, std::uint32_t device) const {
     const std::uint32_t own = end_shard_ - first_shard_;
-    mpi::Parcel<Words> parcel;
+    mpi::Parcel<Word> parcel;
     parcel.first_shard = first_shard_ + first_shard_of(device, devices_, own);
     const std::uint32_t end = first_shard_ + first_shard_of(device + 1, devices_, own);
     for (std::uint32_t shard = parcel.first_shard; shard <= end; ++shard)
@@ -172,7 +172,7 @@ class ShardExchange {
   /// Appends everything in a device's inbox to its shards.
   template <class Append>
   void deliver(std::uint32_t device, Append& append) {
-    for (mpi::Parcel<Words> parcel; devices_exchange_.receive(device, parcel);) {
+    for (mpi::Parcel<Word> parcel; devices_exchange_.receive(device, parcel);) {
       for (std::uint32_t i = 0; i + 1 < parcel.offsets.size(); ++i) {
         const std::uint32_t from = parcel.offsets[i], to = parcel.offsets[i + 1];
         if (to > from) append(parcel.first_shard + i, parcel.words.data() + from, to - from);
@@ -185,7 +185,7 @@ class ShardExchange {
   const std::uint32_t devices_;
   std::atomic<unsigned> threads_in_;
   const std::uint32_t first_shard_, end_shard_;
-  mpi::InProcessExchange<Words> devices_exchange_;
+  mpi::InProcessExchange<Word> devices_exchange_;
   std::mutex mutex_;  ///< guards what follows
   unsigned ended_ = 0;
   unsigned delivering_ = 0;

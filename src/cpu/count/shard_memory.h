@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "cpu/count/freezer.h"
 #include "cpu/count/pending_store.h"
-#include "cpu/count/shard_counter.h"
-#include "cpu/count/shard_spill.h"
+#include "cpu/count/spilled_runs.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
 #include "cpu/memory/memory_model.h"
@@ -26,40 +24,31 @@
 
 namespace warpmer::cpu {
 
-/// The tools that a thread counts shards with.
-template <class Key, int Words>
+/// What a thread counts shards with.
+template <class Counting>
 struct CountScratch {
-  CountScratch(const Kernels& kernels, std::uint32_t k, StageTimes& stage_times)
-      : freezer(kernels, k), times(stage_times) {}
+  CountScratch(const Kernels& kernels, const backend::CountPlan& plan, StageTimes& stage_times)
+      : counting(kernels, plan, stage_times), times(stage_times) {}
 
-  std::unique_ptr<ShardCounter<Key, Words>> counter;  ///< made when there is something to count
-  Freezer freezer;
+  Counting counting;
   Scratch<char> slice;           ///< read back from the spill file
   StageTimes& times;             ///< the thread's
   std::uint64_t held_bytes = 0;  ///< bytes of the session's memory, for counting; see ShardMemory::reserve
   bool is_in_turn = false;       ///< and holds it for a shard
 };
 
-/// K-mers of a shard (their hashes), in canonical order. They are the caller's to change.
-template <class Key>
-struct ShardPart {
-  Key* keys;
-  std::uint64_t* counts;
-  std::size_t size;
-  bool is_all;  ///< true for all of the shard; else it is a range of its hashes, beyond those before
-};
-
-template <class Key, int Words>
+/// `Counting` says what is counted (kmer_counting.h, string_counting.h): the type of words, how they become a
+/// run, and how all that there is of a shard becomes what the session wants.
+template <class Counting>
 class ShardMemory {
  public:
-  using WorkerScratch = CountScratch<Key, Words>;
+  using Word = typename Counting::Word;
+  using WorkerScratch = CountScratch<Counting>;
   /// Bytes that are held for every shard, whatever is in it.
-  static constexpr std::uint64_t kShardBytes = 320;
+  static constexpr std::uint64_t kShardBytes = 384;
 
-  ShardMemory(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
-              const MemoryModel& memory)
-      : kernels_(kernels),
-        plan_(plan),
+  ShardMemory(const backend::CountPlan& plan, std::uint32_t shards, const MemoryModel& memory)
+      : plan_(plan),
         memory_(memory),
         pending_(pool_, shards, plan.kmers.k),
         shards_(shards),
@@ -70,8 +59,9 @@ class ShardMemory {
   }
 
   /// Returns the store that words are appended to.
-  [[nodiscard]] PendingStore<Words>& pending() { return pending_; }
+  [[nodiscard]] PendingStore<Word>& pending() { return pending_; }
   [[nodiscard]] PagePool& pool() { return pool_; }
+  [[nodiscard]] const MemoryModel& memory() const { return memory_; }
 
   // --- While words come in.
 
@@ -115,18 +105,77 @@ class ShardMemory {
     WorkerScratch& count_scratch_;
   };
 
-  /// Counts all there is of a shard, once, during a turn, and calls `use(part)` with the result: with all of
-  /// it, or, where that is too much for the memory, with one range of hashes after the other.
-  template <class Use>
-  void count(WorkerScratch& count_scratch, std::uint32_t shard, Use&& use) {
+  /// What is known of a shard that a thread has taken.
+  struct TakenShard {
+    PendingList<Word> pending;
+    SpilledWords spilled;
+    index::FrozenShard run;
+    std::uint64_t run_entries;
+    SpilledRuns spilled_runs;
+  };
+  /// All there is of a shard, in the hands of the thread that counts it: words, and runs in which the same
+  /// k-mers may be counted.
+  class ShardInHand {
+   public:
+    ShardWords<Word> words;
+    index::FrozenShard run;          ///< in memory
+    std::uint64_t run_entries;       ///< entries of that run
+    const SpilledRuns spilled_runs;  ///< and of those in the file
+    const MemoryModel& memory;
+
+    /// Sees to it that the thread holds so many bytes to count in, in place of what it held.
+    void reserve(std::uint64_t bytes) { shard_memory_.reserve(count_scratch_, bytes, shard_); }
+    /// Sees to it that the thread holds all that it may.
+    void reserve_all() {
+      std::call_once(shard_memory_.short_of_memory_, host::return_freed_memory_at_once);
+      shard_memory_.trim(count_scratch_, 0);
+      reserve(memory.thread_bytes());
+    }
+    /// Returns how many of the words that are left a thread is to count at once: those which take `bytes`, of
+    /// `word_bytes` that all take.
+    [[nodiscard]] std::uint64_t part_of(std::uint64_t bytes, std::uint64_t word_bytes) const {
+      return ShardMemory::part_of(words.left(), bytes, word_bytes);
+    }
+    /// Calls `visit(run)`, which may take it, for each run in the file, one at a time.
+    template <class Visit>
+    void for_each_spilled_run(Visit&& visit) {
+      if (spilled_runs.entries == 0) return;  // there may be no file
+      for_each_run(shard_memory_.file(), spilled_runs.last, count_scratch_.times.read_back_seconds, visit);
+    }
+
+   private:
+    friend class ShardMemory;
+    ShardInHand(ShardMemory& shard_memory, WorkerScratch& count_scratch, std::uint32_t shard,
+                TakenShard&& taken)
+        : words(shard_memory.pending_.format(), taken.pending, shard_memory.pool_, taken.spilled,
+                shard_memory.spill_file_, count_scratch.slice, count_scratch.times.read_back_seconds),
+          run(std::move(taken.run)),
+          run_entries(taken.run_entries),
+          spilled_runs(taken.spilled_runs),
+          memory(shard_memory.memory_),
+          shard_memory_(shard_memory),
+          count_scratch_(count_scratch),
+          shard_(shard) {}
+
+    ShardMemory& shard_memory_;
+    WorkerScratch& count_scratch_;
+    std::uint32_t shard_;
+  };
+
+  /// Counts all there is of a shard, once, during a turn: `count(ShardInHand)` has to do it.
+  template <class Count>
+  void count(WorkerScratch& count_scratch, std::uint32_t shard, Count&& count) {
     read_ahead(shard);
-    count_all(count_scratch, shard, use);
+    {
+      ShardInHand in_hand(*this, count_scratch, shard, take(count_scratch, shard));
+      count(in_hand);
+    }
     note_counted(shard);
   }
 
-  /// Returns a place for a shard that comes in parts.
-  [[nodiscard]] ShardSpill<Key> shard_spill() {
-    return {kernels_, plan_.kmers.k, file(), spilled_run_bytes_};
+  /// Returns the spill file, and the number of its bytes that are runs.
+  [[nodiscard]] std::pair<file::SpillFile&, std::atomic<std::uint64_t>&> spill_of_runs() {
+    return {file(), spilled_run_bytes_};
   }
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
@@ -138,21 +187,15 @@ class ShardMemory {
 
  private:
   /// Shards with their pending lists.
-  using Lists = std::vector<std::pair<std::uint32_t, PendingList<Words>>>;
+  using Lists = std::vector<std::pair<std::uint32_t, PendingList<Word>>>;
   /// Guarded by its group's mutex.
   struct HeldShard {
     SpilledWords spilled;
     index::FrozenShard run;
-    std::uint64_t run_bytes = 0;  ///< bytes that the run takes
+    std::uint64_t run_bytes = 0;    ///< bytes that the run takes
+    std::uint64_t run_entries = 0;  ///< its entries, as Counting has it
     SpilledRuns spilled_runs;
     float gain = -1;  ///< part of the pending bytes that the last early count freed; -1: none yet
-  };
-  /// A shard in the hands of the thread that counts it.
-  struct TakenShard {
-    PendingList<Words> pending;
-    SpilledWords spilled;
-    index::FrozenShard run;
-    SpilledRuns spilled_runs;
   };
   static_assert(sizeof(HeldShard) + 64 <= kShardBytes);
   /// Shards that are spilled together.
@@ -204,7 +247,7 @@ class ShardMemory {
     }
     Lists rest;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
-      PendingList<Words> list = pending_.take(shard);
+      PendingList<Word> list = pending_.take(shard);
       if (list.pages > 0 && counts_early(shard, list, is_trial && shard == fullest))
         count_early(count_scratch, shard, list);
       if (list.pages > 0) rest.emplace_back(shard, list);
@@ -213,9 +256,9 @@ class ShardMemory {
     if (run_bytes_ > memory_.budget() / 2) spill_runs(count_scratch, group);
   }
 
-  [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Words>& list, bool is_trial) const {
+  [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Word>& list, bool is_trial) const {
     const HeldShard& s = shards_[shard];
-    if (!memory_.can_grow_early(s.run.shape.entries)) return false;
+    if (!memory_.can_grow_early(s.run_entries)) return false;
     const std::uint64_t mean =
         pool_.bytes_in_use() / PagePool::kPageBytes * plan_.ranks->size() / shards_.size();
     const bool is_hot = s.gain < 0 && list.pages > kHot * (mean + 1);
@@ -224,28 +267,27 @@ class ShardMemory {
 
   /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
   /// not become too large for it. Words left in `list` are not counted.
-  void count_early(WorkerScratch& count_scratch, std::uint32_t shard, PendingList<Words>& list) {
+  void count_early(WorkerScratch& count_scratch, std::uint32_t shard, PendingList<Word>& list) {
     HeldShard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
       const std::uint64_t word_bytes = memory_.word_bytes(list.words, list.kmers);
-      const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run.shape.entries);
-      ShardWords<Words> chunk(pending_.format(), std::exchange(list, {}), pool_, {}, nullptr,
-                              count_scratch.slice, count_scratch.times.read_back_seconds);
+      const std::uint64_t bytes = memory_.early_bytes_at_once(word_bytes, s.run_entries);
+      ShardWords<Word> chunk(pending_.format(), std::exchange(list, {}), pool_, {}, nullptr,
+                             count_scratch.slice, count_scratch.times.read_back_seconds);
       chunk.begin_chunk(part_of(chunk.left(), bytes, word_bytes));
       const auto counted = static_cast<float>(chunk.page_bytes());
       list = chunk.take_rest();
-      count_chunk(count_scratch, chunk, s.run);
-      s.run = freeze(count_scratch);
-      set_run_bytes(s);
+      s.run = count_scratch.counting.count_run(chunk, std::exchange(s.run, {}));
+      note_run(count_scratch, s);
       s.gain = 1 - (static_cast<float>(s.run_bytes) - static_cast<float>(run_before)) / counted;
       gain_ = (3 * gain_ + s.gain) / 4;
-    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain &&
-             memory_.can_grow_early(s.run.shape.entries));
+    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain && memory_.can_grow_early(s.run_entries));
     ++early_counts_;
   }
 
-  void set_run_bytes(HeldShard& s) {
+  void note_run(const WorkerScratch& count_scratch, HeldShard& s) {
+    s.run_entries = count_scratch.counting.entries(s.run);
     // And what the allocator cannot use for another.
     const std::uint64_t bytes = s.run.payload.capacity() * sizeof(std::uint64_t) / 8 * 9;
     run_bytes_ += bytes - s.run_bytes;
@@ -255,7 +297,7 @@ class ShardMemory {
   void spill(WorkerScratch& count_scratch, std::uint32_t group, Lists&& lists) {
     if (lists.empty()) return;
     const Stopwatch watch(count_scratch.times.spill_seconds);
-    SliceBatch<Words> batch(file(), groups_[group].extents, pending_);
+    SliceBatch<Word> batch(file(), groups_[group].extents, pending_);
     for (auto& [shard, list] : lists) batch.add(shards_[shard].spilled, std::move(list));
     batch.flush();
   }
@@ -267,7 +309,7 @@ class ShardMemory {
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
       HeldShard& s = shards_[shard];
-      if (!s.run.payload.empty()) batch.add(s.spilled_runs, s.run);
+      if (!s.run.payload.empty()) batch.add(s.spilled_runs, s.run, s.run_entries);
     }
     if (batch.is_empty()) return false;
     const Extent written = batch.write(file());
@@ -275,7 +317,7 @@ class ShardMemory {
     spilled_run_bytes_ += written.bytes;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
       shards_[shard].run = {};
-      set_run_bytes(shards_[shard]);
+      note_run(count_scratch, shards_[shard]);
     }
     return true;
   }
@@ -284,7 +326,7 @@ class ShardMemory {
   bool spill_group(WorkerScratch& count_scratch, std::uint32_t group) {
     Lists lists;
     for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
-      if (const PendingList<Words> list = pending_.take(shard); list.pages > 0)
+      if (const PendingList<Word> list = pending_.take(shard); list.pages > 0)
         lists.emplace_back(shard, list);
     }
     const bool has_words = !lists.empty();
@@ -301,122 +343,19 @@ class ShardMemory {
                                       static_cast<double>(word_bytes));
   }
 
-  ShardCounter<Key, Words>& counter(WorkerScratch& count_scratch) {
-    if (!count_scratch.counter) {
-      count_scratch.counter = std::make_unique<ShardCounter<Key, Words>>(kernels_, plan_.kmers.k,
-                                                                         plan_.kmers.canonical, plan_.table);
-    }
-    return *count_scratch.counter;
-  }
-
-  template <class Use>
-  void count_all(WorkerScratch& count_scratch, std::uint32_t shard, Use& use) {
-    TakenShard parts = take(count_scratch, shard);
-    ShardWords<Words> words(pending_.format(), parts.pending, pool_, parts.spilled, spill_file_,
-                            count_scratch.slice, count_scratch.times.read_back_seconds);
-    do {
-      const std::uint64_t run_entries = parts.spilled_runs.entries + parts.run.shape.entries;
-      const std::uint64_t word_bytes = memory_.word_bytes(words.left(), words.kmers_left());
-      const std::uint64_t bytes = memory_.bytes_at_once(word_bytes, run_entries);
-      const std::uint64_t needed = memory_.counting_bytes(bytes, run_entries);
-      if (needed > memory_.thread_bytes()) return count_in_passes(count_scratch, shard, words, parts, use);
-      reserve(count_scratch, needed, shard);
-      words.begin_chunk(part_of(words.left(), bytes, word_bytes));
-      count_chunk(count_scratch, words, parts.run);
-      if (words.left() > 0) parts.run = freeze(count_scratch);
-    } while (words.left() > 0);
-    for_each_spilled_run(count_scratch, parts, [&](const index::FrozenShard& run) {
-      const Stopwatch watch(count_scratch.times.count_seconds);
-      count_scratch.counter->merge(run);
-    });
-    const auto& counter = *count_scratch.counter;
-    use(ShardPart<Key>{counter.keys(), counter.counts(), counter.size(), true});
-  }
-
-  /// Counts a chunk together with a run, which is used up.
-  void count_chunk(WorkerScratch& count_scratch, ShardWords<Words>& chunk, index::FrozenShard& run) {
-    const Stopwatch watch(count_scratch.times.count_seconds);
-    const double read_back = count_scratch.times.read_back_seconds;
-    counter(count_scratch).count(chunk);
-    chunk.end_chunk();
-    counter(count_scratch).merge(std::exchange(run, {}));
-    count_scratch.times.count_seconds -= count_scratch.times.read_back_seconds - read_back;
-  }
-
-  /// Counts what is left of a shard in passes, each over all words and runs, of which it counts a range of
-  /// hashes that its memory holds. Ranges follow each other, so that what comes out is in canonical order.
-  template <class Use>
-  void count_in_passes(WorkerScratch& count_scratch, std::uint32_t shard, ShardWords<Words>& words,
-                       const TakenShard& parts, Use& use) {
-    // Held: the run in memory, and one of those in the file.
-    const std::uint64_t run_bytes =
-        parts.run.payload.capacity() * sizeof parts.run.payload[0] + parts.spilled_runs.largest_bytes;
-    std::call_once(short_of_memory_, host::return_freed_memory_at_once);
-    trim(count_scratch, 0);
-    reserve(count_scratch, memory_.thread_bytes(), shard);
-    const std::uint64_t room = memory_.hashes_in_pass(run_bytes);
-    const Key mask = key_mask<Key>(plan_.kmers.k);
-    Key first = 0, last = mask;
-    for (bool is_all = true;; is_all = false) {
-      last = count_range(count_scratch, words, parts, first, last, room);
-      const auto& counted = counter(count_scratch);
-      use(ShardPart<Key>{counted.keys(), counted.counts(), counted.size(), is_all && last == mask});
-      if (last == mask) return;
-      const Key next = last + 1;
-      last = end_of_range(next, last - first, counted.size(), room, mask);
-      first = next;
-    }
-  }
-
-  /// Counts a range from `first` on, at most to `last`, and returns where it ends.
-  Key count_range(WorkerScratch& count_scratch, ShardWords<Words>& words, const TakenShard& parts, Key first,
-                  Key last, std::uint64_t room) {
-    const Stopwatch watch(count_scratch.times.count_seconds);
-    const double read_back = count_scratch.times.read_back_seconds;
-    ShardCounter<Key, Words>& counting = counter(count_scratch);
-    const Key end =
-        counting.count_range(first, last, room, typename ShardWords<Words>::WordsLeft(words), [&] {
-          if (parts.run.shape.entries > 0) counting.add(parts.run);
-          for_each_spilled_run(count_scratch, parts,
-                               [&](const index::FrozenShard& run) { counting.add(run); });
-        });
-    count_scratch.times.count_seconds -= count_scratch.times.read_back_seconds - read_back;
-    return end;
-  }
-
-  /// Returns where the range after one of `width` with `size` k-mers is to end, so that it has as many as
-  /// make a list of `room` hashes nearly three quarters full: with more it would have to be cut.
-  static Key end_of_range(Key first, Key width, std::size_t size, std::uint64_t room, Key mask) {
-    const double wanted =
-        static_cast<double>(width) * 0.7 * static_cast<double>(room) / static_cast<double>(size);
-    return wanted < static_cast<double>(mask - first) ? first + static_cast<Key>(wanted) : mask;
-  }
-
-  index::FrozenShard freeze(WorkerScratch& count_scratch) {
-    const Stopwatch watch(count_scratch.times.freeze_seconds);
-    const auto& counter = *count_scratch.counter;
-    return count_scratch.freezer.freeze(counter.keys(), counter.counts(), counter.size());
-  }
-
-  template <class Visit>
-  void for_each_spilled_run(WorkerScratch& count_scratch, const TakenShard& parts, Visit&& visit) {
-    if (parts.spilled_runs.entries == 0) return;  // there may be no file
-    for_each_run(file(), parts.spilled_runs.last, count_scratch.times.read_back_seconds, visit);
-  }
-
   /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
   /// held while others need room.
   TakenShard take(WorkerScratch& count_scratch, std::uint32_t shard) {
     const std::uint32_t group = shard / group_shards_;
     const std::lock_guard lock(groups_[group].mutex);
     HeldShard& s = shards_[shard];
-    PendingList<Words> list = pending_.take(shard);
+    PendingList<Word> list = pending_.take(shard);
     if (std::uint64_t{list.pages} * PagePool::kPageBytes > memory_.total() / 4) {
       Lists lists{{shard, std::exchange(list, {})}};
       spill(count_scratch, group, std::move(lists));
     }
     run_bytes_ -= std::exchange(s.run_bytes, 0);
-    return {list, s.spilled, std::exchange(s.run, {}), s.spilled_runs};
+    return {list, s.spilled, std::exchange(s.run, {}), s.run_entries, s.spilled_runs};
   }
 
   /// Asks for a group and the one after it, when the group's first shard is taken.
@@ -505,16 +444,14 @@ class ShardMemory {
     return false;
   }
 
-  void trim(WorkerScratch& count_scratch, std::uint64_t most_bytes) const {
-    if (count_scratch.counter) count_scratch.counter->trim(most_bytes);
-    count_scratch.freezer.trim(most_bytes / MemoryModel::kCounterBytes * MemoryModel::kFreezerBytes);
+  static void trim(WorkerScratch& count_scratch, std::uint64_t most_bytes) {
+    count_scratch.counting.trim(most_bytes);
   }
 
-  const Kernels& kernels_;
   const backend::CountPlan& plan_;
   const MemoryModel memory_;
   PagePool pool_;
-  PendingStore<Words> pending_;
+  PendingStore<Word> pending_;
   std::vector<HeldShard> shards_;
   const std::uint32_t group_shards_;
   std::vector<SpillGroup> groups_;

@@ -1,11 +1,11 @@
 #pragma once
-/// Counting for k > 12: cut, split, exchange, pend; then count and freeze shard by shard.
+/// Counting for k > 12: cut, split, exchange, pend. What the shards then become is up to those that follow
+/// (kmer_session.h, string_session.h).
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -13,32 +13,34 @@
 #include "base/huge_pages.h"
 #include "cpu/count/shard_exchange.h"
 #include "cpu/count/shard_memory.h"
-#include "cpu/count/shard_spill.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
-#include "cpu/simd/cutter.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
 
-template <class Key, int Words>
+/// `Form` has the types `Cutter` and `Counting` (one per thread), `make_cutter(kernels, plan)`, and
+/// `words(k)`, the WordSizes.
+template <class Form>
 class ShardedSession : public backend::CountingSession {
  public:
+  using Counting = typename Form::Counting;
+  using Word = typename Counting::Word;
+
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
-      : plan_(plan),
+      : kernels_(kernels),
+        plan_(plan),
         shards_(1u << shard_bits(plan.kmers.k)),
-        memory_(with_courier(plan), CountWorker::memory_bytes(), shards_, Memory::kShardBytes, sizeof(Key),
-                sizeof(SuperKmer<Words>)),
-        shard_memory_(kernels, plan_, shards_, memory_),
+        shard_memory_(plan_, shards_, MemoryModel(with_courier(plan), memory_kind(plan.kmers.k))),
         pending_(shard_memory_.pending()),
         exchange_(*plan.ranks, shards_, plan.devices.cpu_devices, plan.threads),
         next_shard_(exchange_.first_shard()) {
     const std::uint32_t own_shards = exchange_.end_shard() - exchange_.first_shard();
     const unsigned workers = with_courier(plan).threads;
     for (unsigned t = 0; t < workers; ++t) {
-      workers_.emplace_back(kernels, plan, shards_, own_shards, shard_memory_.pool(),
-                            stock_pages(memory_.budget(), plan.threads));
+      workers_.emplace_back(kernels, plan_, shards_, own_shards, shard_memory_.pool(),
+                            stock_pages(shard_memory_.memory().budget(), plan.threads));
     }
     if (plan.ranks->are_several()) courier_ = std::thread([this] { deliver_until_complete(); });
   }
@@ -52,15 +54,15 @@ class ShardedSession : public backend::CountingSession {
   static backend::SessionForecast forecast(const backend::CountPlan& plan,
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
-    const std::uint32_t shards = 1u << shard_bits(plan.kmers.k);
-    const double words = expected.pending_bytes / sizeof(SuperKmer<Words>);
-    const double bytes = words == 0 ? 0 : words * mean_word_bytes(plan.kmers.k, expected.occurrences / words);
+    const MemoryModel::Kind kind = memory_kind(plan.kmers.k);
+    const double words = expected.pending_bytes / sizeof(Word);
+    const double bytes =
+        words == 0 ? 0 : words * Form::mean_word_bytes(plan.kmers.k, expected.occurrences / words);
     // Each shard's last page is half empty; threads have some in stock.
-    const double filled = bytes / PendingPage<Words>::kBytes + std::min<double>(words, shards) / 2;
+    const double filled = bytes / PendingPage<Word>::kBytes + std::min<double>(words, kind.shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
                                             static_cast<std::uint64_t>(filled * kPage), plan.threads));
-    return MemoryModel::forecast(plan, CountWorker::memory_bytes(), shards, Memory::kShardBytes, sizeof(Key),
-                                 bytes, (filled + stock) * kPage, expected.run_bytes);
+    return MemoryModel::forecast(plan, kind, bytes, (filled + stock) * kPage, expected.run_bytes);
   }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
@@ -92,44 +94,6 @@ class ShardedSession : public backend::CountingSession {
     return 0;
   }
 
-  void finish(unsigned thread, const backend::ShardSink& sink,
-              const std::function<void()>& shard_done) override {
-    CountWorker& worker = workers_[thread];
-    Freezer& freezer = worker.count_scratch.freezer;
-    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done()) {
-      index::FrozenShard frozen;
-      std::optional<ShardSpill<Key>> spill;
-      take(shard, thread, [&](const ShardPart<Key>& part) {
-        worker.loads.note_shard(shard - exchange_.first_shard(), part.size);
-        const std::size_t kept = worker.tally.filter(part.keys, part.counts, part.size);
-        if (part.is_all) {
-          frozen = freezer.freeze(part.keys, part.counts, kept, sink.take_payload());
-          return;
-        }
-        if (!spill) spill.emplace(shard_spill());
-        spill->append(part.keys, part.counts, kept, freezer);
-      });
-      if (spill) frozen = spill->finish();
-      sink(shard, std::move(frozen));
-    }
-  }
-
-  /// Counts a shard, once, when the input is complete, and calls `use(part)` with its k-mers in canonical
-  /// order: all at once, or one range of hashes after the other. Called concurrently like `finish`, of which
-  /// it is a part.
-  template <class Use>
-  void take(std::uint32_t shard, unsigned thread, Use&& use) {
-    typename Memory::WorkerScratch& count_scratch = workers_[thread].count_scratch;
-    const typename Memory::Turn turn(shard_memory_, count_scratch);
-    shard_memory_.count(count_scratch, shard, [&](const ShardPart<Key>& part) {
-      const Stopwatch watch(count_scratch.times.freeze_seconds);
-      use(part);
-    });
-  }
-
-  /// Returns a place for a shard that is larger than memory; the session must live until that has been read.
-  [[nodiscard]] ShardSpill<Key> shard_spill() { return shard_memory_.shard_spill(); }
-
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all(plan_.kept);
     for (const CountWorker& worker : workers_) all.merge(worker.tally);
@@ -151,26 +115,26 @@ class ShardedSession : public backend::CountingSession {
   [[nodiscard]] std::uint64_t early_counts() const override { return shard_memory_.early_counts(); }
   [[nodiscard]] backend::SpillReport spilled() const override { return shard_memory_.spill_report(); }
 
- private:
-  using Memory = ShardMemory<Key, Words>;
+ protected:
+  using Memory = ShardMemory<Counting>;
+  using Cutter = typename Form::Cutter;
 
   struct CountWorker {
     CountWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
                 std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
-        : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
-          split(shards, Cutter<Words>::kCapacity),
+        : cutter(Form::make_cutter(kernels, plan)),
+          split(shards, Cutter::kCapacity),
           stock(pool, stock_pages),
-          count_scratch(kernels, plan.kmers.k, times),
+          count_scratch(kernels, plan, times),
           tally(plan.kept),
           loads(plan.devices.cpu_devices, own_shards) {}
 
     static std::uint64_t memory_bytes() {
-      return Cutter<Words>::memory_bytes() + Cutter<Words>::kCapacity * sizeof(SuperKmer<Words>) +
-             SliceBatch<Words>::kMostSliceBytes;
+      return Cutter::memory_bytes() + Cutter::kCapacity * sizeof(Word) + SliceBatch<Word>::kMostSliceBytes;
     }
 
-    Cutter<Words> cutter;
-    Multisplit<Words> split;
+    Cutter cutter;
+    Multisplit<Word> split;
     PageStock stock;
     StageTimes times;
     typename Memory::WorkerScratch count_scratch;
@@ -178,9 +142,38 @@ class ShardedSession : public backend::CountingSession {
     backend::OwnerLoads loads;
   };
 
+  [[nodiscard]] CountWorker& worker(unsigned thread) { return workers_[thread]; }
+  [[nodiscard]] Memory& shard_memory() { return shard_memory_; }
+  [[nodiscard]] const backend::CountPlan& plan() const { return plan_; }
+  [[nodiscard]] const Kernels& kernels() const { return kernels_; }
+
+  /// Takes shards, one after another, until none is left, and calls `finish(shard)` for each, during a turn,
+  /// and `shard_done`.
+  template <class Finish>
+  void finish_shards(const std::function<void()>& shard_done, Finish&& finish) {
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done())
+      finish(shard);
+  }
+  /// Counts a shard, once, when the input is complete: `count(ShardInHand, Counting)` has to do it.
+  template <class Count>
+  void count_shard(std::uint32_t shard, unsigned thread, Count&& count) {
+    typename Memory::WorkerScratch& count_scratch = workers_[thread].count_scratch;
+    const typename Memory::Turn turn(shard_memory_, count_scratch);
+    shard_memory_.count(count_scratch, shard, [&](auto& in_hand) { count(in_hand, count_scratch.counting); });
+  }
+  /// Notes how many different k-mers a shard has, or a part of it.
+  void note_kmers(unsigned thread, std::uint32_t shard, std::uint64_t kmers) {
+    workers_[thread].loads.note_shard(shard - exchange_.first_shard(), kmers);
+  }
+
+ private:
   static constexpr std::uint32_t kPrefetchShards = 8;
   static constexpr std::chrono::milliseconds kLook{5};
 
+  static MemoryModel::Kind memory_kind(std::uint32_t k) {
+    return {CountWorker::memory_bytes(), 1u << shard_bits(k), Memory::kShardBytes, Counting::costs(),
+            Form::words(k)};
+  }
   /// Returns the plan, with a thread for what other ranks send, if there are any.
   static backend::CountPlan with_courier(backend::CountPlan plan) {
     plan.threads += plan.ranks->are_several() ? 1 : 0;
@@ -195,7 +188,7 @@ class ShardedSession : public backend::CountingSession {
       worker.split.split(list);
     }
     const Stopwatch watch(worker.times.exchange_seconds);
-    worker.times.super_kmer_bytes += list.size * sizeof(SuperKmer<Words>);
+    worker.times.super_kmer_bytes += list.size * sizeof(Word);
     worker.cutter.clear();
     if (plan_.devices.cpu_devices == 1 && !plan_.ranks->are_several()) {
       worker.loads.note_super_kmers(0, worker.split.offset(shards_));
@@ -211,7 +204,7 @@ class ShardedSession : public backend::CountingSession {
 
   /// Returns a function that appends words to a shard.
   auto appender(CountWorker& worker) {
-    return [this, &worker](std::uint32_t shard, const SuperKmer<Words>* words, std::size_t n) {
+    return [this, &worker](std::uint32_t shard, const Word* words, std::size_t n) {
       pending_.append(shard, words, n, worker.stock);
       worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()), n);
     };
@@ -238,13 +231,13 @@ class ShardedSession : public backend::CountingSession {
                       std::uint64_t{kHugePageBytes / PagePool::kPageBytes});
   }
 
+  const Kernels& kernels_;
   const backend::CountPlan plan_;
   std::uint32_t shards_;
-  const MemoryModel memory_;
   Memory shard_memory_;
-  PendingStore<Words>& pending_;
+  PendingStore<Word>& pending_;
   std::deque<CountWorker> workers_;
-  ShardExchange<Words> exchange_;
+  ShardExchange<Word> exchange_;
   std::atomic<std::uint32_t> next_shard_;
   std::atomic<unsigned> threads_ended_{0};
   std::atomic<bool> has_ended_{false};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "cpu/count/spilled_extents.h"
@@ -21,11 +22,13 @@ namespace warpmer::cpu {
 struct SpilledRun {
   index::ShardShape shape;
   file::Spilled payload;  ///< has no bytes when there is none
+  groups::ShardSizes sizes = {};
 };
 
-/// Reads a run back, for index::ShardReader.
+/// Reads a run back, for readers that look past the end.
 inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
   run.shape = spilled.shape;
+  run.sizes = spilled.sizes;
   run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + warpmer::kReadAheadWords);
   file.read(spilled.payload, run.payload.data());
 }
@@ -35,15 +38,18 @@ inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::Fr
 struct SpilledRuns {
   /// Its payload has what is known of the run before it behind it.
   SpilledRun last;
-  std::uint64_t entries = 0;        ///< entries of all runs; a k-mer may be in several
+  std::uint64_t entries = 0;        ///< entries of all runs, as they were added; a k-mer may be in several
   std::uint64_t largest_bytes = 0;  ///< most bytes of a run in memory
 };
 
 /// Gathers runs where they lie, and writes them together.
 class RunBatch {
  public:
-  /// Adds a run to what the file will have of a shard. Until `write` has returned, both stay where they are.
-  void add(SpilledRuns& shard, const index::FrozenShard& run) { runs_.push_back({&shard, &run}); }
+  /// Adds a run of so many entries to what the file will have of a shard. Until `write` has returned, both
+  /// stay where they are.
+  void add(SpilledRuns& shard, const index::FrozenShard& run, std::uint64_t entries) {
+    runs_.push_back({&shard, &run, entries});
+  }
   [[nodiscard]] bool is_empty() const { return runs_.empty(); }
 
   /// Writes them, to what it returns.
@@ -57,14 +63,15 @@ class RunBatch {
     std::uint64_t at = written.offset;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::span<const file::WritePiece> own(pieces.data() + 2 * i, 2);
-      runs_[i].spilled = {runs_[i].run->shape, {at, file::bytes_of(own), file::checksum(own)}};
+      const index::FrozenShard& run = *runs_[i].run;
+      runs_[i].spilled = {run.shape, {at, file::bytes_of(own), file::checksum(own)}, run.sizes};
       at += runs_[i].spilled.payload.bytes;
     }
     file.write(written.offset, pieces);
     for (const Added& added : runs_) {
       SpilledRuns& shard = *added.shard;
       shard.last = added.spilled;
-      shard.entries += added.spilled.shape.entries;
+      shard.entries += added.entries;
       shard.largest_bytes = std::max(shard.largest_bytes, added.spilled.payload.bytes);
     }
     runs_.clear();
@@ -75,13 +82,14 @@ class RunBatch {
   struct Added {
     SpilledRuns* shard;
     const index::FrozenShard* run;
+    std::uint64_t entries;
     SpilledRun spilled = {};
   };
   std::vector<Added> runs_;
 };
 
-/// Calls `visit(run)` for each of a shard's runs, which are read one at a time. The time that takes is added
-/// to `read_seconds`.
+/// Calls `visit(run)`, which may take it, for each of a shard's runs, which are read one at a time. The time
+/// that takes is added to `read_seconds`.
 template <class Visit>
 void for_each_run(file::SpillFile& file, SpilledRun spilled, double& read_seconds, Visit&& visit) {
   while (spilled.payload.bytes > 0) {
@@ -92,7 +100,7 @@ void for_each_run(file::SpillFile& file, SpilledRun spilled, double& read_second
     }
     const std::size_t words = (spilled.payload.bytes - sizeof spilled) / sizeof run.payload[0];
     std::memcpy(static_cast<void*>(&spilled), run.payload.data() + words, sizeof spilled);
-    visit(static_cast<const index::FrozenShard&>(run));
+    visit(std::move(run));
   }
 }
 

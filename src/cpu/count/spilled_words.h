@@ -35,21 +35,21 @@ struct SliceHead {
 };
 
 /// Gathers slices where they lie, in pages, and writes them together.
-template <int Words>
+template <class Word>
 class SliceBatch {
  public:
   /// Pages of a slice, at most.
   static constexpr std::uint32_t kSlicePages = 16;
   static constexpr std::uint64_t kMostSliceBytes =
-      sizeof(SliceHead) + kSlicePages * PendingPage<Words>::kBytes;
+      sizeof(SliceHead) + kSlicePages * PendingPage<Word>::kBytes;
 
   /// Notes in `extents` what is written, whose pages go back to `store`.
-  SliceBatch(file::SpillFile& file, SpilledExtents& extents, PendingStore<Words>& store)
+  SliceBatch(file::SpillFile& file, SpilledExtents& extents, PendingStore<Word>& store)
       : file_(file), extents_(extents), store_(store) {}
 
   /// Adds a list to what the file has of a shard. A long one is written in parts, whose pages can be used
   /// again while the others wait.
-  void add(SpilledWords& shard, PendingList<Words>&& list) {
+  void add(SpilledWords& shard, PendingList<Word>&& list) {
     while (list.pages > 0) {
       if (pages_ >= kMostPages) flush();
       slices_.push_back({&shard, list.take_pages(kSlicePages), {}});
@@ -95,20 +95,20 @@ class SliceBatch {
   static constexpr std::size_t kMostPages = 1024;
   struct Slice {
     SpilledWords* shard;
-    PendingList<Words> list;
+    PendingList<Word> list;
     SliceHead head;
   };
 
   file::SpillFile& file_;
   SpilledExtents& extents_;
-  PendingStore<Words>& store_;
+  PendingStore<Word>& store_;
   std::vector<Slice> slices_;
   std::size_t pages_ = 0;  ///< pages of all slices
 };
 
 /// All words of a shard, those in memory and then those in the file, taken from the front in chunks. A chunk
 /// is a list as ShardCounter wants it.
-template <int Words>
+template <class Word>
 class ShardWords {
  public:
   /// A thread's room for a slice.
@@ -116,7 +116,7 @@ class ShardWords {
 
   /// Pages of `list` go back to `pool` when the chunk they were in is done with. `file` may be null when
   /// nothing is in it. Time spent reading it is added to `read_seconds`.
-  ShardWords(const WordFormat<Words>& format, PendingList<Words> list, PagePool& pool,
+  ShardWords(const WordFormat<Word>& format, PendingList<Word> list, PagePool& pool,
              const SpilledWords& spilled, file::SpillFile* file, Buffer& buffer, double& read_seconds)
       : format_(format),
         rest_(list),
@@ -145,7 +145,7 @@ class ShardWords {
   /// Gives the chunk's pages back.
   void end_chunk() { release(front_); }
   /// Returns what is in memory and in no chunk yet; it is the caller's.
-  [[nodiscard]] PendingList<Words> take_rest() { return std::exchange(rest_, {}); }
+  [[nodiscard]] PendingList<Word> take_rest() { return std::exchange(rest_, {}); }
 
   /// The words not yet in any chunk as a list of their own, which can be visited any number of times: they
   /// stay.
@@ -155,7 +155,7 @@ class ShardWords {
     [[nodiscard]] std::uint64_t size() const { return words_.left(); }
     template <class Visit>
     void for_each_page(Visit&& visit) {
-      ListedWords<Words>{words_.format_, words_.rest_}.for_each_page(visit);
+      ListedWords<Word>{words_.format_, words_.rest_}.for_each_page(visit);
       SpilledWords spilled = words_.spilled_;
       words_.visit_slices(spilled, spilled.words, visit);
     }
@@ -170,12 +170,12 @@ class ShardWords {
   [[nodiscard]] std::uint64_t size() const { return front_.words + from_file_; }
   template <class Visit>
   void for_each_page(Visit&& visit) {
-    ListedWords<Words>{format_, front_}.for_each_page(visit);
+    ListedWords<Word>{format_, front_}.for_each_page(visit);
     visit_slices(spilled_, from_file_, visit);
   }
 
  private:
-  void release(PendingList<Words>& list) {
+  void release(PendingList<Word>& list) {
     if (list.pages > 0) pool_.release(list.first, list.last, list.pages);
     list = {};
   }
@@ -193,7 +193,7 @@ class ShardWords {
   /// Reads the last slice, takes it away, and returns how many words it has.
   std::uint32_t read_slice(SpilledWords& spilled) {
     const Stopwatch watch(read_seconds_);
-    char* const to = buffer_.get(SliceBatch<Words>::kMostSliceBytes + WordFormat<Words>::kMostBytes);
+    char* const to = buffer_.get(SliceBatch<Word>::kMostSliceBytes + WordFormat<Word>::kMostBytes);
     file_->read(spilled.last, to);
     SliceHead head;
     std::memcpy(&head, to, sizeof head);
@@ -203,8 +203,8 @@ class ShardWords {
     return head.words;
   }
 
-  const WordFormat<Words>& format_;
-  PendingList<Words> front_, rest_;
+  const WordFormat<Word>& format_;
+  PendingList<Word> front_, rest_;
   PagePool& pool_;
   SpilledWords spilled_;
   file::SpillFile* file_;

@@ -6,9 +6,7 @@
 
 #include "base/error.h"
 #include "cpu/memory/page_pool.h"
-#include "cpu/simd/word_format.h"
 #include "host/limits.h"
-#include "kmer/minimizer.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::cpu {
@@ -26,57 +24,45 @@ constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
 /// s.)
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
-/// Random minimizers change after half a window, on average.
-double mean_kmers_per_word(std::uint32_t k) { return (minimizer_window(k) + 1) / 2.0; }
-
-// Bytes that arrays and tables, whichever it is, and the frozen result take for a byte of words, k-mers of
-// which most are distinct; arrays' sizes are powers of two. High estimates.
-constexpr std::uint64_t kNarrowPerByte = 34, kWidePerByte = 48;
-// When the result is merged with a run there are two of it: for a byte of words, and for an entry of the run.
-constexpr std::uint64_t kNarrowMergedPerByte = 38, kWideMergedPerByte = 108;
-constexpr std::uint64_t kNarrowPerEntry = 80, kWidePerEntry = 128;
-// Bytes that a range of a shard's hashes takes for each that its list has room for, sorted, and frozen if
-// that is all of the shard; and besides them.
-constexpr std::uint64_t kNarrowPerHash = 40, kWidePerHash = 64, kPassBytes = std::uint64_t{2} << 20;
+/// Besides the hashes of a range.
+constexpr std::uint64_t kPassBytes = std::uint64_t{2} << 20;
 
 /// Returns the bytes that words take, as counting_bytes has it, for each byte of the pages they are on; for
 /// long k, whose words are full, they take no less.
-double word_bytes_of_page_byte(std::uint32_t k) {
-  const auto bytes = static_cast<double>(k > kMaxShortWordK ? sizeof(SuperKmer<4>) : sizeof(SuperKmer<2>));
-  return std::max(1.0, bytes / mean_word_bytes(k, mean_kmers_per_word(k)));
+double word_bytes_of_page_byte(const WordSizes& words) {
+  return std::max(1.0, static_cast<double>(words.bytes) / words.mean_bytes);
 }
 
 }  // namespace
 
-MemoryModel::Division::Division(const backend::CountPlan& plan, std::uint64_t thread_bytes,
-                                std::uint32_t shards, std::uint64_t shard_bytes, std::size_t key_bytes)
+MemoryModel::Division::Division(const backend::CountPlan& plan, const Kind& kind)
     : counters(plan.threads * (kCounterBytes + kFreezerBytes)),
-      fixed(plan.threads * thread_bytes + shards * shard_bytes),
+      fixed(plan.threads * kind.thread_bytes + kind.shards * kind.shard_bytes),
       writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
       // A shard in each thread's hands while others are pending, of this rank's; it may be twice the mean.
-      tables((key_bytes > 8 ? 70.0 : 56.0) * word_bytes_of_page_byte(plan.kmers.k) * plan.threads *
-             plan.ranks->size() / shards) {
+      tables(kind.costs.pages * word_bytes_of_page_byte(kind.words) * plan.threads * plan.ranks->size() /
+             kind.shards) {
   const auto least_pages = static_cast<std::uint64_t>(
-      static_cast<double>(shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
+      static_cast<double>(kind.shards * kLeastPages * PagePool::kPageBytes) * (1 + tables));
   least = fixed + counters + least_pages;
 }
 
-std::uint64_t MemoryModel::Division::least_cap(const backend::CountPlan& plan) const {
-  return (plan.other_bytes + least) / (kWriterShare - 1) * kWriterShare;
+std::uint64_t MemoryModel::Division::cap_for(const backend::CountPlan& plan, std::uint64_t bytes) {
+  return (plan.other_bytes + bytes) / (kWriterShare - 1) * kWriterShare;
 }
 
-MemoryModel::MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
-                         std::uint64_t shard_bytes, std::size_t key_bytes, std::size_t bytes_of_word)
+MemoryModel::MemoryModel(const backend::CountPlan& plan, const Kind& kind)
     : threads_(plan.threads),
-      is_wide_(key_bytes > 8),
-      bytes_of_word_(bytes_of_word),
-      bytes_of_kmer_(static_cast<double>(bytes_of_word) / mean_kmers_per_word(plan.kmers.k)) {
-  const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
+      costs_(kind.costs),
+      words_(kind.words),
+      bytes_of_kmer_(static_cast<double>(kind.words.bytes) / kind.words.mean_kmers) {
+  const Division division(plan, kind);
   if (plan.memory_bytes < division.least + division.writer) {
     throw ResourceError(host::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
                                              fmt::format("counting {}-mers", plan.kmers.k), threads_,
-                                             division.least_cap(plan)));
+                                             Division::cap_for(plan, division.least)));
   }
+  fixed_ = division.fixed;
   total_ = plan.memory_bytes - division.fixed - division.writer;
   budget_ =
       static_cast<std::uint64_t>(static_cast<double>(total_ - division.counters) / (1 + division.tables));
@@ -85,11 +71,9 @@ MemoryModel::MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_by
   kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, this->thread_bytes()));
 }
 
-backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, std::uint64_t thread_bytes,
-                                               std::uint32_t shards, std::uint64_t shard_bytes,
-                                               std::size_t key_bytes, double word_bytes, double page_bytes,
-                                               double run_bytes) {
-  const Division division(plan, thread_bytes, shards, shard_bytes, key_bytes);
+backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, const Kind& kind,
+                                               double word_bytes, double page_bytes, double run_bytes) {
+  const Division division(plan, kind);
   const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),
              other = static_cast<double>(plan.other_bytes);
   const auto held = static_cast<double>(division.fixed + division.counters);
@@ -98,7 +82,7 @@ backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, s
   const double needed = held + page_bytes / kUsed * (1 + division.tables);
   backend::SessionForecast forecast;
   forecast.begins = plan.memory_bytes >= division.least + division.writer;
-  forecast.least_bytes = static_cast<double>(division.least_cap(plan) - plan.other_bytes);
+  forecast.least_bytes = static_cast<double>(Division::cap_for(plan, division.least) - plan.other_bytes);
   forecast.unhurried_bytes =
       std::max(forecast.least_bytes, (other + needed) / (kWriterShare - 1) * kWriterShare - other);
   if (memory >= needed + writer) {
@@ -117,24 +101,26 @@ backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, s
 }
 
 std::uint64_t MemoryModel::counting_bytes(std::uint64_t word_bytes, std::uint64_t run_entries) const {
-  const std::uint64_t counted = word_bytes * (is_wide_ ? kWidePerByte : kNarrowPerByte);
+  const std::uint64_t counted = word_bytes * costs_.per_byte;
   if (run_entries == 0) return counted;
-  return counted + word_bytes * (is_wide_ ? kWideMergedPerByte : kNarrowMergedPerByte) +
-         run_entries * (is_wide_ ? kWidePerEntry : kNarrowPerEntry);
+  return counted + word_bytes * costs_.merged_per_byte + run_entries * costs_.per_entry;
 }
 
 std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
                                        std::uint64_t most) const {
   if (counting_bytes(word_bytes, run_entries) <= most) return word_bytes;
   const std::uint64_t runs = counting_bytes(0, run_entries);
-  const std::uint64_t per_byte =
-      is_wide_ ? kWidePerByte + kWideMergedPerByte : kNarrowPerByte + kNarrowMergedPerByte;
+  const std::uint64_t per_byte = costs_.per_byte + costs_.merged_per_byte;
   return std::min(word_bytes, std::max(kLeastChunkBytes, (most - std::min(most, runs)) / per_byte));
+}
+
+std::uint64_t MemoryModel::cap_for_thread_bytes(const backend::CountPlan& plan, std::uint64_t bytes) const {
+  return Division::cap_for(plan, fixed_ + bytes * threads_ / 3 * 4);
 }
 
 std::uint64_t MemoryModel::hashes_in_pass(std::uint64_t run_bytes) const {
   const std::uint64_t bytes = thread_bytes(), others = std::min(bytes, run_bytes + kPassBytes);
-  return std::max(bytes / 4, bytes - others) / (is_wide_ ? kWidePerHash : kNarrowPerHash);
+  return std::max(bytes / 4, bytes - others) / costs_.per_hash;
 }
 
 }  // namespace warpmer::cpu

@@ -8,6 +8,23 @@
 
 namespace warpmer::cpu {
 
+/// Bytes that counting takes, whichever way it is done. Words are such as the session keeps; a run's entries
+/// are those that the way of counting says it has. High estimates.
+struct CountingCosts {
+  double pages;                   ///< to count a shard, for each byte of the words that it has on average
+  std::uint64_t per_byte;         ///< for a byte of words that are counted
+  std::uint64_t merged_per_byte;  ///< and more, if there is a run
+  std::uint64_t per_entry;        ///< for an entry of that
+  std::uint64_t per_hash;         ///< for each hash of a range (ShardCounter::count_range)
+};
+
+/// The words of a session.
+struct WordSizes {
+  std::size_t bytes;  ///< of a word
+  double mean_kmers;  ///< of random sequence
+  double mean_bytes;  ///< of a word with so many, on its page
+};
+
 /// A session's share of memory, divided. All of it is in bytes.
 class MemoryModel {
  public:
@@ -15,18 +32,21 @@ class MemoryModel {
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
 
-  /// `thread_bytes` is what a thread holds besides what it counts with, `shard_bytes` what is held for every
-  /// shard whatever is in it, `key_bytes` and `bytes_of_word` the sizes of a key and a word. ResourceError,
-  /// with the least -m that would do, when the plan's memory is less than that.
-  MemoryModel(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
-              std::uint64_t shard_bytes, std::size_t key_bytes, std::size_t bytes_of_word);
+  /// A session of one kind, whatever its plan.
+  struct Kind {
+    std::uint64_t thread_bytes;  ///< bytes that a thread holds besides what it counts with
+    std::uint32_t shards;
+    std::uint64_t shard_bytes;  ///< bytes that are held for every shard, whatever is in it
+    CountingCosts costs;
+    WordSizes words;
+  };
+  /// ResourceError, with the least -m that would do, when the plan's memory is less than that.
+  MemoryModel(const backend::CountPlan& plan, const Kind& kind);
 
   /// Forecasts what a session so divided is going to do with words that take so many bytes, and `page_bytes`
   /// on pages, and of which frozen runs would take `run_bytes`.
-  static backend::SessionForecast forecast(const backend::CountPlan& plan, std::uint64_t thread_bytes,
-                                           std::uint32_t shards, std::uint64_t shard_bytes,
-                                           std::size_t key_bytes, double word_bytes, double page_bytes,
-                                           double run_bytes);
+  static backend::SessionForecast forecast(const backend::CountPlan& plan, const Kind& kind,
+                                           double word_bytes, double page_bytes, double run_bytes);
 
   /// Early counting is worth its while when it frees this part of what is pending.
   static constexpr float kLeastGain = 0.5f;
@@ -45,7 +65,7 @@ class MemoryModel {
   /// Returns what words take, in the bytes that what follows speaks of: more than theirs where they have more
   /// k-mers than words usually have, as those of one minimizer that is everywhere do.
   [[nodiscard]] std::uint64_t word_bytes(std::uint64_t words, std::uint64_t kmers) const {
-    return std::max(words * bytes_of_word_,
+    return std::max(words * words_.bytes,
                     static_cast<std::uint64_t>(static_cast<double>(kmers) * bytes_of_kmer_));
   }
 
@@ -65,6 +85,8 @@ class MemoryModel {
   }
   /// Returns the bytes that a thread may take for one shard.
   [[nodiscard]] std::uint64_t thread_bytes() const { return total_ / 4 * 3 / threads_; }
+  /// Returns the cap on the process with which a thread may take so many bytes for one shard.
+  [[nodiscard]] std::uint64_t cap_for_thread_bytes(const backend::CountPlan& plan, std::uint64_t bytes) const;
   /// Returns how many hashes a thread can list at a time (ShardCounter::count_range) while it holds so many
   /// bytes of runs besides.
   [[nodiscard]] std::uint64_t hashes_in_pass(std::uint64_t run_bytes) const;
@@ -77,20 +99,19 @@ class MemoryModel {
     std::uint64_t writer;    ///< bytes that the index writer may keep
     std::uint64_t least;     ///< without that
     double tables;           ///< bytes that counting takes beside a byte of pages
-    Division(const backend::CountPlan& plan, std::uint64_t thread_bytes, std::uint32_t shards,
-             std::uint64_t shard_bytes, std::size_t key_bytes);
-    /// Returns the smallest cap on the process with which a session begins.
-    [[nodiscard]] std::uint64_t least_cap(const backend::CountPlan& plan) const;
+    Division(const backend::CountPlan& plan, const Kind& kind);
+    /// Returns the smallest cap on the process that leaves a session so many bytes.
+    [[nodiscard]] static std::uint64_t cap_for(const backend::CountPlan& plan, std::uint64_t bytes);
   };
 
   [[nodiscard]] std::uint64_t chunk_bytes(std::uint64_t word_bytes, std::uint64_t run_entries,
                                           std::uint64_t most) const;
 
   unsigned threads_;
-  bool is_wide_;
-  std::uint64_t bytes_of_word_;
+  CountingCosts costs_;
+  WordSizes words_;
   double bytes_of_kmer_;  ///< bytes of a k-mer in a word that has as many k-mers as words usually have
-  std::uint64_t total_ = 0, budget_ = 0, early_bytes_ = 0, kept_bytes_ = 0;
+  std::uint64_t fixed_ = 0, total_ = 0, budget_ = 0, early_bytes_ = 0, kept_bytes_ = 0;
 };
 
 }  // namespace warpmer::cpu

@@ -11,13 +11,14 @@
 
 namespace warpmer::cpu {
 
-template <int Words>
+template <class Word>
 class Multisplit {
  public:
-  Multisplit(std::uint32_t shards, std::size_t capacity)
-      : offsets_(shards + 1), words_(new SuperKmer<Words>[capacity]) {}
+  Multisplit(std::uint32_t shards, std::size_t capacity) : offsets_(shards + 1), words_(new Word[capacity]) {}
 
-  void split(const SuperKmerList<Words>& list) {
+  /// `List` is a SuperKmerList or a FlankedList.
+  template <class List>
+  void split(const List& list) {
     // After the inclusive scan a cursor stands at its shard's end; placing from the back moves it to
     // the shard's beginning.
     std::uint32_t* cursor = offsets_.data();
@@ -28,15 +29,13 @@ class Multisplit {
     for (std::size_t i = list.size; i-- > 0;) words_[--cursor[list.shards[i]]] = list.words[i];
   }
 
-  [[nodiscard]] const SuperKmer<Words>* begin(std::uint32_t shard) const {
-    return words_.get() + offsets_[shard];
-  }
+  [[nodiscard]] const Word* begin(std::uint32_t shard) const { return words_.get() + offsets_[shard]; }
   [[nodiscard]] std::size_t size(std::uint32_t shard) const { return offsets_[shard + 1] - offsets_[shard]; }
   [[nodiscard]] std::uint32_t offset(std::uint32_t shard) const { return offsets_[shard]; }
 
  private:
   std::vector<std::uint32_t> offsets_;
-  std::unique_ptr<SuperKmer<Words>[]> words_;
+  std::unique_ptr<Word[]> words_;
 };
 
 }  // namespace warpmer::cpu

@@ -16,7 +16,7 @@
 
 #include "backend/dense_update.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/sharded_session.h"
+#include "cpu/count/kmer_session.h"
 #include "cpu/count/sorted_merge.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
@@ -136,7 +136,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
  private:
-  using Session = ShardedSession<Key, Words>;
+  using Session = KmerSession<Key, Words>;
   /// The entries that a session has of a shard, if they are not used at once.
   using Spilled = std::shared_ptr<const SpilledShard<Key>>;
   struct MergeWorker {

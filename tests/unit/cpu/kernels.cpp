@@ -36,7 +36,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
                                                 std::uint32_t k, bool canonical) {
   const std::uint32_t shards = 1u << shard_bits(k);
   cpu::PagePool pool;
-  cpu::PendingStore<Words> pending(pool, shards, k);
+  cpu::PendingStore<SuperKmer<Words>> pending(pool, shards, k);
   cpu::PageStock stock(pool, 8);
   cpu::Cutter<Words> cutter(kernels, k, canonical, true);
   const auto pass_on = [&] {
@@ -54,7 +54,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const auto list = pending.take(shard);
     if (list.pages == 0) continue;
-    counter.count(cpu::ListedWords<Words>{pending.format(), list});
+    counter.count(cpu::ListedWords<SuperKmer<Words>>{pending.format(), list});
     pending.release(list);
     sorted = sorted && std::is_sorted(counter.keys(), counter.keys() + counter.size());
     for (std::size_t i = 0; i < counter.size(); ++i) {
@@ -143,7 +143,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   for (const Kernels* kernels : cpu::available_kernels()) {
     CAPTURE(kernels->name);
     cpu::PagePool pool;
-    cpu::PendingStore<2> pending(pool, 1, k);
+    cpu::PendingStore<SuperKmer<2>> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
     std::map<Key64, std::uint64_t> expected;
     const KmerHash<Key64> hash(k);
@@ -164,7 +164,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
     cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
     const auto list = pending.take(0);
     CHECK(list.words == 100000);
-    counter.count(cpu::ListedWords<2>{pending.format(), list});
+    counter.count(cpu::ListedWords<SuperKmer<2>>{pending.format(), list});
     pending.release(list);
     REQUIRE(counter.size() == expected.size());
     bool same = true;
@@ -198,7 +198,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
     CAPTURE(kernels.name);
     CAPTURE(backend::name_of(table));
     cpu::PagePool pool;
-    cpu::PendingStore<2> pending(pool, 1, k);
+    cpu::PendingStore<SuperKmer<2>> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
     cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
     for (const Step& step : taken) {
@@ -213,7 +213,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       }
       std::sort(expected.begin(), expected.end());
       const auto list = pending.take(0);
-      counter.count(cpu::ListedWords<2>{pending.format(), list});
+      counter.count(cpu::ListedWords<SuperKmer<2>>{pending.format(), list});
       pending.release(list);
       bool same = true;
       std::size_t at = 0;

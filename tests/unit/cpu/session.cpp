@@ -49,11 +49,12 @@ TEST_CASE("with little memory, shards are counted early, and the result is the s
 TEST_CASE("counted early in any table, the result is the same") {
   const auto cpu = backend::make_cpu_backend();
   const auto batches = batches_of(simulated_reads(240000, 50000, 3, 2000), 2000);
-  backend::CountPlan plan = plan_for(31);
-  const Result ample = run(*cpu, plan, batches, Take::payloads);
-  plan.memory_bytes = std::uint64_t{46} << 20;
   using Tables = std::span<const backend::CountTable>;
   const Tables named = Tables(backend::kCountTables).subspan(1);  // all but the default
+  backend::CountPlan plan = plan_for(31);
+  plan.table = named[0];
+  const Result ample = run(*cpu, plan, batches, Take::payloads);
+  plan.memory_bytes = std::uint64_t{46} << 20;
   for (const auto table : by_tier(named, named.subspan(1, 1))) {
     CAPTURE(backend::name_of(table));
     plan.table = table;
@@ -91,7 +92,7 @@ TEST_CASE("distinct k-mers that do not fit are spilled, and the result is the sa
   }
 }
 
-TEST_CASE("one shard with more distinct k-mers than memory has room for is counted in passes") {
+TEST_CASE("one shard with more distinct k-mers than memory has room for is counted in passes, in a table") {
   const auto cpu = backend::make_cpu_backend();
   for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 64}, {31})) {
     CAPTURE(k);
@@ -101,6 +102,7 @@ TEST_CASE("one shard with more distinct k-mers than memory has room for is count
     reads.emplace_back(100'000, 'A');
     const auto batches = batches_of(reads, 500);
     backend::CountPlan plan = plan_for(k);
+    plan.table = backend::CountTable::hashgraph;
     plan.kept.min = k == 40 ? 3 : 1;  // of which the hot shard has few
     const Result ample = run(*cpu, plan, batches, Take::payloads, 2);
     CHECK(ample.from_elsewhere == 0);
@@ -116,6 +118,29 @@ TEST_CASE("one shard with more distinct k-mers than memory has room for is count
       CHECK(tight.totals.counted_distinct == ample.totals.counted_distinct);
       CHECK(tight.totals.counted_unique == ample.totals.counted_unique);
     }
+  }
+}
+
+TEST_CASE("one group with more k-mers than memory has room for is refused, with what is needed") {
+  const auto cpu = backend::make_cpu_backend();
+  for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 64}, {31})) {
+    CAPTURE(k);
+    auto reads = hot_reads(1'000'000 / minimizer_window(k), k, k);
+    reads.emplace_back(100'000, 'A');
+    const auto batches = batches_of(reads, 500);
+    backend::CountPlan plan = plan_for(k);
+    const Result ample = run(*cpu, plan, batches, Take::payloads, 2);
+    plan.memory_bytes = std::uint64_t{50} << 20;
+    CHECK_THROWS_WITH_AS(run(*cpu, plan, batches, Take::payloads, 2), doctest::Contains("MiB would do"),
+                         ResourceError);
+    // As often as it takes, k-mers that have been counted come again.
+    const auto hot = batches_of(hot_reads(20'000 / minimizer_window(k), k, k), 500);
+    plan.memory_bytes = plan_for(k).memory_bytes;
+    const Result once = run(*cpu, plan, hot, Take::payloads, 300);
+    plan.memory_bytes = std::uint64_t{50} << 20;
+    const Result tight = run(*cpu, plan, hot, Take::payloads, 300);
+    CHECK((tight.payloads == once.payloads));
+    CHECK((tight.histogram == once.histogram));
   }
 }
 

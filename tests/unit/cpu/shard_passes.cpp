@@ -110,7 +110,8 @@ void count_in_ranges(const cpu::Kernels& kernels, std::uint32_t k, std::size_t r
       for (const auto& run : runs) counter.add(run);
     });
     REQUIRE(counter.size() > 0);
-    CHECK(counter.size() <= room + cpu::PendingPage<Words>::kCapacity * SuperKmer<Words>::kMaxKmers);
+    CHECK(counter.size() <=
+          room + cpu::PendingPage<SuperKmer<Words>>::kCapacity * SuperKmer<Words>::kMaxKmers);
     for (std::size_t i = 0; i < counter.size(); ++i) {
       in_range = in_range && counter.keys()[i] >= first && counter.keys()[i] <= last &&
                  found.emplace(counter.keys()[i], counter.counts()[i]).second;

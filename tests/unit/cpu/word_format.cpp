@@ -33,7 +33,7 @@ template <int Words>
 void check_all_lengths(std::uint32_t k) {
   CAPTURE(k);
   std::mt19937_64 random(k);
-  const cpu::WordFormat<Words> format(k);
+  const cpu::WordFormat<SuperKmer<Words>> format(k);
   std::vector<SuperKmer<Words>> words;
   std::ptrdiff_t bytes = 0;
   double mean = 0;
@@ -72,7 +72,7 @@ TEST_CASE("pending words: lists hold what was appended, in order, on as few page
     CAPTURE(k);
     cpu::PagePool pool;
     cpu::PageStock stock(pool, 16);
-    cpu::PendingStore<2> pending(pool, 1, k);
+    cpu::PendingStore<SuperKmer<2>> pending(pool, 1, k);
     std::vector<SuperKmer<2>> words;
     std::uint64_t bytes = 0, kmers = 0;
     for (std::size_t n = 1; n < 3000; n = n * 3 / 2 + 1) {
@@ -85,20 +85,21 @@ TEST_CASE("pending words: lists hold what was appended, in order, on as few page
       }
       pending.append(0, words.data() + before, n, stock);
     }
-    cpu::PendingList<2> list = pending.take(0);
+    cpu::PendingList<SuperKmer<2>> list = pending.take(0);
     CHECK(list.words == words.size());
     CHECK(list.kmers == kmers);
-    CHECK(list.pages <= bytes / cpu::PendingPage<2>::kFullBytes + 1);
+    CHECK(list.pages <= bytes / cpu::PendingPage<SuperKmer<2>>::kFullBytes + 1);
     std::size_t at = 0;
-    const auto compare = [&](const cpu::PendingList<2>& part) {
+    const auto compare = [&](const cpu::PendingList<SuperKmer<2>>& part) {
       bool same = true;
       std::uint64_t in_part = 0;
-      cpu::ListedWords<2>{pending.format(), part}.for_each_page([&](const SuperKmer<2>* some, std::size_t n) {
-        same = same && n <= cpu::PendingPage<2>::kCapacity && at + n <= words.size() &&
-               std::memcmp(some, words.data() + at, n * sizeof *some) == 0;
-        at += n;
-        in_part += n;
-      });
+      cpu::ListedWords<SuperKmer<2>>{pending.format(), part}.for_each_page(
+          [&](const SuperKmer<2>* some, std::size_t n) {
+            same = same && n <= cpu::PendingPage<SuperKmer<2>>::kCapacity && at + n <= words.size() &&
+                   std::memcmp(some, words.data() + at, n * sizeof *some) == 0;
+            at += n;
+            in_part += n;
+          });
       CHECK(same);
       CHECK(in_part == part.words);
       pending.release(part);

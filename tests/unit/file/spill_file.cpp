@@ -191,7 +191,8 @@ TEST_CASE("frozen runs come back from the spill file, the last one first") {
     }
     cpu::RunBatch batch;
     CHECK(batch.is_empty());
-    for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard) batch.add(spilled[shard], runs[shard]);
+    for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard)
+      batch.add(spilled[shard], runs[shard], runs[shard].shape.entries);
     const cpu::Extent written = batch.write(file);
     CHECK(written.offset == bytes);
     bytes += written.bytes;
@@ -219,7 +220,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
   file::SpillFile file(folder.path);
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
-  cpu::PendingStore<2> pending(pool, 3, 32);
+  cpu::PendingStore<SuperKmer<2>> pending(pool, 3, 32);
   std::vector<cpu::SpilledWords> spilled(3);
   cpu::SpilledExtents extents;
   std::vector<std::vector<std::uint64_t>> expected(3);
@@ -233,7 +234,7 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
     }
   };
   for (const std::size_t words : {1u, 255u, 256u, 9000u}) {
-    cpu::SliceBatch<2> batch(file, extents, pending);
+    cpu::SliceBatch<SuperKmer<2>> batch(file, extents, pending);
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
       append(shard, words);
       batch.add(spilled[shard], pending.take(shard));
@@ -246,15 +247,16 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
       cpu::Scratch<char> buffer;
       double seconds = 0;
-      const cpu::PendingList<2> list = pending.take(shard);
+      const cpu::PendingList<SuperKmer<2>> list = pending.take(shard);
       std::vector<std::uint64_t> seen;
       {
-        cpu::ShardWords<2> words(pending.format(), list, pool, spilled[shard], &file, buffer, seconds);
+        cpu::ShardWords<SuperKmer<2>> words(pending.format(), list, pool, spilled[shard], &file, buffer,
+                                            seconds);
         CHECK(words.left() == expected[shard].size());
         while (words.left() > 0) {
           words.begin_chunk(chunk);
           words.for_each_page([&](const SuperKmer<2>* first, std::size_t n) {
-            CHECK(n <= cpu::PendingPage<2>::kCapacity);
+            CHECK(n <= cpu::PendingPage<SuperKmer<2>>::kCapacity);
             for (std::size_t i = 0; i < n; ++i) seen.push_back(first[i].word[0]);
           });
         }

@@ -1,0 +1,56 @@
+#pragma once
+/// Counting group by group, into strings: `count` as long as no hash table is named.
+
+#include <utility>
+
+#include "cpu/count/sharded_session.h"
+#include "cpu/count/string_counting.h"
+#include "cpu/simd/flanked_cutter.h"
+#include "groups/group_shape.h"
+
+namespace warpmer::cpu {
+
+template <int Words>
+struct StringForm {
+  using Counting = StringCounting<Words>;
+  using Cutter = FlankedCutter<Words>;
+
+  static Cutter make_cutter(const Kernels& kernels, const backend::CountPlan& plan) {
+    return Cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient);
+  }
+  static double mean_word_bytes(std::uint32_t k, double kmers) { return mean_flanked_bytes(k, kmers); }
+  static WordSizes words(std::uint32_t k) {
+    // Random minimizers change after half a window of n + 1, on average.
+    const double kmers = (groups::GroupShape(k).flank_bases() + 2) / 2.0;
+    return {sizeof(groups::FlankedWord<Words>), kmers, mean_word_bytes(k, kmers)};
+  }
+};
+
+template <int Words>
+class StringSession : public ShardedSession<StringForm<Words>> {
+  using Base = ShardedSession<StringForm<Words>>;
+
+ public:
+  using Base::Base;
+
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    this->finish_shards(shard_done, [&](std::uint32_t shard) {
+      index::FrozenShard frozen;
+      this->count_shard(shard, thread, [&](auto& in_hand, auto& counting) {
+        TallyFilter filter(this->worker(thread).tally);
+        frozen = counting.count_all(in_hand, filter, sink.take_payload());
+        this->note_kmers(thread, shard, filter.kmers());
+      });
+      sink(shard, std::move(frozen));
+    });
+  }
+};
+
+/// Calls `f.operator()<Words>()` with the words that k-mers of this k, above kMaxDenseK, are cut into.
+template <class F>
+auto with_flanked_words(std::uint32_t k, F&& f) {
+  return k <= groups::kMaxNarrowFlanksK ? f.template operator()<2>() : f.template operator()<4>();
+}
+
+}  // namespace warpmer::cpu
