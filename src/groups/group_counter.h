@@ -53,10 +53,12 @@ class GroupCounter {
 
   /// Adds the k-mers of a super-k-mer of the group, each `times`.
   void add(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
-    if (!entries_.empty()) return add_entries(super, times);
+    // K-mers that are listed may be in strings as well: they come together in the end.
+    const bool is_listing = !entries_.empty();
+    const std::uint32_t compared = is_listing ? kComparedWhileListing : size_;
     std::uint64_t left = layers(n_ - super.right_bases, super.left_bases);
     matches_ = 0;
-    for (std::uint32_t i = 0; i < size_; ++i) {
+    for (std::uint32_t i = 0; i < compared; ++i) {
       const Overlap overlap = compare(strings_[i], super);
       if (overlap.left + overlap.right < n_) continue;
       const std::uint32_t lowest = n_ - overlap.right, highest = overlap.left;
@@ -73,13 +75,7 @@ class GroupCounter {
       const std::uint32_t lowest = trailing_zeros(left);
       const std::uint32_t highest = lowest + static_cast<std::uint32_t>(std::countr_one(left >> lowest)) - 1;
       left &= ~layers(lowest, highest);
-      if (!place(super, lowest, highest, times)) {
-        // There are too many strings: the rest, and all that came before, is counted k-mer by k-mer.
-        list_strings();
-        add_entries(part(super, lowest, highest), times);
-        for (; left != 0; left &= left - 1)
-          add_entries(part(super, trailing_zeros(left), trailing_zeros(left)), times);
-      }
+      if (is_listing || !place(super, lowest, highest, times)) list(part(super, lowest, highest), times);
     }
   }
 
@@ -105,10 +101,13 @@ class GroupCounter {
   std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
                        Filter&& filter = {}) {
     std::uint64_t kmers = 0;
-    if (entries_.empty() && sum_strings(filter)) {
+    if (!entries_.empty()) {
+      list_strings();
+      sum_entries(filter);
+      kmers = finish_entries(strings, counts);
+    } else if (sum_strings(filter)) {
       kmers = finish_strings(strings, counts);
     } else {
-      if (size_ == 0) sum_entries(filter);
       kmers = finish_entries(strings, counts);
     }
     begin();
@@ -227,9 +226,9 @@ class GroupCounter {
     return true;
   }
 
-  // Counting k-mer by k-mer.
+  // Counting k-mer by k-mer, what goes beyond the strings that there is room for.
 
-  void add_entries(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
+  void list(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
     for (std::uint32_t layer = n_ - super.right_bases; layer <= super.left_bases; ++layer)
       entries_.push_back({layer, flanks_at(super.left, super.right, layer, n_), times});
     if (entries_.size() >= 2 * reduced_ + kLeastReduced) reduce();
@@ -534,6 +533,10 @@ class GroupCounter {
   }
 
   static constexpr std::size_t kLeastReduced = 4096;
+  /// Most super-k-mers are in the first strings, or in none: when there are too many, only these are
+  /// compared.
+  static constexpr std::uint32_t kComparedWhileListing = 16;
+  static_assert(kComparedWhileListing <= kMostStrings);
 
   std::uint32_t n_;
   PathCover<Flanks> cover_;
@@ -546,7 +549,7 @@ class GroupCounter {
   std::uint32_t matches_ = 0;
   std::vector<Crossing> crossings_;
   std::vector<PathPart> parts_;
-  std::vector<WeighedKmer> entries_;  ///< not empty: the group is counted k-mer by k-mer
+  std::vector<WeighedKmer> entries_;  ///< k-mers that strings have no room for
   std::size_t reduced_ = 0;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
