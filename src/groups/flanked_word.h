@@ -30,6 +30,7 @@ class FlankedWordFormat {
  public:
   /// An integer that holds the flanks of any k-mer of such a word.
   using Flanks = std::conditional_t<Words == 2, Key64, Key128>;
+  using Word = FlankedWord<Words>;
 
   WARPMER_HD explicit constexpr FlankedWordFormat(const GroupShape& shape)
       : rest_bits_(shape.rest_bits()),

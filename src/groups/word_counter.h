@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -28,28 +29,49 @@ std::uint64_t add_strings(GroupCounter<Flanks>& counter, const GroupCursor<Flank
 }
 
 /// Counts one shard after the other. One per thread; its memory is reused, and stays in the core's cache
-/// where shards are small.
-template <int Words>
+/// where shards are small. `Format` reads the words.
+template <int Words, class Format = FlankedWordFormat<Words>>
 class WordCounter {
  public:
-  using Word = FlankedWord<Words>;
+  using Word = typename Format::Word;
   using Flanks = typename FlankedWordFormat<Words>::Flanks;
 
   explicit WordCounter(std::uint32_t k)
       : rest_bits_(GroupShape(k).rest_bits()),
+        low_bits_(rest_bits_ / 2),
         format_(GroupShape(k)),
         counter_(GroupShape(k).flank_bases()),
         encoder_(k) {}
 
-  /// Counts the k-mers of all super-k-mers of a shard. The words are put in another order.
-  EncodedShard count(std::span<Word> words) { return count(words, {}, KeepAll()); }
+  /// Begins a shard, of about so many words.
+  void begin(std::size_t words) {
+    size_ = 0;
+    reserve(words);
+    lows_.assign((std::size_t{1} << low_bits_) + 1, 0);
+    highs_.assign((std::size_t{1} << (rest_bits_ - low_bits_)) + 1, 0);
+  }
+  /// Adds words of the shard.
+  void add(const Word* words, std::size_t n) {
+    if (size_ + n > capacity_) reserve(2 * (size_ + n));
+    const std::uint32_t mask = (1u << low_bits_) - 1;
+    Word* to = words_.get() + size_;
+    for (std::size_t i = 0; i < n; ++i) {
+      to[i] = words[i];
+      const std::uint32_t rest = format_.rest(words[i]);
+      ++lows_[(rest & mask) + 1];
+      ++highs_[(rest >> low_bits_) + 1];
+    }
+    size_ += n;
+  }
 
-  /// Counts the same together with runs: the same shard, counted before. Their counts must not add up to 2^64
-  /// or more. `filter` is as GroupCounter::finish has it, `spent` as ShardEncoder::finish.
+  /// Counts the k-mers of all words that were added, together with runs: the same shard, counted before.
+  /// Their counts must not add up to 2^64 or more. `filter` is as GroupCounter::finish has it, `spent` as
+  /// ShardEncoder::finish.
   template <class Filter>
-  EncodedShard count(std::span<Word> words, std::span<const ShardBits> runs, Filter&& filter,
+  EncodedShard count(std::span<const ShardBits> runs, Filter&& filter,
                      std::vector<std::uint64_t>&& spent = {}) {
-    sort_by_group(words);
+    sort_by_group();
+    const std::span<const Word> words(words_.get(), size_);
     encoder_.begin();
     counter_.begin();
     if (runs.empty()) {
@@ -61,15 +83,24 @@ class WordCounter {
     } else {
       count_with(words, runs, filter);
     }
+    size_ = 0;
     return encoder_.finish(std::move(spent));
+  }
+  /// Counts the k-mers of words alone.
+  EncodedShard count(std::span<const Word> words) {
+    begin(words.size());
+    add(words.data(), words.size());
+    return count({}, KeepAll());
   }
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
-    return other_.capacity() * sizeof(Word) + encoder_.memory_bytes() + counter_.memory_bytes();
+    return 2 * capacity_ * sizeof(Word) + encoder_.memory_bytes() + counter_.memory_bytes();
   }
   /// Gives memory back.
   void clear() {
-    other_ = {};
+    words_.reset();
+    other_.reset();
+    size_ = capacity_ = 0;
     encoder_.clear();
     counter_.clear();
   }
@@ -105,29 +136,38 @@ class WordCounter {
                        [&](auto& strings, auto& counts) { return counter_.finish(strings, counts, filter); });
   }
 
-  /// Sorts by the id of the group: radix sort, two passes.
-  void sort_by_group(std::span<Word> words) {
-    other_.resize(words.size());
-    const std::uint32_t low_bits = rest_bits_ / 2;
-    scatter(words, other_, 0, low_bits);
-    scatter(other_, words, low_bits, rest_bits_ - low_bits);
+  /// Sees to it that there is room for so many words.
+  void reserve(std::size_t words) {
+    if (words <= capacity_) return;
+    other_.reset();
+    std::unique_ptr<Word[]> larger = std::make_unique_for_overwrite<Word[]>(words);
+    std::copy_n(words_.get(), size_, larger.get());
+    words_ = std::move(larger);
+    other_ = std::make_unique_for_overwrite<Word[]>(words);
+    capacity_ = words;
   }
-  void scatter(std::span<const Word> from, std::span<Word> to, std::uint32_t shift, std::uint32_t bits) {
-    const std::uint32_t mask = (1u << bits) - 1;
-    begins_.assign(std::size_t{mask} + 2, 0);
-    for (const Word& word : from) ++begins_[((format_.rest(word) >> shift) & mask) + 1];
-    for (std::size_t i = 1; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
-    for (const Word& word : from) to[begins_[(format_.rest(word) >> shift) & mask]++] = word;
+
+  /// Sorts by the id of the group: radix sort, two passes.
+  void sort_by_group() {
+    const std::uint32_t mask = (1u << low_bits_) - 1;
+    scatter(words_.get(), other_.get(), lows_, [&](std::uint32_t rest) { return rest & mask; });
+    scatter(other_.get(), words_.get(), highs_, [&](std::uint32_t rest) { return rest >> low_bits_; });
+  }
+  template <class Digit>
+  void scatter(const Word* from, Word* to, std::vector<std::size_t>& begins, Digit&& digit) {
+    for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+    for (std::size_t i = 0; i < size_; ++i) to[begins[digit(format_.rest(from[i]))]++] = from[i];
   }
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  std::uint32_t rest_bits_;
-  FlankedWordFormat<Words> format_;
+  std::uint32_t rest_bits_, low_bits_;
+  Format format_;
   GroupCounter<Flanks> counter_;
   ShardEncoder<Flanks> encoder_;
-  std::vector<Word> other_;
-  std::vector<std::size_t> begins_;
+  std::unique_ptr<Word[]> words_, other_;
+  std::size_t size_ = 0, capacity_ = 0;
+  std::vector<std::size_t> lows_, highs_;  ///< of words by both halves of their ids
 };
 
 }  // namespace warpmer::groups

@@ -42,11 +42,11 @@ static_assert(PendingPage<SuperKmer<2>>::kBytes <= UINT16_MAX);
 template <class Word, class Visit>
 void for_each_word(const WordFormat<Word>& format, const char* data, std::uint64_t words, Visit&& visit) {
   constexpr std::uint64_t kMost = PendingPage<Word>::kCapacity;
-  Word some[kMost];
+  typename WordFormat<Word>::Stored some[kMost];
   while (words > 0) {
     const std::uint64_t n = std::min(words, kMost);
     for (std::uint64_t i = 0; i < n; ++i) data = format.read(data, some[i]);
-    visit(static_cast<const Word*>(some), static_cast<std::size_t>(n));
+    visit(std::as_const(some), static_cast<std::size_t>(n));
     words -= n;
   }
 }

@@ -17,9 +17,9 @@
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
 #include "cpu/memory/memory_model.h"
-#include "cpu/memory/scratch.h"
 #include "cpu/memory/stopwatch.h"
 #include "cpu/simd/kernels.h"
+#include "cpu/simd/word_format.h"
 #include "groups/word_counter.h"
 #include "host/limits.h"
 #include "index/frozen_shard.h"
@@ -82,8 +82,8 @@ class StringCounting {
 
   /// Counts a chunk into a run, which is used up.
   index::FrozenShard count_run(ShardWords<Word>& chunk, index::FrozenShard&& run) {
-    const std::size_t words = take_words(chunk);
-    return count(words, {&run, 1}, groups::KeepAll());
+    take_words(chunk);
+    return count({&run, 1}, groups::KeepAll());
   }
 
   /// Counts all of a shard, and returns what `filter` keeps of it. `spent` is a payload of no more use.
@@ -94,9 +94,8 @@ class StringCounting {
     std::vector<index::FrozenShard> runs(1);
     runs[0] = std::move(shard.run);
     std::uint64_t entries_in_file = shard.spilled_runs.entries, counted_kmers = 0;
-    std::size_t words = 0;
     for (bool is_first = true; is_first || shard.words.left() > 0; is_first = false) {
-      if (words > 0) runs[0] = count(words, runs, groups::KeepAll());
+      if (!is_first) runs[0] = count(runs, groups::KeepAll());
       std::uint64_t held = entries(runs[0]);
       const std::uint64_t word_bytes = memory.word_bytes(shard.words.left(), shard.words.kmers_left());
       const auto needed = [&] {
@@ -114,19 +113,17 @@ class StringCounting {
       const std::uint64_t kmers = shard.words.kmers_left();
       shard.words.begin_chunk(
           shard.part_of(memory.bytes_at_once(word_bytes, held + entries_in_file), word_bytes));
-      words = take_words(shard.words);
+      take_words(shard.words);
       counted_kmers += kmers - shard.words.kmers_left();
     }
     if (entries_in_file > 0)
       shard.for_each_spilled_run([&](index::FrozenShard&& run) { runs.push_back(std::move(run)); });
-    return count(words, runs, filter, std::move(spent));
+    return count(runs, filter, std::move(spent));
   }
 
   /// Gives back what an unusually large shard needed: keeps about so many bytes to count in.
   void trim(std::uint64_t most_bytes) {
-    if (words_.bytes() + counter_.memory_bytes() <= most_bytes) return;
-    words_.clear();
-    counter_.clear();
+    if (counter_.memory_bytes() > most_bytes) counter_.clear();
   }
 
  private:
@@ -134,32 +131,26 @@ class StringCounting {
     return {shape_, run.sizes, run.payload.data(), lengths_.data()};
   }
 
-  /// Takes the words of a chunk, and gives its pages back. Returns their number.
-  std::size_t take_words(ShardWords<Word>& chunk) {
+  /// Takes the words of a chunk, and gives its pages back.
+  void take_words(ShardWords<Word>& chunk) {
     const Stopwatch watch(times_.count_seconds);
     const double read_back = times_.read_back_seconds;
-    words_.get(chunk.size());
-    std::size_t size = 0;
-    chunk.for_each_page([&](const Word* some, std::size_t n) {
-      // Of words in the file there may be some more.
-      std::copy_n(some, n, words_.grow(size + n, size) + size);
-      size += n;
-    });
+    counter_.begin(chunk.size());
+    chunk.for_each_page([&](const auto* some, std::size_t n) { counter_.add(some, n); });
     chunk.end_chunk();
     times_.count_seconds -= times_.read_back_seconds - read_back;
-    return size;
   }
 
-  /// Counts the first words that were taken, together with runs.
+  /// Counts the words that were taken, together with runs.
   template <class Filter>
-  index::FrozenShard count(std::size_t words, std::span<const index::FrozenShard> runs, Filter&& filter,
+  index::FrozenShard count(std::span<const index::FrozenShard> runs, Filter&& filter,
                            std::vector<std::uint64_t>&& spent = {}) {
     const Stopwatch watch(times_.count_seconds);
     std::vector<groups::ShardBits> views;
     for (const index::FrozenShard& run : runs) {
       if (run.sizes.kmers > 0) views.push_back(bits_of(run));
     }
-    groups::EncodedShard counted = counter_.count({words_.data(), words}, views, filter, std::move(spent));
+    groups::EncodedShard counted = counter_.count(views, filter, std::move(spent));
     index::FrozenShard frozen;
     frozen.sizes = counted.sizes;
     frozen.payload = std::move(counted.payload);
@@ -174,7 +165,7 @@ class StringCounting {
       const std::uint64_t both = entries(into) + entries(run);
       if (shard.memory.counting_bytes(0, both) > shard.memory.thread_bytes()) refuse(shard, into, 0);
       const index::FrozenShard two[] = {std::move(into), std::move(run)};
-      into = count(0, two, groups::KeepAll());
+      into = count(two, groups::KeepAll());
     });
   }
 
@@ -199,8 +190,7 @@ class StringCounting {
   const backend::CountPlan& plan_;
   const groups::GroupShape shape_;
   const std::vector<groups::FlankLengths> lengths_;
-  Scratch<Word> words_;
-  groups::WordCounter<Words> counter_;
+  groups::WordCounter<Words, StoredFlankedFormat<Words>> counter_;
   StageTimes& times_;
 };
 

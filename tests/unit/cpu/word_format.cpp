@@ -59,7 +59,65 @@ void check_all_lengths(std::uint32_t k) {
   CHECK(from == end);
 }
 
+/// Writes words around minimizers of all lengths one behind the other, into memory full of ones, and reads
+/// them.
+template <int Words>
+void check_flanked_lengths(std::uint32_t k) {
+  CAPTURE(k);
+  using Format = groups::FlankedWordFormat<Words>;
+  using Flanks = typename Format::Flanks;
+  std::mt19937_64 random(k);
+  const groups::GroupShape shape(k);
+  const std::uint32_t n = shape.flank_bases();
+  const Format format(shape);
+  const cpu::StoredFlankedFormat<Words> stored_format(shape);
+  const cpu::WordFormat<groups::FlankedWord<Words>> pages(k);
+  std::vector<groups::FlankedWord<Words>> words;
+  std::ptrdiff_t bytes = 0;
+  double mean = 0;
+  const std::uint32_t head = shape.rest_bits() + 2 * groups::bits_of(n);
+  const auto flank = [&](std::uint32_t bases, bool is_random) {
+    Flanks all = static_cast<Flanks>(~Flanks{0});
+    if (is_random) all = static_cast<Flanks>(Key128{random()} << 64 | random());
+    return static_cast<Flanks>(all & key_mask<Flanks>(bases));
+  };
+  for (std::uint32_t left = 0; left <= n; ++left) {
+    for (std::uint32_t right = n - left; right <= n && left + right <= format.most_bases(); ++right) {
+      for (const bool is_random : {true, false}) {
+        const auto rest =
+            static_cast<std::uint32_t>(is_random ? random() : ~0ull) & ((1u << shape.rest_bits()) - 1);
+        words.push_back(format.pack(rest, {0, left, right, flank(left, is_random), flank(right, is_random)}));
+        bytes += (head + 2 * (left + right) + 7) / 8;
+        mean += cpu::mean_flanked_bytes(k, left + right - n + 1);
+        CHECK(pages.kmers(words.back()) == left + right - n + 1);
+      }
+    }
+  }
+  std::shuffle(words.begin(), words.end(), random);
+  std::vector<char> data((words.size() + 1) * sizeof words[0], '\xFF');
+  char* end = data.data();
+  for (const auto& word : words) end = pages.write(word, end);
+  CHECK(end - data.data() == bytes);
+  CHECK(mean == doctest::Approx(static_cast<double>(bytes)).epsilon(0.05));
+  const char* from = data.data();
+  bool same = true;
+  for (const auto& word : words) {
+    cpu::StoredFlankedWord<Words> back;
+    from = pages.read(from, back);
+    const auto a = stored_format.super_kmer(back), b = format.super_kmer(word);
+    same = same && stored_format.rest(back) == format.rest(word) && a.left_bases == b.left_bases &&
+           a.right_bases == b.right_bases && a.left == b.left && a.right == b.right;
+  }
+  CHECK(same);
+  CHECK(from == end);
+}
+
 }  // namespace
+
+TEST_CASE("word format: words around minimizers of all lengths, for every k") {
+  for (std::uint32_t k = kMaxDenseK + 1; k <= groups::kMaxNarrowFlanksK; ++k) check_flanked_lengths<2>(k);
+  for (std::uint32_t k = groups::kMaxNarrowFlanksK + 1; k <= kMaxK; ++k) check_flanked_lengths<4>(k);
+}
 
 TEST_CASE("word format: words of all lengths, for every k") {
   for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxShortWordK; ++k) check_all_lengths<2>(k);

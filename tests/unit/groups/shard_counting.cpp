@@ -91,8 +91,10 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
     for (const auto& [least, most] :
          {std::pair(1u, UINT32_MAX), {2u, UINT32_MAX}, {1u, 3u}, {7u, 29u}, {90000u, 0u}}) {
       KeepRange keep{least, most == UINT32_MAX ? UINT64_MAX : most};
-      std::vector<FlankedWord<Words>> own(words.begin() + static_cast<std::ptrdiff_t>(last), words.end());
-      const EncodedShard kept = counter.count(own, runs, keep, std::vector<std::uint64_t>(100, ~0ull));
+      counter.begin(parts);
+      counter.add(words.data() + last, 1);
+      counter.add(words.data() + last + 1, words.size() - last - 1);
+      const EncodedShard kept = counter.count(runs, keep, std::vector<std::uint64_t>(100, ~0ull));
       std::map<std::uint64_t, std::uint64_t> histogram;
       std::vector<Key> kept_keys;
       std::vector<std::uint64_t> kept_counts;
