@@ -140,6 +140,8 @@ class GroupCounter {
     std::uint8_t steps;  ///< their number, or kEven
     std::uint64_t each;
     [[nodiscard]] bool is_even() const { return steps == kEven; }
+    [[nodiscard]] bool is_none() const { return left_bases == kNone; }
+    static constexpr std::uint8_t kNone = 255;
   };
   static constexpr std::uint8_t kEven = 255;
   static_assert(kMostStrings <= 64 && kMostLayers <= 64, "strings and layers are bits of a word");
@@ -290,14 +292,8 @@ class GroupCounter {
   struct Crossing {
     std::uint32_t upper;
     std::uint64_t members;
+    bool operator<(const Crossing& other) const { return upper < other.upper; }
   };
-  /// The part of a string between crossings; `next` is another one, or none.
-  struct PathPart {
-    std::uint32_t string, lowest, highest;
-    int next;
-    bool has_previous;
-  };
-
   /// Makes counts of steps, and drops k-mers that are not kept. False when what is left is more strings than
   /// there is room for: it is listed instead.
   template <class Filter>
@@ -322,6 +318,7 @@ class GroupCounter {
   template <class Filter>
   bool drop(const Filter& filter) {
     kept_.clear();
+    kept_counts_.clear();
     for (std::uint32_t i = 0; i < size_; ++i) {
       const OpenString& string = strings_[i];
       if (string.is_even()) {
@@ -332,7 +329,10 @@ class GroupCounter {
       for (std::uint32_t end = string.left_bases + 1u; end > lowest;) {
         std::uint32_t begin = end;
         while (begin > lowest && filter.keeps(count(i, begin - 1))) --begin;
-        if (begin < end) kept_.push_back(part_of(string, begin, end - 1, n_));
+        if (begin < end) {
+          kept_.push_back(part_of(string, begin, end - 1, n_));
+          kept_counts_.push_back(steps_[string.steps]);
+        }
         end = begin == end ? end - 1 : begin;
       }
     }
@@ -340,8 +340,14 @@ class GroupCounter {
       list_kept();
       return false;
     }
-    std::copy(kept_.begin(), kept_.end(), strings_.begin());
     size_ = static_cast<std::uint32_t>(kept_.size());
+    used_steps_ = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      strings_[i] = kept_[i];
+      if (kept_[i].is_even()) continue;
+      steps_[used_steps_] = kept_counts_[used_steps_];
+      strings_[i].steps = static_cast<std::uint8_t>(used_steps_++);
+    }
     return true;
   }
   static OpenString part_of(const OpenString& string, std::uint32_t lowest, std::uint32_t highest,
@@ -355,10 +361,12 @@ class GroupCounter {
   }
   /// Lists the k-mers of the strings that are kept, in order.
   void list_kept() {
+    std::size_t used = 0;
     for (const OpenString& string : kept_) {
+      const Steps* counts = string.is_even() ? nullptr : &kept_counts_[used++];
       for (std::uint32_t layer = n_ - string.right_bases; layer <= string.left_bases; ++layer) {
         entries_.push_back({layer, flanks_at(string.left, string.right, layer, n_),
-                            string.is_even() ? string.each : steps_[string.steps][layer]});
+                            counts == nullptr ? string.each : (*counts)[layer]});
       }
     }
     std::sort(entries_.begin(), entries_.end());
@@ -370,15 +378,12 @@ class GroupCounter {
     for (std::uint32_t i = 0; i < size_; ++i)
       kmers += strings_[i].left_bases + strings_[i].right_bases - n_ + 1;
     const std::size_t first = strings.size();
-    bool is_cover = true;
     if (size_ > 1) {
       find_crossings();
-      for (const Crossing& crossing : crossings_) is_cover = is_cover && is_joined_already(crossing);
+      for (const Crossing& crossing : crossings_) join(crossing);
     }
-    if (is_cover) {
-      for (std::uint32_t i = 0; i < size_; ++i) append(strings_[i], strings, counts);
-    } else {
-      join(strings, counts);
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (!strings_[i].is_none()) append(strings_[i], strings, counts);
     }
     if (strings.size() - first > 1)
       std::sort(strings.begin() + static_cast<std::ptrdiff_t>(first), strings.end(), is_before<Flanks>);
@@ -409,6 +414,7 @@ class GroupCounter {
     if (smallest == largest) counts.resize(path.first_count);
   }
 
+  /// Finds all crossings, the lowest first.
   void find_crossings() {
     crossings_.clear();
     for (std::uint32_t i = 0; i < size_; ++i) {
@@ -418,6 +424,7 @@ class GroupCounter {
           note_crossing(overlap.left + 1, std::uint64_t{1} << i | std::uint64_t{1} << j);
       }
     }
+    std::sort(crossings_.begin(), crossings_.end());
   }
   void note_crossing(std::uint32_t upper, std::uint64_t members) {
     for (Crossing& crossing : crossings_) {
@@ -458,78 +465,41 @@ class GroupCounter {
     }
     return side;
   }
-  [[nodiscard]] bool is_joined_already(const Crossing& crossing) const {
-    const CrossingSide upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
+  /// Joins the k-mers above a crossing with those below it as the cover has them. Only what is below it moves
+  /// from string to string, so that no crossing above it sees other strings than before.
+  void join(const Crossing& crossing) {
+    const CrossingSide upper = side(crossing, crossing.upper);
+    CrossingSide lower = side(crossing, crossing.upper - 1);
     for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
-      if (upper.string[i] != lower.string[i]) return false;
-    }
-    return true;
-  }
-
-  /// Cuts all strings at crossings, joins the parts as the cover has them, and appends the paths.
-  void join(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
-    parts_.clear();
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      std::uint64_t cuts = 0;  // bit p: between layers p and p - 1
-      for (const Crossing& crossing : crossings_) {
-        if ((crossing.members >> i & 1) != 0 && has(i, crossing.upper) && has(i, crossing.upper - 1))
-          cuts |= std::uint64_t{1} << crossing.upper;
-      }
-      std::uint32_t lowest = n_ - strings_[i].right_bases;
-      for (; cuts != 0; cuts &= cuts - 1) {
-        const std::uint32_t upper = trailing_zeros(cuts);
-        parts_.push_back({i, lowest, upper - 1, -1, false});
-        lowest = upper;
-      }
-      parts_.push_back({i, lowest, strings_[i].left_bases, -1, false});
-    }
-    for (const Crossing& crossing : crossings_) {
-      const CrossingSide upper = side(crossing, crossing.upper), lower = side(crossing, crossing.upper - 1);
-      for (std::uint32_t i = 0; i < std::min(upper.size, lower.size); ++i) {
-        const int to = part_of(lower.string[i], crossing.upper - 1);
-        parts_[static_cast<std::size_t>(part_of(upper.string[i], crossing.upper))].next = to;
-        parts_[static_cast<std::size_t>(to)].has_previous = true;
+      const std::uint32_t a = upper.string[i], b = lower.string[i];
+      if (a == b) continue;
+      swap_tails(strings_[a], strings_[b], crossing.upper);
+      for (std::uint32_t j = i + 1; j < lower.size; ++j) {
+        if (lower.string[j] == a) lower.string[j] = b;
       }
     }
-    for (const PathPart& path_part : parts_) {
-      if (path_part.has_previous) continue;
-      const PathPart* last = &path_part;
-      begin_path(strings, counts, path_part.string, path_part.highest);
-      for (;;) {
-        append_counts(strings, counts, last->string, last->lowest, last->highest);
-        if (last->next < 0) break;
-        last = &parts_[static_cast<std::size_t>(last->next)];
-      }
-      end_path(strings, counts, last->string, last->lowest);
+  }
+  /// Exchanges what two strings have below layer `upper`: `a` may have nothing there, and `b` nothing else;
+  /// then `b` is none afterwards. They have the same bases around that place.
+  void swap_tails(OpenString& a, OpenString& b, std::uint32_t upper) {
+    const std::uint32_t a_lowest = n_ - a.right_bases, b_lowest = n_ - b.right_bases;
+    const bool a_has_tail = a_lowest < upper, b_has_head = b.left_bases >= upper;
+    if (!a.is_even() || !b.is_even() || a.each != b.each) {
+      Steps &a_counts = counts_of(a), &b_counts = counts_of(b);
+      for (std::uint32_t layer = std::min(a_lowest, b_lowest); layer < upper; ++layer)
+        std::swap(a_counts[layer], b_counts[layer]);
     }
+    std::swap(a.right, b.right);
+    std::swap(a.right_bases, b.right_bases);
+    if (!a_has_tail && !b_has_head) b.left_bases = OpenString::kNone;
   }
-  [[nodiscard]] int part_of(std::uint32_t string, std::uint32_t layer) const {
-    for (std::size_t i = 0;; ++i) {
-      if (parts_[i].string == string && parts_[i].lowest <= layer && layer <= parts_[i].highest)
-        return static_cast<int>(i);
+  /// Returns the counts of a string, which may be different from now on.
+  Steps& counts_of(OpenString& string) {
+    if (string.is_even()) {
+      string.steps = static_cast<std::uint8_t>(used_steps_++);
+      std::fill_n(steps_[string.steps].begin(), n_ + 1, string.each);
     }
-  }
-
-  void begin_path(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
-                  std::uint32_t i, std::uint32_t highest) const {
-    strings.push_back({highest, 0, static_cast<Flanks>(strings_[i].left & key_mask<Flanks>(highest)), 0,
-                       UINT64_MAX, 0, counts.size()});
-  }
-  void append_counts(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
-                     std::uint32_t i, std::uint32_t lowest, std::uint32_t highest) const {
-    GroupString<Flanks>& path = strings.back();
-    for (std::uint32_t layer = highest + 1; layer-- > lowest;) {
-      counts.push_back(count(i, layer));
-      path.smallest_count = std::min(path.smallest_count, counts.back());
-      path.largest_count = std::max(path.largest_count, counts.back());
-    }
-  }
-  void end_path(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
-                std::uint32_t i, std::uint32_t lowest) const {
-    GroupString<Flanks>& path = strings.back();
-    path.right_bases = n_ - lowest;
-    path.right = static_cast<Flanks>(strings_[i].right & key_mask<Flanks>(n_ - lowest));
-    if (path.smallest_count == path.largest_count) counts.resize(path.first_count);
+    return steps_[string.steps];
   }
 
   static constexpr std::size_t kLeastReduced = 4096;
@@ -543,12 +513,12 @@ class GroupCounter {
   std::array<OpenString, kMostStrings> strings_;
   std::uint32_t size_ = 0;
   std::vector<OpenString> kept_;
+  std::vector<Steps> kept_counts_;  ///< of those that are not even
   std::array<Steps, kMostStrings> steps_;
   std::uint32_t used_steps_ = 0;
   std::array<Match, kMostStrings> match_;
   std::uint32_t matches_ = 0;
   std::vector<Crossing> crossings_;
-  std::vector<PathPart> parts_;
   std::vector<WeighedKmer> entries_;  ///< k-mers that strings have no room for
   std::size_t reduced_ = 0;
   std::vector<Flanks> flanks_;
