@@ -25,7 +25,7 @@ void for_each_in_strings(const index::FrozenShard& frozen, std::uint32_t shard, 
   const groups::ShardBits bits(shape, frozen.sizes, frozen.payload.data(), lengths.data());
   for (groups::GroupCursor<Flanks> group(bits); group.has_group(); group.next()) {
     const std::uint32_t id = shard << shape.rest_bits() | group.rest();
-    const std::uint32_t mmer = groups::GroupHash(shape.m).inverse(id);
+    const std::uint32_t mmer = GroupHash(shape.m).inverse(id);
     group.for_each_string([&](groups::FlankLengths string, Flanks left, Flanks right,
                               const groups::StringCounts& counts) {
       for (std::uint32_t layer = n - string.right; layer <= string.left; ++layer) {
