@@ -47,7 +47,6 @@ class GroupCounter {
   /// Begins a group, whatever was added before.
   void begin() {
     size_ = used_steps_ = 0;
-    reduced_ = 0;
     entries_.clear();
   }
 
@@ -231,13 +230,21 @@ class GroupCounter {
   // Counting k-mer by k-mer, what goes beyond the strings that there is room for.
 
   void list(const FlankedSuperKmer<Flanks>& super, std::uint64_t times) {
+    make_room();
     for (std::uint32_t layer = n_ - super.right_bases; layer <= super.left_bases; ++layer)
       entries_.push_back({layer, flanks_at(super.left, super.right, layer, n_), times});
-    if (entries_.size() >= 2 * reduced_ + kLeastReduced) reduce();
+  }
+  /// Sees to it that there is room for the k-mers of a string: where little is gained by putting equal ones
+  /// together, in half as much more memory. (It is not doubled, since a group may have very many.)
+  void make_room() {
+    if (entries_.size() + kMostLayers <= entries_.capacity()) return;
+    reduce();
+    if (entries_.size() + kMostLayers <= entries_.capacity() / 3 * 2) return;
+    entries_.reserve(std::max(kLeastListed, entries_.capacity() / 2 * 3));
   }
   void list_strings() {
-    reduced_ = 0;
     for (std::uint32_t i = 0; i < size_; ++i) {
+      make_room();
       OpenString& string = strings_[i];
       if (string.is_even()) make_uneven(string);
       std::uint64_t count = 0;
@@ -261,7 +268,6 @@ class GroupCounter {
       }
     }
     entries_.resize(out);
-    reduced_ = out;
   }
   /// Puts equal k-mers together, and drops those that are not kept.
   template <class Filter>
@@ -275,7 +281,9 @@ class GroupCounter {
                                std::vector<std::uint64_t>& counts) {
     if (entries_.size() > UINT32_MAX) throw InputError("a group has 2^32 k-mers or more");
     flanks_.clear();
+    flanks_.reserve(entries_.size());
     counts_.clear();
+    counts_.reserve(entries_.size());
     layer_begins_.assign(n_ + 2, 0);
     for (const WeighedKmer& entry : entries_) {
       flanks_.push_back(entry.flanks);
@@ -502,7 +510,7 @@ class GroupCounter {
     return steps_[string.steps];
   }
 
-  static constexpr std::size_t kLeastReduced = 4096;
+  static constexpr std::size_t kLeastListed = 4096;
   /// Most super-k-mers are in the first strings, or in none: when there are too many, only these are
   /// compared.
   static constexpr std::uint32_t kComparedWhileListing = 16;
@@ -520,7 +528,6 @@ class GroupCounter {
   std::uint32_t matches_ = 0;
   std::vector<Crossing> crossings_;
   std::vector<WeighedKmer> entries_;  ///< k-mers that strings have no room for
-  std::size_t reduced_ = 0;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
   std::vector<std::uint32_t> layer_begins_;

@@ -136,7 +136,7 @@ def check_caps_of_several_indexes(folder):
     chance = random.Random(6)
     for index in (one, two):  # with one shard that is much larger than the others
         with (folder / "hot.fa").open("w") as out:
-            out.write(hot(chance, 300_000, 31, 14))
+            out.write(hot(chance, 300_000, 31, 15))
         peak(["count", "-t", "2", "-o", index, folder / "hot.fa"])
     peak(["convert", "--to", "kff", "-o", folder / "one.kff", one])
     for name, *command in (

@@ -147,11 +147,12 @@ class MemoryCap(CliTest):
                     self.assertLessEqual(stats["spilled"]["written_bytes"], 2.2 * stats["totals"]["counted_kmers"])
 
     def test_a_shard_larger_than_memory_is_counted_in_passes(self):
-        for k, m, threads, options in ((31, 14, 2, ()), (55, 14, 1, ("--min-count", "2")), (21, 12, 3, ("--forward",))):
+        for k, m, threads, options in ((31, 15, 2, ()), (21, 13, 3, ("--forward",))):
             text = self.file("hot.fa", hot(random.Random(k), 1_200_000, k, m))
             options = ("-k", k, "-t", threads, *options)
             self.warpmer("count", *options, "-o", "ample.wmi", text)
             expected = self.content("ample.wmi")
+            options += ("--table", "hashgraph")
             smallest = self.smallest_cap(*options, text)
             for cap in (smallest, smallest + 20) if k == 31 else (smallest,):
                 with self.subTest(k=k, threads=threads, cap=cap):
@@ -161,8 +162,22 @@ class MemoryCap(CliTest):
                     self.assertGreater(spilled["of_frozen_runs"], 0)
                     self.assertGreater(spilled["read_bytes"], spilled["of_frozen_runs"])
 
+    def test_a_group_larger_than_memory_is_refused_with_a_cap_that_would_do(self):
+        for k, m, threads, options in ((31, 15, 2, ()), (55, 15, 1, ("--min-count", "2")), (21, 13, 3, ("--forward",))):
+            text = self.file("hot.fa", hot(random.Random(k), 1_200_000, k, m))
+            options = ("-k", k, "-t", threads, *options)
+            self.warpmer("count", *options, "-o", "ample.wmi", text)
+            cap = self.smallest_cap(*options, text)
+            with self.subTest(k=k, threads=threads, cap=cap):
+                process = self.run_process("count", "-m", f"{cap}M", "--tmp-dir", "tmp", "-o", "none.wmi", *options, text)
+                error = process.stderr.decode()
+                self.assertEqual(process.returncode, RESOURCE, error)
+                self.assertRegex(error, r"of which one shard has \d+ and more [^\n]*: \d+ MiB would do[^\n]*\n\Z")
+                self.count_within(int(re.search(r"(\d+) MiB would do", error)[1]), *options, text)
+                self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
+
     def test_an_index_with_such_a_shard_is_updated_within_the_cap_that_the_refusal_names(self):
-        old, new = (self.file(name, hot(random.Random(name), 700_000, 31, 14)) for name in ("old.fa", "new.fa"))
+        old, new = (self.file(name, hot(random.Random(name), 700_000, 31, 15)) for name in ("old.fa", "new.fa"))
         for name, inputs in (("old", (old,)), ("new", (new,)), ("both", (old, new))):
             self.warpmer("count", "-o", f"{name}.wmi", *inputs)
         for index, changes, result in (("old", ("--add", new), "both"), ("both", ("--remove", old), "new"),
@@ -258,7 +273,7 @@ class SpillFailures(LackingTest, CliTest):
         error = self.assert_fails(r"write about \d+ more bytes.*'tmp'.*too large", self.command(self.input),
                                   preexec_fn=lambda: file_size_limit(whole // 2))
         more, done = map(int, re.search(r"about (\d+) more bytes, after (\d+),", error).groups())
-        self.assertAlmostEqual((more + done) / whole, 1, delta=0.2)
+        self.assertAlmostEqual((more + done) / whole, 1, delta=0.3)
         self.assert_fails(r"write \d+ more bytes.*'tmp'.*too large", self.command("-"), stdin=self.text,
                           preexec_fn=lambda: file_size_limit(whole // 2))
 
@@ -274,8 +289,8 @@ class SpillFailures(LackingTest, CliTest):
 
     def test_a_disk_that_is_busy(self):
         """While one thread writes what has one minimizer, and nearly all has, others do not go on adding to it."""
-        chance, mmer = random.Random(4), foremost_mmer(14)
-        left, right = ([random_bases(chance, 17) for _ in range(50_000)] for _ in range(2))
+        chance, mmer = random.Random(4), foremost_mmer(15)
+        left, right = ([random_bases(chance, 16) for _ in range(50_000)] for _ in range(2))
         texts = []
         for _ in range(8):
             right.append(right.pop(0))

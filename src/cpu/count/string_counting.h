@@ -71,7 +71,7 @@ class StringCounting {
   /// Returns the k-mers of a run, those of its largest group several times: a large one is counted k-mer by
   /// k-mer, all at once.
   [[nodiscard]] std::uint64_t entries(const index::FrozenShard& run) const {
-    constexpr std::uint64_t kTimes = Words == 2 ? 4 : 7;
+    constexpr std::uint64_t kTimes = Words == 2 ? 2 : 3;
     if (run.sizes.large_groups == 0) return run.sizes.kmers;
     const groups::ShardBits shard = bits_of(run);
     std::uint64_t largest = 0;
