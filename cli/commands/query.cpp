@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/empty_input.h"
+#include "backend/kmer_text.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
@@ -91,21 +92,33 @@ void query_arguments(Query& query) {
   query.output.write(text);
 }
 
-std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
-  std::string out;
-  out.reserve(chunk.text.size() + chunk.text.size() / 4);
+/// Returns the k-mers of a chunk of lines. InputError for a line that has none.
+std::vector<std::string_view> kmers_in(const KmerList& list, const KmerChunk& chunk, std::uint32_t k) {
+  std::vector<std::string_view> kmers;
   std::uint64_t line_number = chunk.first_line;
   for (std::string_view text = chunk.text; !text.empty(); ++line_number) {
     const std::string_view line = io::take_line(text);
     try {
       const std::string_view kmer = kmer_of_line(line);
       if (kmer.empty()) continue;
-      const std::uint64_t count = query.lookup.find(kmer);
-      query.note_found(count > 0);
-      append_kmer_line(out, kmer, count);
+      backend::require_kmer(kmer, k);
+      kmers.push_back(kmer);
     } catch (const UsageError& error) {
       throw InputError(fmt::format("{}:{}: {}", list.name(), line_number, error.what()));
     }
+  }
+  return kmers;
+}
+
+std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
+  const std::vector<std::string_view> kmers = kmers_in(list, chunk, query.index.params().k);
+  std::vector<std::uint64_t> counts(kmers.size());
+  query.lookup.find_all(kmers, counts.data());
+  std::string out;
+  out.reserve(chunk.text.size() + chunk.text.size() / 4);
+  for (std::size_t i = 0; i < kmers.size(); ++i) {
+    query.note_found(counts[i] > 0);
+    append_kmer_line(out, kmers[i], counts[i]);
   }
   return out;
 }

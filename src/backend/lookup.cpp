@@ -7,6 +7,8 @@
 #include "backend/index_params.h"
 #include "backend/kmer_text.h"
 #include "base/error.h"
+#include "groups/flanked_kmer.h"
+#include "groups/string_lookup.h"
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"
@@ -18,6 +20,62 @@ namespace {
 /// Lookups for each k-mer of the index from which on a GPU builds a table. On an H200 building pays for
 /// itself after 10 of k-mers that are there, or 16 that are not.
 constexpr std::uint64_t kLookupsThatPay = 16;
+
+/// For k <= 12: one shard.
+void find_in_entries(const index::IndexFile& index, std::span<const std::string_view> texts,
+                     std::uint64_t* counts) {
+  const std::uint32_t k = index.params().k;
+  const index::ShardReader<Key64> reader(index.shard(0), k);
+  const KmerHash<Key64> hash(k);
+  for (const std::string_view text : texts) {
+    Key64 kmer = 0;
+    kmer_from_text(text, kmer);
+    *counts++ = reader.find(hash(index.params().canonical ? canonical(kmer, k) : kmer));
+  }
+}
+
+/// K-mers whose cache misses overlap.
+constexpr std::size_t kAtOnce = 32;
+
+/// A k-mer on its way to its group.
+template <class Flanks>
+struct Asked {
+  groups::FlankedSuperKmer<Flanks> kmer;
+  groups::ShardBits shard;
+  std::uint32_t rest;
+};
+
+template <class Flanks>
+std::uint64_t find_in_group(const Asked<Flanks>& asked) {
+  std::uint64_t count = 0;
+  groups::find_super_kmer(asked.shard, asked.rest, asked.kmer,
+                          [&](std::uint32_t, std::uint32_t, const groups::StringCounts& counts,
+                              std::uint32_t i) { count = counts[i]; });
+  return count;
+}
+
+template <class Key, class Flanks>
+void find_in_strings(const index::IndexFile& index, std::span<const std::string_view> texts,
+                     std::uint64_t* counts) {
+  const groups::GroupShape shape(index.params().k);
+  const groups::GroupHash group_hash(shape.m);
+  std::vector<Asked<Flanks>> block;
+  block.reserve(std::min(texts.size(), kAtOnce));
+  for (std::size_t at = 0; at < texts.size(); at += block.size()) {
+    block.clear();
+    for (const std::string_view text : texts.subspan(at, std::min(kAtOnce, texts.size() - at))) {
+      Key kmer = 0;
+      kmer_from_text(text, kmer);
+      const auto flanked = groups::flanked_kmer<Flanks>(kmer, shape, index.params().canonical);
+      const std::uint32_t id = group_hash(flanked.mmer);
+      block.push_back({groups::super_kmer_of(flanked, shape.flank_bases()),
+                       index.strings(shape.shard_of(id)), shape.rest_of(id)});
+      block.back().shard.prefetch_offset(block.back().rest);
+    }
+    for (const Asked<Flanks>& asked : block) asked.shard.prefetch_bucket(asked.rest);
+    for (const Asked<Flanks>& asked : block) *counts++ = find_in_group(asked);
+  }
+}
 
 }  // namespace
 
@@ -38,15 +96,23 @@ Lookup::Lookup(const index::IndexFile& index, LookupTable table) : index_(index)
 }
 
 std::uint64_t Lookup::find(std::string_view text) const {
-  const index::IndexParams& params = index_.params();
-  const std::uint32_t k = params.k;
-  require_kmer(text, k);
-  return with_key_type(k, [&]<class Key>(Key kmer) {
-    kmer_from_text(text, kmer);
-    if (params.canonical) kmer = canonical(kmer, k);
-    const std::uint32_t shard = shard_of_kmer(kmer, k, params.canonical, params.shard_bits);
-    return index::ShardReader<Key>(index_.shard(shard), k).find(KmerHash<Key>(k)(kmer));
-  });
+  std::uint64_t count = 0;
+  find_all({&text, 1}, &count);
+  return count;
+}
+
+void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
+  const std::uint32_t k = index_.params().k;
+  for (const std::string_view text : texts) require_kmer(text, k);
+  if (k <= kMaxDenseK) {
+    find_in_entries(index_, texts, counts);
+  } else if (k <= kMaxNarrowK) {
+    find_in_strings<Key64, Key64>(index_, texts, counts);
+  } else if (k <= groups::kMaxNarrowFlanksK) {
+    find_in_strings<Key128, Key64>(index_, texts, counts);
+  } else {
+    find_in_strings<Key128, Key128>(index_, texts, counts);
+  }
 }
 
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {

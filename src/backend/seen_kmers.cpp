@@ -7,14 +7,25 @@
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"
+#include "kmer/minimizer.h"
 
 namespace warpmer::backend {
+
+namespace {
+
+/// Returns how many numbers the k-mers of a shard may have: entries, or places among the bases of strings.
+std::uint64_t numbers_in(const index::IndexFile& index, std::uint32_t shard) {
+  if (index.params().k <= kMaxDenseK) return index.kmers(shard);
+  return index.sizes(shard).words * (64 / 2);
+}
+
+}  // namespace
 
 SeenKmers::SeenKmers(const index::IndexFile& index, std::uint64_t min_count) : min_count_(min_count) {
   std::size_t words = 0;
   for (std::uint32_t shard = 0; shard < index.params().shards(); ++shard) {
     first_word_.push_back(words);
-    words += (index.kmers(shard) + 63) / 64;
+    words += (numbers_in(index, shard) + 63) / 64;
   }
   const std::uint64_t bytes = words * sizeof(std::uint64_t), usable = host::usable_memory_bytes();
   if (bytes + host::resident_bytes() > usable) {

@@ -9,17 +9,19 @@
 
 namespace warpmer::backend {
 
-/// A bit for each k-mer of an index, all clear at first. Only k-mers of at least a certain count are noted.
+/// Bits for the k-mers of an index, all clear at first. In strings the number of a k-mer is that of a base
+/// (groups/string_lookup.h), so there are half as many as a shard has. Only k-mers of at least a certain count
+/// are noted.
 class SeenKmers {
  public:
   /// ResourceError where the bits would take more memory than the process may use.
   SeenKmers(const index::IndexFile& index, std::uint64_t min_count);
 
-  /// Takes note of an entry of a shard, given with its count. Thread-safe.
-  void note(std::uint32_t shard, std::uint64_t entry, std::uint64_t count) {
+  /// Takes note of a k-mer of a shard, given by its number there, with its count. Thread-safe.
+  void note(std::uint32_t shard, std::uint64_t number, std::uint64_t count) {
     if (count < min_count_) return;
-    std::atomic<std::uint64_t>& word = bits_[first_word_[shard] + entry / 64];
-    const std::uint64_t bit = std::uint64_t{1} << (entry % 64);
+    std::atomic<std::uint64_t>& word = bits_[first_word_[shard] + number / 64];
+    const std::uint64_t bit = std::uint64_t{1} << (number % 64);
     // Most have been noted before, and reading does not take the line from other threads.
     if ((word.load(std::memory_order_relaxed) & bit) == 0) word.fetch_or(bit, std::memory_order_relaxed);
   }

@@ -95,6 +95,7 @@ struct StringCounts {
   BitCursor beyond;
   std::uint64_t smallest;
   std::uint32_t bits;
+  std::uint64_t bases_at;  ///< where the string's bases begin; see find_super_kmer
 
   /// Reads the head of a code at `codes`, which moves to the next string's.
   WARPMER_HD static StringCounts read(BitCursor& codes, std::uint32_t kmers) {
@@ -118,16 +119,32 @@ struct ShardBits {
   const std::uint64_t* words;
   const FlankLengths* lengths;  ///< make_length_table
   std::uint32_t flank_bases;
+  std::uint64_t payload_words;
 
   WARPMER_HD ShardBits(const GroupShape& shape, const ShardSizes& sizes, const std::uint64_t* payload,
                        const FlankLengths* length_table)
-      : layout(shape, sizes), words(payload), lengths(length_table), flank_bases(shape.flank_bases()) {}
+      : layout(shape, sizes), words(payload), lengths(length_table), flank_bases(shape.flank_bases()),
+        payload_words(sizes.words) {}
 
   /// Returns where bucket `i` begins, or record i - buckets, or where the last one ends.
   WARPMER_HD BitCursor part(std::uint64_t i) const {
     return {words,
             layout.strings_at + read_bits<std::uint64_t>(words, i * layout.offset_bits, layout.offset_bits)};
   }
+#if !defined(__CUDA_ARCH__)
+  /// Fetch into the cache what a lookup of a group begins with: where its bucket is, and, when that is there,
+  /// the bucket.
+  WARPMER_HD void prefetch_offset(std::uint64_t rest) const {
+    __builtin_prefetch(reinterpret_cast<const char*>(words) +
+                       layout.bucket_of(rest) * layout.offset_bits / 8);
+  }
+  WARPMER_HD void prefetch_bucket(std::uint64_t rest) const {
+    if (layout.buckets == 0) return;
+    const char* bucket = reinterpret_cast<const char*>(words) + part(layout.bucket_of(rest)).at / 8;
+    __builtin_prefetch(bucket);
+    __builtin_prefetch(bucket + 64);
+  }
+#endif
   WARPMER_HD FlankLengths lengths_at(std::uint64_t bit) const {
     return lengths[read_bits<std::uint64_t>(words, bit, layout.length_bits)];
   }

@@ -31,6 +31,7 @@ template <class Flanks, class Counts, class Found>
 WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string,
                                         BitCursor bases, std::uint32_t flank_bases, Counts&& counts,
                                         Found&& found) {
+  const std::uint64_t bases_at = bases.at;
   const Flanks left = bases.template read_flank<Flanks>(string.left);
   const Flanks right = bases.template read_flank<Flanks>(string.right);
   const std::uint32_t a =
@@ -39,7 +40,9 @@ WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, F
       common_bases(right, query.right, string.right < query.right_bases ? string.right : query.right_bases);
   if (a + b < flank_bases) return 0;
   const std::uint32_t kmers = a + b - flank_bases + 1;
-  found(query.left_bases - a, kmers, counts(), string.left - a);
+  StringCounts here = counts();
+  here.bases_at = bases_at;
+  found(query.left_bases - a, kmers, here, string.left - a);
   return kmers;
 }
 
@@ -170,7 +173,8 @@ class StringSearch {
 /// Looks up the k-mers of a super-k-mer, whose group has the id `rest` in this shard. Calls `found(first,
 /// kmers, counts, i)` for every stretch of them that the shard has: k-mers `first` up to `first + kmers` of
 /// the super-k-mer, from the left, are those of a string from its i-th on, whose counts are `counts[i]` and
-/// the following. Stretches come in no order. Returns the number of k-mers found.
+/// the following; `counts.bases_at` / 2 + i is a number that no other k-mer of the shard has, because a string
+/// has at least as many bases as k-mers. Stretches come in no order. Returns the number of k-mers found.
 template <class Flanks, class Found>
 WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
                                                 const FlankedSuperKmer<Flanks>& query, Found&& found) {

@@ -101,9 +101,9 @@ std::uint64_t Index::count_of(std::string_view kmer) const {
 
 std::vector<std::uint64_t> Index::counts_of(std::span<const std::string> kmers) const {
   return library::with_errors([&] {
-    std::vector<std::uint64_t> counts;
-    counts.reserve(kmers.size());
-    for (const std::string& kmer : kmers) counts.push_back(impl_->lookup->find(kmer));
+    const std::vector<std::string_view> texts(kmers.begin(), kmers.end());
+    std::vector<std::uint64_t> counts(kmers.size());
+    impl_->lookup->find_all(texts, counts.data());
     return counts;
   });
 }

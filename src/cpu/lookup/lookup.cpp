@@ -10,6 +10,7 @@
 #include "backend/seen_kmers.h"
 #include "base/buffer_pool.h"
 #include "cpu/lookup/finder.h"
+#include "cpu/lookup/string_finder.h"
 #include "cpu/lookup/table_finder.h"
 #include "cpu/simd/cutter.h"
 #include "cpu/simd/kernels.h"
@@ -38,61 +39,6 @@ template <class Key>
   met->note(shard, entry, count);
   return count;
 }
-
-/// For k > 12.
-template <class Key, int Words>
-class ShardedFinder : public Finder {
- public:
-  ShardedFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, SeenKmers* met)
-      : index_(index),
-        kernels_(kernels),
-        cutter_(kernels, index.params().k, index.params().canonical, lenient, kWordsAtOnce),
-        met_(met) {}
-
-  void profile(const io::Batch& batch, Profile& out) override {
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      // A super-k-mer's start is its first k-mer's place in `out.counts`.
-      cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]), [&] { look_up(out); });
-    }
-    look_up(out);
-  }
-
- private:
-  /// Half of a batch's super-k-mers, or more: a shard then has so many k-mers at a time that most of the
-  /// lines and pages fetched for one serve others, too.
-  static constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;
-
-  void look_up(Profile& out) {
-    const auto& list = cutter_.list();
-    order_.resize(list.size);
-    for (std::uint32_t i = 0; i < list.size; ++i) order_[i] = {list.shards[i], i};
-    std::sort(order_.begin(), order_.end());
-    for (std::size_t i = 0; i < order_.size();) {
-      const std::uint32_t shard = order_[i].first;
-      const index::ShardReader<Key> reader(index_.shard(shard), index_.params().k);
-      for (; i < order_.size() && order_[i].first == shard; ++i) {
-        look_up_word(reader, shard, list.words[order_[i].second],
-                     out.counts.data() + list.starts[order_[i].second]);
-      }
-    }
-    cutter_.clear();
-  }
-
-  void look_up_word(const index::ShardReader<Key>& reader, std::uint32_t shard, const SuperKmer<Words>& word,
-                    std::uint64_t* counts) {
-    Key hashes[SuperKmer<Words>::kMaxKmers + 8];
-    kernels_.shard<Key, Words>().expand(word, index_.params().k, index_.params().canonical, hashes);
-    const std::uint32_t n = word.kmers();
-    for (std::uint32_t i = 0; i < n; ++i) reader.prefetch(hashes[i]);
-    for (std::uint32_t i = 0; i < n; ++i) counts[i] = find_and_note(reader, hashes[i], shard, met_);
-  }
-
-  const index::IndexFile& index_;
-  const Kernels& kernels_;
-  Cutter<Words> cutter_;
-  SeenKmers* met_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> order_;
-};
 
 /// For k <= 12: one shard.
 class DenseFinder : public Finder {
@@ -132,12 +78,9 @@ class IndexFinders : public cpu::FinderSource {
       : index_(index), lenient_(lenient), met_(met) {}
 
   [[nodiscard]] std::unique_ptr<Finder> make() const override {
-    const Kernels& kernels = cpu::best_kernels();
-    const std::uint32_t k = index_.params().k;
-    if (k <= kMaxDenseK) return std::make_unique<DenseFinder>(index_, kernels, lenient_, met_);
-    return with_shard_types(k, [&]<class Key, int Words>() -> std::unique_ptr<Finder> {
-      return std::make_unique<ShardedFinder<Key, Words>>(index_, kernels, lenient_, met_);
-    });
+    if (index_.params().k <= kMaxDenseK)
+      return std::make_unique<DenseFinder>(index_, cpu::best_kernels(), lenient_, met_);
+    return cpu::make_string_finder(index_, lenient_, met_);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "cpu/simd/kernels.h"
+#include "groups/string_lookup.h"
 #include "kmer/minimizer.h"
 #include "table/tile_avx2.h"
 #include "table/warpdrive.h"
@@ -17,6 +18,7 @@ namespace {
 #include "cpu/simd/kernels_cut_body.h"
 #include "cpu/simd/kernels_cut_lanes_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
+#include "cpu/simd/kernels_lookup_body.h"
 #include "cpu/simd/kernels_packed_body.h"
 }  // namespace
 
@@ -28,6 +30,8 @@ const Kernels kKernels_avx2 = {"avx2",
                                cut<4>,
                                cut_flanked<2>,
                                cut_flanked<4>,
+                               find_strings<2>,
+                               find_strings<4>,
                                count_widths,
                                pack_offsets,
                                pack_entries,

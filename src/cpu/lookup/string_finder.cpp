@@ -1,0 +1,122 @@
+// Batches are cut as counting cuts them, and their super-k-mers looked up shard by shard, so that a shard's
+// lines are fetched once for all of them.
+
+#include "cpu/lookup/string_finder.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpu/simd/flanked_cutter.h"
+#include "cpu/simd/kernels.h"
+#include "groups/group_shape.h"
+#include "groups/string_lookup.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+template <int Words>
+class StringFinder : public Finder {
+ public:
+  StringFinder(const index::IndexFile& index, bool lenient, backend::SeenKmers* met)
+      : index_(index),
+        kernels_(best_kernels()),
+        k_(index.params().k),
+        cutter_(kernels_, k_, index.params().canonical, lenient, kSuperKmersAtOnce),
+        met_(met) {}
+
+  void profile(const io::Batch& batch, backend::Profile& out) override {
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      // A super-k-mer's start is its first k-mer's place in `out.counts`.
+      cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]),
+                  [&] { look_up(out.counts.data()); });
+    }
+    look_up(out.counts.data());
+  }
+
+ private:
+  /// Those of a batch, or most of them: a shard then has so many at a time that most of the lines and pages
+  /// fetched for one serve others, too.
+  static constexpr std::size_t kSuperKmersAtOnce = std::size_t{1} << 18;
+  static constexpr std::size_t kShards = std::size_t{1} << groups::kGroupShardBits;
+
+  void look_up(std::uint64_t* counts) {
+    order_by_shard();
+    for (std::uint32_t shard = 0, begin = 0; shard < kShards; ++shard) {
+      const std::uint32_t end = ends_[shard];
+      if (begin < end) look_up(shard, {numbers_.data() + begin, end - begin}, counts);
+      begin = end;
+    }
+    cutter_.clear();
+  }
+
+  /// Sorts the numbers of super-k-mers by shard.
+  void order_by_shard() {
+    const auto& list = cutter_.list();
+    numbers_.resize(list.size);
+    ends_.assign(kShards, 0);
+    for (std::size_t i = 0; i < list.size; ++i) ++ends_[list.shards[i]];
+    std::uint32_t before = 0;
+    for (std::uint32_t& end : ends_) {
+      const std::uint32_t size = end;
+      end = before;
+      before += size;
+    }
+    for (std::uint32_t i = 0; i < list.size; ++i) numbers_[ends_[list.shards[i]]++] = i;
+  }
+
+  void look_up(std::uint32_t shard, std::span<const std::uint32_t> numbers, std::uint64_t* counts) {
+    const groups::ShardBits strings = index_.strings(shard);
+    if (met_ != nullptr) {
+      look_up_and_note(strings, shard, numbers, counts);
+    } else if constexpr (Words == 2) {
+      kernels_.find_strings2(strings, k_, cutter_.list(), numbers.data(), numbers.size(), counts);
+    } else {
+      kernels_.find_strings4(strings, k_, cutter_.list(), numbers.data(), numbers.size(), counts);
+    }
+  }
+
+  void look_up_and_note(const groups::ShardBits& strings, std::uint32_t shard,
+                        std::span<const std::uint32_t> numbers, std::uint64_t* counts) {
+    const auto& list = cutter_.list();
+    const groups::FlankedWordFormat<Words> format{groups::GroupShape(k_)};
+    for (const std::uint32_t number : numbers) strings.prefetch_bucket(format.rest(list.words[number]));
+    for (const std::uint32_t number : numbers) {
+      const auto super = format.super_kmer(list.words[number]);
+      const std::uint32_t kmers = super.left_bases + super.right_bases - strings.flank_bases + 1;
+      std::uint64_t* const place = counts + list.starts[number];
+      const bool is_forward = list.is_forward[number] != 0;
+      std::fill_n(place, kmers, 0);
+      groups::find_super_kmer(
+          strings, format.rest(list.words[number]), super,
+          [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here, std::uint32_t from) {
+            for (std::uint32_t i = 0; i < found; ++i) {
+              const std::uint64_t count = here[from + i];
+              place[is_forward ? first + i : kmers - 1 - first - i] = count;
+              met_->note(shard, here.bases_at / 2 + from + i, count);
+            }
+          });
+    }
+  }
+
+  const index::IndexFile& index_;
+  const Kernels& kernels_;
+  const std::uint32_t k_;
+  FlankedCutter<Words> cutter_;
+  backend::SeenKmers* met_;
+  std::vector<std::uint32_t> numbers_;
+  std::vector<std::uint32_t> ends_;  ///< of each shard's, in `numbers_`
+};
+
+}  // namespace
+
+std::unique_ptr<Finder> make_string_finder(const index::IndexFile& index, bool lenient,
+                                           backend::SeenKmers* met) {
+  if (index.params().k <= groups::kMaxNarrowFlanksK)
+    return std::make_unique<StringFinder<2>>(index, lenient, met);
+  return std::make_unique<StringFinder<4>>(index, lenient, met);
+}
+
+}  // namespace warpmer::cpu
