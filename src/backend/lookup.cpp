@@ -58,7 +58,7 @@ template <class Key, class Flanks>
 void find_in_strings(const index::IndexFile& index, std::span<const std::string_view> texts,
                      std::uint64_t* counts) {
   const groups::GroupShape shape(index.params().k);
-  const groups::GroupHash group_hash(shape.m);
+  const GroupHash group_hash(shape.m);
   std::vector<Asked<Flanks>> block;
   block.reserve(std::min(texts.size(), kAtOnce));
   for (std::size_t at = 0; at < texts.size(); at += block.size()) {
@@ -68,8 +68,8 @@ void find_in_strings(const index::IndexFile& index, std::span<const std::string_
       kmer_from_text(text, kmer);
       const auto flanked = groups::flanked_kmer<Flanks>(kmer, shape, index.params().canonical);
       const std::uint32_t id = group_hash(flanked.mmer);
-      block.push_back({groups::super_kmer_of(flanked, shape.flank_bases()),
-                       index.strings(shape.shard_of(id)), shape.rest_of(id)});
+      block.push_back({groups::super_kmer_of(flanked, shape.flank_bases()), index.strings(shape.shard_of(id)),
+                       shape.rest_of(id)});
       block.back().shard.prefetch_offset(block.back().rest);
     }
     for (const Asked<Flanks>& asked : block) asked.shard.prefetch_bucket(asked.rest);

@@ -123,7 +123,10 @@ struct ShardBits {
 
   WARPMER_HD ShardBits(const GroupShape& shape, const ShardSizes& sizes, const std::uint64_t* payload,
                        const FlankLengths* length_table)
-      : layout(shape, sizes), words(payload), lengths(length_table), flank_bases(shape.flank_bases()),
+      : layout(shape, sizes),
+        words(payload),
+        lengths(length_table),
+        flank_bases(shape.flank_bases()),
         payload_words(sizes.words) {}
 
   /// Returns where bucket `i` begins, or record i - buckets, or where the last one ends.

@@ -12,6 +12,7 @@
 #include "cpu/simd/kernels.h"
 #include "groups/group_shape.h"
 #include "groups/string_lookup.h"
+#include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
 
@@ -40,7 +41,7 @@ class StringFinder : public Finder {
   /// Those of a batch, or most of them: a shard then has so many at a time that most of the lines and pages
   /// fetched for one serve others, too.
   static constexpr std::size_t kSuperKmersAtOnce = std::size_t{1} << 18;
-  static constexpr std::size_t kShards = std::size_t{1} << groups::kGroupShardBits;
+  static constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 
   void look_up(std::uint64_t* counts) {
     order_by_shard();
@@ -89,15 +90,15 @@ class StringFinder : public Finder {
       std::uint64_t* const place = counts + list.starts[number];
       const bool is_forward = list.is_forward[number] != 0;
       std::fill_n(place, kmers, 0);
-      groups::find_super_kmer(
-          strings, format.rest(list.words[number]), super,
-          [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here, std::uint32_t from) {
-            for (std::uint32_t i = 0; i < found; ++i) {
-              const std::uint64_t count = here[from + i];
-              place[is_forward ? first + i : kmers - 1 - first - i] = count;
-              met_->note(shard, here.bases_at / 2 + from + i, count);
-            }
-          });
+      groups::find_super_kmer(strings, format.rest(list.words[number]), super,
+                              [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here,
+                                  std::uint32_t from) {
+                                for (std::uint32_t i = 0; i < found; ++i) {
+                                  const std::uint64_t count = here[from + i];
+                                  place[is_forward ? first + i : kmers - 1 - first - i] = count;
+                                  met_->note(shard, here.bases_at / 2 + from + i, count);
+                                }
+                              });
     }
   }
 

@@ -48,7 +48,8 @@ class LaneSearch {
       : shard_(shard),
         end_(reinterpret_cast<const char*>(shard.words + shard.payload_words + kReadAheadWords)),
         large_(groups::StringLengths(shard.flank_bases).large()),
-        remainder_steps_(_mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(shard.layout.remainder_bits)))),
+        remainder_steps_(
+            _mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(shard.layout.remainder_bits)))),
         length_steps_(_mm512_mullo_epi16(lanes_16(), set1_epi16(shard.layout.length_bits))) {}
 
   /// Returns false when this is not for such a bucket, or so near the end of the shard.
@@ -72,7 +73,8 @@ class LaneSearch {
     if (bases_at > 512 || groups > 16) return false;
     const __m512i head = _mm512_loadu_si512(bytes);
     const __m512i remainders = fields_32(head, remainders_at, remainder_steps_, layout.remainder_bits);
-    const __m512i wanted = _mm512_set1_epi32(signed_of(rest - static_cast<std::uint32_t>(layout.first_of(number))));
+    const __m512i wanted =
+        _mm512_set1_epi32(signed_of(rest - static_cast<std::uint32_t>(layout.first_of(number))));
     const std::uint64_t same = _mm512_cmpeq_epi32_mask(remainders, wanted) & below(groups);
     if (same == 0) {
       write_zeros(places);
@@ -97,8 +99,8 @@ class LaneSearch {
     return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   }
   [[gnu::always_inline]] static inline __m512i lanes_16() {
-    return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11,
-                            10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,
+                            11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   }
 
   struct Range {
@@ -129,8 +131,8 @@ class LaneSearch {
     }
     /// Returns the bits of the bases of the first `i` strings.
     [[gnu::always_inline]] inline std::uint32_t base_bits_before(std::uint32_t i) const {
-      const __m256i those = _mm256_maskz_mov_epi8(static_cast<__mmask32>(below(i)),
-                                                  _mm256_load_si256(reinterpret_cast<const __m256i*>(base_bits)));
+      const __m256i those = _mm256_maskz_mov_epi8(
+          static_cast<__mmask32>(below(i)), _mm256_load_si256(reinterpret_cast<const __m256i*>(base_bits)));
       const __m256i sums = _mm256_sad_epu8(those, _mm256_setzero_si256());
       const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
       return static_cast<std::uint32_t>(_mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1));
@@ -158,8 +160,8 @@ class LaneSearch {
     return value;
   }
 
-  /// Return fields of `bits` bits each, at most as many as a lane has, that lie at `at` and the `steps` behind
-  /// it. Those that do not end within the register are nonsense.
+  /// Return fields of `bits` bits each, at most as many as a lane has, that lie at `at` and the `steps`
+  /// behind it. Those that do not end within the register are nonsense.
   [[gnu::always_inline]] static inline __m512i fields_32(__m512i from, std::uint32_t at, __m512i steps,
                                                          std::uint32_t bits) {
     const __m512i places = _mm512_add_epi32(_mm512_set1_epi32(signed_of(at)), steps);
@@ -177,8 +179,9 @@ class LaneSearch {
     const __m512i word = _mm512_srli_epi16(places, 4);
     const __m512i shift = _mm512_and_si512(places, set1_epi16(15));
     const __m512i low = _mm512_srlv_epi16(_mm512_permutexvar_epi16(word, from), shift);
-    const __m512i high = _mm512_sllv_epi16(_mm512_permutexvar_epi16(_mm512_add_epi16(word, set1_epi16(1)), from),
-                                           _mm512_sub_epi16(set1_epi16(16), shift));
+    const __m512i high =
+        _mm512_sllv_epi16(_mm512_permutexvar_epi16(_mm512_add_epi16(word, set1_epi16(1)), from),
+                          _mm512_sub_epi16(set1_epi16(16), shift));
     return _mm512_and_si512(_mm512_or_si512(low, high), set1_epi16((1u << bits) - 1));
   }
 
@@ -205,12 +208,14 @@ class LaneSearch {
       const Flanks right = flank_at<Flanks>(bytes, bases_at + 2 * string.left, string.right);
       bases_at += strings.base_bits[i];
       const std::uint32_t a = groups::common_bases(left, super.left, least(string.left, super.left_bases));
-      const std::uint32_t b = groups::common_bases(right, super.right, least(string.right, super.right_bases));
+      const std::uint32_t b =
+          groups::common_bases(right, super.right, least(string.right, super.right_bases));
       if (a + b < n) continue;
       const std::uint32_t kmers = a + b - n + 1;
       if (answered == 0 && kmers < places.kmers) write_zeros(places);
       for (; codes_of < i; ++codes_of) codes_at = next_code(bytes, codes_at, strings, i, codes_of);
-      write(bytes, codes_at, string.left - a, kmers, places.is_forward, places.of(super.left_bases - a, kmers));
+      write(bytes, codes_at, string.left - a, kmers, places.is_forward,
+            places.of(super.left_bases - a, kmers));
       answered += kmers;
       if (answered == places.kmers) return true;
     }
@@ -222,7 +227,8 @@ class LaneSearch {
     return a < b ? a : b;
   }
   template <class Flanks>
-  [[gnu::always_inline]] static inline Flanks flank_at(const char* bytes, std::uint32_t at, std::uint32_t bases) {
+  [[gnu::always_inline]] static inline Flanks flank_at(const char* bytes, std::uint32_t at,
+                                                       std::uint32_t bases) {
     return read_bits<Flanks>(reinterpret_cast<const std::uint64_t*>(bytes), at, 2 * bases);
   }
 
@@ -247,7 +253,8 @@ class LaneSearch {
   };
 
   /// Returns where the code behind that of string `number` begins, or, of several strings of one count of 1,
-  /// two bits each, the code behind them, but none behind that of `wanted`. Then `number` is the last of them.
+  /// two bits each, the code behind them, but none behind that of `wanted`. Then `number` is the last of
+  /// them.
   [[gnu::always_inline]] static inline std::uint32_t next_code(const char* bytes, std::uint32_t at,
                                                                const Strings& strings, std::uint32_t wanted,
                                                                std::uint32_t& number) {
@@ -284,7 +291,8 @@ class LaneSearch {
       const __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(beyond));
       const __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(beyond, 1));
       _mm512_mask_storeu_epi64(to + i, static_cast<__mmask8>(those), _mm512_add_epi64(low, smallest));
-      _mm512_mask_storeu_epi64(to + i + 8, static_cast<__mmask8>(those >> 8), _mm512_add_epi64(high, smallest));
+      _mm512_mask_storeu_epi64(to + i + 8, static_cast<__mmask8>(those >> 8),
+                               _mm512_add_epi64(high, smallest));
     }
   }
 
@@ -298,7 +306,8 @@ class LaneSearch {
  public:
   [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& /*shard*/) {}
   template <class Flanks>
-  [[gnu::always_inline]] inline bool find(std::uint32_t /*rest*/, const groups::FlankedSuperKmer<Flanks>& /*super*/,
+  [[gnu::always_inline]] inline bool find(std::uint32_t /*rest*/,
+                                          const groups::FlankedSuperKmer<Flanks>& /*super*/,
                                           const CountPlaces& /*places*/) const {
     return false;
   }

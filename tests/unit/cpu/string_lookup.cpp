@@ -1,0 +1,214 @@
+// Looking super-k-mers up in the strings of shards, for every instruction set this machine has, against the
+// counts that the shards were made of.
+// ctest: one thread
+
+#include "groups/string_lookup.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpu/simd/flanked_cutter.h"
+#include "cpu/simd/kernels.h"
+#include "groups/group_key.h"
+#include "groups/shard_bits.h"
+#include "kmer/alphabet.h"
+#include "kmer/bit_stream.h"
+#include "kmer/kmer.h"
+#include "kmer/minimizer.h"
+#include "tier.h"
+#include "unit/cpu/one_piece.h"
+#include "unit/groups/random_sequences.h"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::tests;
+using cpu::Kernels;
+
+/// Shards of some k-mers with counts, as in an index.
+template <class Key, class Flanks>
+class Shards {
+ public:
+  Shards(const std::map<Key, std::uint64_t>& counts, std::uint32_t k, bool canonical)
+      : lengths_(groups::make_length_table(groups::GroupShape(k).flank_bases())) {
+    const groups::GroupKeys<Key, Flanks> keys(k);
+    std::map<std::uint32_t, std::map<Key, std::uint64_t>> shards;
+    for (const auto& [kmer, count] : counts) {
+      const auto place = keys.place(kmer, canonical);
+      shards[place.shard][place.key] = count;
+    }
+    groups::KeyEncoder<Key, Flanks> encoder(k);
+    for (std::uint32_t shard = 0; shard < 1u << kShardBits; ++shard) {
+      std::vector<Key> sorted;
+      std::vector<std::uint64_t> values;
+      for (const auto& [key, count] : shards[shard]) {
+        sorted.push_back(key);
+        values.push_back(count);
+      }
+      encoded_.push_back(encoder.encode(sorted, values));
+      encoded_.back().payload.resize(encoded_.back().payload.size() + kReadAheadWords);
+    }
+    for (const groups::EncodedShard& shard : encoded_)
+      views_.emplace_back(groups::GroupShape(k), shard.sizes, shard.payload.data(), lengths_.data());
+  }
+
+  const groups::ShardBits& operator[](std::size_t i) const { return views_[i]; }
+
+ private:
+  std::vector<groups::FlankLengths> lengths_;
+  std::vector<groups::EncodedShard> encoded_;
+  std::vector<groups::ShardBits> views_;
+};
+
+template <class Key, int Words>
+struct Finder {
+  using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
+  const Kernels& kernels;
+  std::uint32_t k;
+  bool canonical;
+
+  std::vector<std::uint64_t> find(const Shards<Key, Flanks>& shards, const std::string& text) const {
+    cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true);
+    std::vector<std::uint64_t> counts(text.size(), UINT64_MAX);
+    const auto look_up = [&] {
+      std::map<std::uint32_t, std::vector<std::uint32_t>> numbers;
+      for (std::uint32_t i = 0; i < cutter.list().size; ++i) numbers[cutter.list().shards[i]].push_back(i);
+      for (const auto& [shard, here] : numbers) {
+        if constexpr (Words == 2) {
+          kernels.find_strings2(shards[shard], k, cutter.list(), here.data(), here.size(), counts.data());
+        } else {
+          kernels.find_strings4(shards[shard], k, cutter.list(), here.data(), here.size(), counts.data());
+        }
+      }
+      cutter.clear();
+    };
+    const io::Batch batch = batch_of(text);
+    cutter.cut(batch, batch.pieces[0], 0, look_up);
+    look_up();
+    return counts;
+  }
+};
+
+/// Looks up `texts` among the k-mers of `known`, whose i-th distinct k-mer has the count `count_of(i)`.
+template <class Key, int Words, class CountOf>
+void check(const std::vector<std::string>& known, const std::vector<std::string>& texts, std::uint32_t k,
+           bool canonical, CountOf&& count_of) {
+  std::map<Key, std::uint64_t> counts;
+  const auto form = [&](Key kmer) { return canonical ? warpmer::canonical(kmer, k) : kmer; };
+  for (const std::string& text : known) {
+    for (const Key kmer : kmers_of<Key>(text, k)) counts[form(kmer)] = 1;
+  }
+  std::size_t number = 0;
+  for (auto& [kmer, count] : counts) count = count_of(number++);
+  const Shards<Key, typename Finder<Key, Words>::Flanks> shards(counts, k, canonical);
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    std::size_t wrong = 0;
+    for (const std::string& text : texts) {
+      const std::vector<std::uint64_t> got = Finder<Key, Words>{*kernels, k, canonical}.find(shards, text);
+      const std::vector<Key> kmers = kmers_of<Key>(text, k);
+      for (std::size_t i = 0; i < text.size(); ++i) {
+        std::uint64_t expected = UINT64_MAX;  // nothing is written where no k-mer begins
+        if (i < kmers.size()) {
+          const auto found = counts.find(form(kmers[i]));
+          expected = found == counts.end() ? 0 : found->second;
+        }
+        wrong += got[i] == expected ? 0 : 1;
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+template <class CountOf>
+void check(const std::vector<std::string>& known, const std::vector<std::string>& texts, std::uint32_t k,
+           bool canonical, CountOf&& count_of) {
+  if (k <= kMaxNarrowK) {
+    check<Key64, 2>(known, texts, k, canonical, count_of);
+  } else if (k <= groups::kMaxNarrowFlanksK) {
+    check<Key128, 2>(known, texts, k, canonical, count_of);
+  } else {
+    check<Key128, 4>(known, texts, k, canonical, count_of);
+  }
+}
+
+std::string with_errors(std::string text, std::mt19937_64& random) {
+  for (std::size_t i = random() % 60; i < text.size(); i += 1 + random() % 90)
+    text[i] = base_char(static_cast<unsigned>(random()));
+  return text;
+}
+
+/// Around one stretch of bases that is a minimizer, if any is.
+std::vector<std::string> one_group(std::uint32_t k, std::size_t size, std::mt19937_64& random) {
+  const std::uint32_t m = minimizer_length(k);
+  std::string best;
+  std::uint32_t smallest = UINT32_MAX;
+  for (int i = 0; i < 100000; ++i) {
+    const std::string text = random_sequence(m, random);
+    Key64 mmer = 0;
+    for (std::size_t j = m; j-- > 0;) mmer = mmer << 2 | base_code(text[j]);
+    const std::uint32_t hash = minimizer_hash(canonical_mmer(static_cast<std::uint32_t>(mmer), m));
+    if (hash >= smallest) continue;
+    smallest = hash;
+    best = text;
+  }
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < size; ++i)
+    texts.push_back(random_sequence(k - m, random) + best + random_sequence(k - m, random));
+  return texts;
+}
+
+}  // namespace
+
+TEST_CASE("super-k-mers in strings: every k, both ways to count, counts of every size") {
+  std::mt19937_64 random(21);
+  for (std::uint32_t k = 13; k <= kMaxK; k += by_tier(1, 5)) {
+    CAPTURE(k);
+    for (const bool canonical : {true, false}) {
+      CAPTURE(canonical);
+      std::vector<std::string> known = awkward_sequences(k, random), texts = known;
+      const std::string genome = random_sequence(6000, random);
+      known.push_back(genome);
+      for (int i = 0; i < 60; ++i)
+        known.push_back(with_errors(genome.substr(random() % 5000, 100 + random() % 200), random));
+      for (int i = 0; i < 60; ++i) {
+        texts.push_back(with_errors(genome.substr(random() % 5000, k + random() % 300), random));
+        if (i % 2 == 0) texts.back() = other_strand_of(texts.back());
+      }
+      texts.push_back(random_sequence(1000, random));
+      texts.push_back(std::string(k, 'C'));
+      check(known, texts, k, canonical, [](std::size_t) { return 1; });
+      check(known, texts, k, canonical, [&](std::size_t) { return 1 + random() % 200; });
+      check(known, texts, k, canonical, [&](std::size_t) {
+        return 1 + (random() >> (random() % 2 == 0 ? 62 : random() % 64)) % UINT64_MAX;
+      });
+    }
+  }
+}
+
+TEST_CASE("super-k-mers of groups of few and of many strings") {
+  std::mt19937_64 random(22);
+  for (const std::uint32_t k : {15u, 21u, 31u, 47u, 63u}) {
+    for (const std::size_t size : {5u, 20u, 40u, 64u, 70u, 400u}) {
+      CAPTURE(k);
+      CAPTURE(size);
+      std::vector<std::string> known = one_group(k, size, random), texts;
+      for (const std::string& text : known) {
+        texts.push_back(with_errors(text, random));
+        texts.push_back(other_strand_of(text));
+      }
+      check(known, texts, k, true, [&](std::size_t) { return 1 + random() % 5 * (random() % 100); });
+    }
+  }
+}
+
+TEST_CASE("an empty index has no k-mer") {
+  std::mt19937_64 random(23);
+  for (const std::uint32_t k : {13u, 31u, 64u}) {
+    check({}, {random_sequence(300, random)}, k, true, [](std::size_t) { return 1; });
+  }
+}
