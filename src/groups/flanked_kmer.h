@@ -37,14 +37,6 @@ WARPMER_HD constexpr Flanks flanks_of(Key kmer, std::uint32_t layer, const Group
                                             : static_cast<Flanks>((left << (2 * right_bases)) | right);
 }
 
-/// Returns the m-mer behind the first `at` bases of a k-mer, its first base least significant.
-template <class Key>
-WARPMER_HD constexpr std::uint32_t mmer_at(Key kmer, std::uint32_t at, const GroupShape& shape) {
-  const Key down = kmer >> (2 * (shape.flank_bases() - at));
-  const auto mmer = static_cast<std::uint32_t>(down & key_mask<Key>(shape.m));
-  return reverse_pairs_32(mmer) >> (32 - 2 * shape.m);
-}
-
 /// Finds the place of a k-mer in its group: the definition, one m-mer after the other.
 ///
 /// kmer/minimizer.h says which m-mer is the minimizer. Where it stands several times in the k-mer, that place
@@ -54,23 +46,37 @@ WARPMER_HD constexpr std::uint32_t mmer_at(Key kmer, std::uint32_t at, const Gro
 template <class Flanks, class Key>
 WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape& shape, bool canonical) {
   const Key other = reverse_complement(kmer, shape.k);
+  const Key reversed = ~other, complement = ~kmer;  // m-mers of each strand, the first base lowest
   const std::uint32_t n = shape.flank_bases();
-  std::uint32_t smallest = UINT32_MAX;
-  FlankedKmer<Flanks> best{0, 0, 0};
+  const auto mask = static_cast<std::uint32_t>(key_mask<Key64>(shape.m));
+  const auto mmer_at = [&](std::uint32_t at) {
+    return static_cast<std::uint32_t>(reversed >> (2 * at)) & mask;
+  };
+  const auto other_at = [&](std::uint32_t at) {
+    return static_cast<std::uint32_t>(complement >> (2 * (n - at))) & mask;
+  };
+  const auto hash_at = [&](std::uint32_t at) {
+    const std::uint32_t mmer = mmer_at(at), from_other = other_at(at);
+    return minimizer_hash(canonical && from_other < mmer ? from_other : mmer);
+  };
+  std::uint32_t smallest = UINT32_MAX, first = 0, others = 0;
   for (std::uint32_t at = 0; at <= n; ++at) {
-    const std::uint32_t mmer = mmer_at(kmer, at, shape), reversed = other_strand(mmer, shape.m);
-    const bool is_forward = !canonical || mmer < reversed;
-    const std::uint32_t hash = minimizer_hash(is_forward ? mmer : reversed);
-    if (hash > smallest) continue;
-    if (!canonical) {
-      if (hash < smallest) best = {mmer, at, flanks_of<Flanks>(kmer, at, shape)};
-    } else {
-      const std::uint32_t layer = is_forward ? at : n - at;
-      const Flanks flanks = flanks_of<Flanks>(is_forward ? kmer : other, layer, shape);
-      const bool is_before = layer < best.layer || (layer == best.layer && flanks < best.flanks);
-      if (hash < smallest || is_before) best = {is_forward ? mmer : reversed, layer, flanks};
-    }
-    smallest = hash;
+    const std::uint32_t hash = hash_at(at);
+    others = hash < smallest ? 0 : others + (hash == smallest ? 1 : 0);
+    first = hash < smallest ? at : first;
+    smallest = hash < smallest ? hash : smallest;
+  }
+  const auto placed = [&](std::uint32_t at) -> FlankedKmer<Flanks> {
+    const std::uint32_t mmer = mmer_at(at), from_other = other_at(at);
+    if (!canonical || mmer < from_other) return {mmer, at, flanks_of<Flanks>(kmer, at, shape)};
+    return {from_other, n - at, flanks_of<Flanks>(other, n - at, shape)};
+  };
+  FlankedKmer<Flanks> best = placed(first);
+  if (others == 0 || !canonical) return best;
+  for (std::uint32_t at = first + 1; at <= n; ++at) {
+    if (hash_at(at) != smallest) continue;
+    const FlankedKmer<Flanks> here = placed(at);
+    if (here.layer < best.layer || (here.layer == best.layer && here.flanks < best.flanks)) best = here;
   }
   return best;
 }

@@ -3,7 +3,7 @@
 
 /// Super-k-mers of a shard, some at a time: what they need of it is fetched for all of them before the first
 /// is compared.
-inline constexpr std::size_t kSuperKmersAtOnce = 64;
+inline constexpr std::size_t kSuperKmersAtOnce = 32;
 
 /// Where the counts of a super-k-mer go.
 struct CountPlaces {
@@ -38,10 +38,20 @@ template <class Flanks>
   }
 }
 
+/// A super-k-mer that is looked up.
+template <class Flanks>
+struct Query {
+  groups::FlankedSuperKmer<Flanks> super;
+  CountPlaces places;
+  std::uint32_t rest;
+};
+
 #if defined(__AVX512BW__)
-/// Looks up super-k-mers in one shard. What makes a lookup slow is not the work but branches that nobody can
+/// Looks up super-k-mers of one shard. What makes lookups slow is not the work but branches that nobody can
 /// predict: how many strings stand before the group, how many k-mers agree. So the head of a bucket, mostly
-/// less than 512 bits, is one register, of which all fields are taken at once.
+/// less than 512 bits, is one register, of which all fields are taken at once; and the steps of a lookup are
+/// taken for many super-k-mers before the next ones, so that a wrong guess throws away little.
+template <class Flanks>
 class LaneSearch {
  public:
   [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& shard)
@@ -52,47 +62,134 @@ class LaneSearch {
             _mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(shard.layout.remainder_bits)))),
         length_steps_(_mm512_mullo_epi16(lanes_16(), set1_epi16(shard.layout.length_bits))) {}
 
-  /// Returns false when this is not for such a bucket, or so near the end of the shard.
-  template <class Flanks>
-  [[gnu::always_inline]] inline bool find(std::uint32_t rest, const groups::FlankedSuperKmer<Flanks>& super,
-                                          const CountPlaces& places) const {
+  /// Looks up at most kSuperKmersAtOnce.
+  [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) {
+    std::uint32_t whole[kSuperKmersAtOnce], others[kSuperKmersAtOnce];
+    std::size_t whole_size = 0, others_size = 0;
+    for (std::size_t i = 0; i < n; ++i) begins_[i] = shard_.part(shard_.layout.bucket_of(queries[i].rest)).at;
+    for (std::size_t i = 0; i < n; ++i) find_group(queries[i].rest, begins_[i], groups_[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      // Nearly all have all of their k-mers in the first string: that which occurs most.
+      matches_[i] = match(queries[i].super, groups_[i], groups_[i].first, groups_[i].bases_at);
+      const bool is_whole = groups_[i].is_known && matches_[i].kmers == queries[i].places.kmers;
+      whole[whole_size] = others[others_size] = static_cast<std::uint32_t>(i);
+      whole_size += is_whole ? 1 : 0;
+      others_size += is_whole ? 0 : 1;
+    }
+    for (std::size_t j = 0; j < whole_size; ++j) {
+      Group& group = groups_[whole[j]];
+      std::uint32_t codes_of = 0;
+      for (; codes_of < group.first; ++codes_of)
+        group.codes_at = next_code(group, group.codes_at, group.first, codes_of);
+    }
+    for (std::size_t j = 0; j < whole_size; ++j) {
+      const std::uint32_t i = whole[j];
+      write(groups_[i], groups_[i].codes_at, matches_[i], queries[i].places);
+    }
+    for (std::size_t j = 0; j < others_size; ++j) {
+      const std::uint32_t i = others[j];
+      if (groups_[i].is_known) {
+        compare(queries[i], groups_[i]);
+      } else {
+        find_in_any_bucket(shard_, queries[i].rest, queries[i].super, queries[i].places);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kMostStrings = 32;
+
+  /// The strings of a group, in a bucket whose head has been read. Bits are counted from `bytes` on.
+  struct Group {
+    alignas(32) std::uint8_t left[kMostStrings], base_bits[kMostStrings];  ///< of the bucket's strings
+    const char* bytes;
+    std::uint32_t first, end;          ///< numbers of strings; equal where there is no such group
+    std::uint32_t bases_at, codes_at;  ///< of the first one; of the bucket
+    std::uint32_t flank_bases;
+    bool is_known;  ///< false: this is not for such a bucket, or so near the end of the shard
+
+    [[gnu::always_inline]] inline groups::FlankLengths lengths(std::uint32_t i) const {
+      return {left[i], static_cast<std::uint8_t>(base_bits[i] / 2 - left[i])};
+    }
+    [[gnu::always_inline]] inline std::uint32_t kmers(std::uint32_t i) const {
+      return base_bits[i] / 2 - flank_bases + 1;
+    }
+  };
+
+  /// K-mers that a super-k-mer and a string have in common.
+  struct Match {
+    std::uint32_t kmers;
+    std::uint32_t from;       ///< number of the first in the super-k-mer
+    std::uint32_t of_string;  ///< and in the string
+  };
+
+  /// Reads the head of a bucket, without a branch that depends on it.
+  [[gnu::always_inline]] inline void find_group(std::uint32_t rest, std::uint64_t begin, Group& group) const {
     const groups::ShardLayout& layout = shard_.layout;
-    const std::uint64_t number = layout.bucket_of(rest), begin = shard_.part(number).at;
-    const char* const bytes = reinterpret_cast<const char*>(shard_.words) + begin / 8;
-    if (end_ - bytes < 64) return false;
+    group.bytes = reinterpret_cast<const char*>(shard_.words) + begin / 8;
+    group.flank_bases = shard_.flank_bases;
+    group.first = group.end = group.bases_at = group.codes_at = 0;
+    group.left[0] = group.base_bits[0] = 0;
+    group.is_known = end_ - group.bytes >= 64;
+    if (!group.is_known) return;  // few
     const auto shift = static_cast<std::uint32_t>(begin % 8);
-    const std::uint64_t next = load_64(bytes) >> shift;
-    const std::uint32_t zeros = groups::trailing_zeros(next | std::uint64_t{1} << 31);
-    const auto strings = static_cast<std::uint32_t>(groups::gamma_number(next, zeros) - 1);
-    if (strings > kMostStrings) return false;
+    const std::uint64_t next = load_64(group.bytes) >> shift;
+    const std::uint32_t zeros = groups::trailing_zeros(next | std::uint64_t{1} << 16);
+    const std::uint32_t strings =
+        least(static_cast<std::uint32_t>(groups::gamma_number(next, zeros) - 1), kMostStrings + 1);
     const std::uint32_t flags_at = 2 * zeros + 1;
     const std::uint64_t flags = (next >> flags_at) & below(strings);
     const std::uint32_t groups = groups::ones(flags), remainders_at = shift + flags_at + strings;
     const std::uint32_t lengths_at = remainders_at + groups * layout.remainder_bits;
     const std::uint32_t bases_at = lengths_at + strings * layout.length_bits;
-    if (bases_at > 512 || groups > 16) return false;
-    const __m512i head = _mm512_loadu_si512(bytes);
+    const __m512i head = _mm512_loadu_si512(group.bytes);
     const __m512i remainders = fields_32(head, remainders_at, remainder_steps_, layout.remainder_bits);
-    const __m512i wanted =
-        _mm512_set1_epi32(signed_of(rest - static_cast<std::uint32_t>(layout.first_of(number))));
-    const std::uint64_t same = _mm512_cmpeq_epi32_mask(remainders, wanted) & below(groups);
-    if (same == 0) {
-      write_zeros(places);
-      return true;
-    }
-    const std::uint64_t here = _pdep_u64(same & -same, flags);
-    const auto first = groups::trailing_zeros(here);
-    const auto end = groups::trailing_zeros((flags & ~(2 * here - 1)) | std::uint64_t{1} << strings);
+    const auto remainder = rest - static_cast<std::uint32_t>(layout.first_of(layout.bucket_of(rest)));
+    const std::uint64_t same =
+        _mm512_cmpeq_epi32_mask(remainders, _mm512_set1_epi32(signed_of(remainder))) & below(groups);
+    const std::uint64_t here = _pdep_u64(same & -same, flags), behind = std::uint64_t{1} << strings;
+    group.first = groups::trailing_zeros(here | behind);
+    group.end = groups::trailing_zeros((flags & ~(2 * here - 1)) | behind);
+    group.end = here == 0 ? group.first : group.end;
     const auto all = static_cast<__mmask32>(below(strings));
     const __m512i codes = fields_16(head, lengths_at, length_steps_, layout.length_bits);
-    if (_mm512_mask_cmpeq_epi16_mask(all, codes, set1_epi16(large_)) != 0) return false;
-    const Strings lanes(codes, shard_.flank_bases, all);
-    return compare(bytes, lanes, {first, end}, bases_at + lanes.base_bits_before(first),
-                   bases_at + lanes.base_bits_before(kMostStrings), super, places);
+    const bool has_large = _mm512_mask_cmpeq_epi16_mask(all, codes, set1_epi16(large_)) != 0;
+    group.is_known = (strings <= kMostStrings) & (bases_at <= 512) & (groups <= 16) & !has_large;
+    const __m256i base_bits = read_lengths(codes, all, group);
+    const __m256i those = _mm256_maskz_mov_epi8(static_cast<__mmask32>(below(group.first)), base_bits);
+    group.bases_at = group.first < group.end ? bases_at + sum_of_bytes(those) : 0;
+    group.codes_at = bases_at + sum_of_bytes(base_bits);
+    if (group.is_known) return;
+    // Comparing with nothing reads no further than the head.
+    group.first = group.end = group.bases_at = 0;
+    group.left[0] = group.base_bits[0] = 0;
   }
 
- private:
-  static constexpr std::uint32_t kMostStrings = 32;
+  /// Takes apart codes of lengths. Returns the bits of bases, 0 behind the last string.
+  [[gnu::always_inline]] inline __m256i read_lengths(__m512i codes, __mmask32 all, Group& group) const {
+    const __m256i low = roots(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes)));
+    const __m256i high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
+    const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    const __m512i before =
+        _mm512_srli_epi16(_mm512_mullo_epi16(a, _mm512_add_epi16(a, _mm512_set1_epi16(1))), 1);
+    const __m512i bases = _mm512_add_epi16(_mm512_sub_epi16(codes, before), set1_epi16(shard_.flank_bases));
+    const __m256i base_bits = _mm512_maskz_cvtepi16_epi8(all, _mm512_add_epi16(bases, bases));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(group.left), _mm512_maskz_cvtepi16_epi8(all, a));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(group.base_bits), base_bits);
+    return base_bits;
+  }
+  /// Returns a of codes a(a + 1) / 2 to a(a + 3) / 2. The roots of odd squares are exact.
+  [[gnu::always_inline]] static inline __m256i roots(__m512i codes) {
+    const __m512i square = _mm512_add_epi32(_mm512_slli_epi32(codes, 3), _mm512_set1_epi32(1));
+    const __m512 root = _mm512_sqrt_ps(_mm512_cvtepi32_ps(square));
+    const __m512 half = _mm512_mul_ps(_mm512_sub_ps(root, _mm512_set1_ps(1)), _mm512_set1_ps(0.5F));
+    return _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(half));
+  }
+  [[gnu::always_inline]] static inline std::uint32_t sum_of_bytes(__m256i bytes) {
+    const __m256i sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
+    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    return static_cast<std::uint32_t>(_mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1));
+  }
 
   /// Return the numbers of lanes.
   [[gnu::always_inline]] static inline __m512i lanes_32() {
@@ -102,50 +199,6 @@ class LaneSearch {
     return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,
                             11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   }
-
-  struct Range {
-    std::uint32_t first, end;
-  };
-
-  /// What the codes of lengths say of the strings of a bucket.
-  struct Strings {
-    alignas(32) std::uint8_t left[kMostStrings], base_bits[kMostStrings];  ///< 0 bits behind the last one
-    std::uint32_t flank_bases;
-
-    [[gnu::always_inline]] inline Strings(__m512i codes, std::uint32_t n, __mmask32 all) : flank_bases(n) {
-      const __m256i low = roots(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes)));
-      const __m256i high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
-      const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-      const __m512i before =
-          _mm512_srli_epi16(_mm512_mullo_epi16(a, _mm512_add_epi16(a, _mm512_set1_epi16(1))), 1);
-      const __m512i bases = _mm512_add_epi16(_mm512_sub_epi16(codes, before), set1_epi16(n));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(left), _mm512_cvtepi16_epi8(a));
-      _mm256_store_si256(reinterpret_cast<__m256i*>(base_bits),
-                         _mm512_maskz_cvtepi16_epi8(all, _mm512_add_epi16(bases, bases)));
-    }
-    [[gnu::always_inline]] inline groups::FlankLengths lengths(std::uint32_t i) const {
-      return {left[i], static_cast<std::uint8_t>(base_bits[i] / 2 - left[i])};
-    }
-    [[gnu::always_inline]] inline std::uint32_t kmers(std::uint32_t i) const {
-      return base_bits[i] / 2 - flank_bases + 1;
-    }
-    /// Returns the bits of the bases of the first `i` strings.
-    [[gnu::always_inline]] inline std::uint32_t base_bits_before(std::uint32_t i) const {
-      const __m256i those = _mm256_maskz_mov_epi8(
-          static_cast<__mmask32>(below(i)), _mm256_load_si256(reinterpret_cast<const __m256i*>(base_bits)));
-      const __m256i sums = _mm256_sad_epu8(those, _mm256_setzero_si256());
-      const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-      return static_cast<std::uint32_t>(_mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1));
-    }
-
-    /// Returns a of codes a(a + 1) / 2 to a(a + 3) / 2. The roots of odd squares are exact.
-    [[gnu::always_inline]] static inline __m256i roots(__m512i codes) {
-      const __m512i square = _mm512_add_epi32(_mm512_slli_epi32(codes, 3), _mm512_set1_epi32(1));
-      const __m512 root = _mm512_sqrt_ps(_mm512_cvtepi32_ps(square));
-      const __m512 half = _mm512_mul_ps(_mm512_sub_ps(root, _mm512_set1_ps(1)), _mm512_set1_ps(0.5F));
-      return _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(half));
-    }
-  };
 
   [[gnu::always_inline]] static inline int signed_of(std::uint32_t v) { return static_cast<int>(v); }
   [[gnu::always_inline]] static inline __m512i set1_epi16(std::uint32_t v) {
@@ -193,40 +246,38 @@ class LaneSearch {
     }
   }
 
-  /// Compares with the strings of a group. Bits are counted from `bytes` on; bases of the first string begin
-  /// at `bases_at`, and counts of the bucket at `codes_at`.
-  template <class Flanks>
-  [[gnu::always_inline]] inline bool compare(const char* bytes, const Strings& strings, Range group,
-                                             std::uint32_t bases_at, std::uint32_t codes_at,
-                                             const groups::FlankedSuperKmer<Flanks>& super,
-                                             const CountPlaces& places) const {
-    const std::uint32_t n = shard_.flank_bases;
-    std::uint32_t answered = 0, codes_of = 0;
+  /// Compares with string `i`, whose bases begin at `bases_at`. Of a string behind the group's last one this
+  /// is nonsense.
+  [[gnu::always_inline]] static inline Match match(const groups::FlankedSuperKmer<Flanks>& super,
+                                                   const Group& group, std::uint32_t i,
+                                                   std::uint32_t bases_at) {
+    const groups::FlankLengths string = group.lengths(i % kMostStrings);
+    const Flanks left = flank_at(group.bytes, bases_at, string.left);
+    const Flanks right = flank_at(group.bytes, bases_at + 2 * string.left, string.right);
+    const std::uint32_t a = groups::common_bases(left, super.left, least(string.left, super.left_bases));
+    const std::uint32_t b = groups::common_bases(right, super.right, least(string.right, super.right_bases));
+    const std::uint32_t kmers = a + b < group.flank_bases ? 0 : a + b - group.flank_bases + 1;
+    return {i < group.end ? kmers : 0, super.left_bases - a, string.left - a};
+  }
+
+  /// Compares with all strings of a group.
+  [[gnu::noinline]] void compare(const Query<Flanks>& query, const Group& group) const {
+    write_zeros(query.places);
+    std::uint32_t answered = 0, codes_of = 0, bases_at = group.bases_at, codes_at = group.codes_at;
     for (std::uint32_t i = group.first; i < group.end; ++i) {
-      const groups::FlankLengths string = strings.lengths(i);
-      const Flanks left = flank_at<Flanks>(bytes, bases_at, string.left);
-      const Flanks right = flank_at<Flanks>(bytes, bases_at + 2 * string.left, string.right);
-      bases_at += strings.base_bits[i];
-      const std::uint32_t a = groups::common_bases(left, super.left, least(string.left, super.left_bases));
-      const std::uint32_t b =
-          groups::common_bases(right, super.right, least(string.right, super.right_bases));
-      if (a + b < n) continue;
-      const std::uint32_t kmers = a + b - n + 1;
-      if (answered == 0 && kmers < places.kmers) write_zeros(places);
-      for (; codes_of < i; ++codes_of) codes_at = next_code(bytes, codes_at, strings, i, codes_of);
-      write(bytes, codes_at, string.left - a, kmers, places.is_forward,
-            places.of(super.left_bases - a, kmers));
-      answered += kmers;
-      if (answered == places.kmers) return true;
+      const Match here = match(query.super, group, i, bases_at);
+      bases_at += group.base_bits[i];
+      if (here.kmers == 0) continue;
+      for (; codes_of < i; ++codes_of) codes_at = next_code(group, codes_at, i, codes_of);
+      write(group, codes_at, here, query.places);
+      answered += here.kmers;
+      if (answered == query.places.kmers) return;
     }
-    if (answered == 0) write_zeros(places);
-    return true;
   }
 
   [[gnu::always_inline]] static inline std::uint32_t least(std::uint32_t a, std::uint32_t b) {
     return a < b ? a : b;
   }
-  template <class Flanks>
   [[gnu::always_inline]] static inline Flanks flank_at(const char* bytes, std::uint32_t at,
                                                        std::uint32_t bases) {
     return read_bits<Flanks>(reinterpret_cast<const std::uint64_t*>(bytes), at, 2 * bases);
@@ -255,9 +306,9 @@ class LaneSearch {
   /// Returns where the code behind that of string `number` begins, or, of several strings of one count of 1,
   /// two bits each, the code behind them, but none behind that of `wanted`. Then `number` is the last of
   /// them.
-  [[gnu::always_inline]] static inline std::uint32_t next_code(const char* bytes, std::uint32_t at,
-                                                               const Strings& strings, std::uint32_t wanted,
-                                                               std::uint32_t& number) {
+  [[gnu::always_inline]] static inline std::uint32_t next_code(const Group& group, std::uint32_t at,
+                                                               std::uint32_t wanted, std::uint32_t& number) {
+    const char* const bytes = group.bytes;
     const std::uint64_t next = load_64(bytes + at / 8) >> (at % 8);
     const std::uint32_t ones = groups::trailing_zeros(~next) / 2;
     if (ones > 0) {
@@ -266,12 +317,16 @@ class LaneSearch {
       return at + 2 * passed;
     }
     const CodeHead head(bytes, at);
-    return at + head.bits + head.width * strings.kmers(number);
+    return at + head.bits + head.width * group.kmers(number);
   }
 
-  /// Writes the counts of the k-mers [from, from + number) of the string whose code is at `at`.
-  [[gnu::always_inline]] inline void write(const char* bytes, std::uint32_t at, std::uint32_t from,
-                                           std::uint32_t number, bool is_forward, std::uint64_t* to) const {
+  /// Writes the counts of k-mers that a string has, whose code is at `at`.
+  [[gnu::always_inline]] inline void write(const Group& group, std::uint32_t at, const Match& match,
+                                           const CountPlaces& places) const {
+    const char* const bytes = group.bytes;
+    const std::uint32_t from = match.of_string, number = match.kmers;
+    const bool is_forward = places.is_forward;
+    std::uint64_t* const to = places.of(match.from, number);
     const CodeHead head(bytes, at);
     const std::uint32_t first = at + head.bits + from * head.width;
     const char* const packed = bytes + first / 8;
@@ -300,46 +355,52 @@ class LaneSearch {
   const char* end_;  ///< of what may be read
   std::uint32_t large_;
   __m512i remainder_steps_, length_steps_;
+  std::uint64_t begins_[kSuperKmersAtOnce];
+  Group groups_[kSuperKmersAtOnce];
+  Match matches_[kSuperKmersAtOnce];
 };
 #else
+template <class Flanks>
 class LaneSearch {
  public:
-  [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& /*shard*/) {}
-  template <class Flanks>
-  [[gnu::always_inline]] inline bool find(std::uint32_t /*rest*/,
-                                          const groups::FlankedSuperKmer<Flanks>& /*super*/,
-                                          const CountPlaces& /*places*/) const {
-    return false;
+  [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& shard) : shard_(shard) {}
+  [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) const {
+    for (std::size_t i = 0; i < n; ++i)
+      find_in_any_bucket(shard_, queries[i].rest, queries[i].super, queries[i].places);
   }
+
+ private:
+  const groups::ShardBits& shard_;
 };
 #endif
 
 template <int Words>
 void find_strings(const groups::ShardBits& shard, std::uint32_t k, const FlankedList<Words>& list,
                   const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts) {
+  using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
   const groups::FlankedWordFormat<Words> format{groups::GroupShape(k)};
-  const LaneSearch lanes(shard);
-  groups::FlankedWord<Words> words[kSuperKmersAtOnce];
-  std::uint64_t* firsts[kSuperKmersAtOnce];
-  bool is_forward[kSuperKmersAtOnce];
+  LaneSearch<Flanks> lanes(shard);
+  Query<Flanks> queries[kSuperKmersAtOnce];
   for (std::size_t begin = 0; begin < size; begin += kSuperKmersAtOnce) {
     const std::size_t n = size - begin < kSuperKmersAtOnce ? size - begin : kSuperKmersAtOnce;
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint32_t number = numbers[begin + i];
-      words[i] = list.words[number];
-      firsts[i] = counts + list.starts[number];
-      is_forward[i] = list.is_forward[number] != 0;
-      shard.prefetch_offset(format.rest(words[i]));
-      __builtin_prefetch(firsts[i], 1);
+      const groups::FlankedWord<Words>& word = list.words[number];
+      Query<Flanks>& query = queries[i];
+      query.super = format.super_kmer(word);
+      query.rest = format.rest(word);
+      query.places = {counts + list.starts[number],
+                      query.super.left_bases + query.super.right_bases - shard.flank_bases + 1,
+                      list.is_forward[number] != 0};
+      shard.prefetch_offset(query.rest);
+      __builtin_prefetch(query.places.first, 1);
     }
-    for (std::size_t i = 0; i < n; ++i) shard.prefetch_bucket(format.rest(words[i]));
-    for (std::size_t i = 0; i < n; ++i) {
-      const auto super = format.super_kmer(words[i]);
-      const std::uint32_t rest = format.rest(words[i]);
-      const CountPlaces places{firsts[i], super.left_bases + super.right_bases - shard.flank_bases + 1,
-                               is_forward[i]};
-      if (shard.layout.buckets == 0 || !lanes.find(rest, super, places))
-        find_in_any_bucket(shard, rest, super, places);
+    for (std::size_t i = 0; i < n; ++i) shard.prefetch_bucket(queries[i].rest);
+    if (shard.layout.buckets == 0) {
+      for (std::size_t i = 0; i < n; ++i)
+        find_in_any_bucket(shard, queries[i].rest, queries[i].super, queries[i].places);
+    } else {
+      lanes.find(queries, n);
     }
   }
 }
