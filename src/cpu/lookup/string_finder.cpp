@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "cpu/simd/flanked_cutter.h"
@@ -26,7 +25,9 @@ class StringFinder : public Finder {
         kernels_(best_kernels()),
         k_(index.params().k),
         cutter_(kernels_, k_, index.params().canonical, lenient, kSuperKmersAtOnce),
-        met_(met) {}
+        met_(met),
+        shards_(kShards, groups::ShardBits(groups::GroupShape(k_), {}, nullptr, nullptr)),
+        is_open_(kShards) {}
 
   void profile(const io::Batch& batch, backend::Profile& out) override {
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -45,12 +46,25 @@ class StringFinder : public Finder {
 
   void look_up(std::uint64_t* counts) {
     order_by_shard();
-    for (std::uint32_t shard = 0, begin = 0; shard < kShards; ++shard) {
-      const std::uint32_t end = ends_[shard];
-      if (begin < end) look_up(shard, {numbers_.data() + begin, end - begin}, counts);
-      begin = end;
+    for (std::uint32_t shard = 0, begin = 0; shard < kShards; begin = ends_[shard++]) {
+      if (begin < ends_[shard]) open(shard);
+    }
+    const auto& list = cutter_.list();
+    if (met_ != nullptr) {
+      look_up_and_note(counts);
+    } else if constexpr (Words == 2) {
+      kernels_.find_strings2(shards_.data(), k_, list, numbers_.data(), list.size, counts);
+    } else {
+      kernels_.find_strings4(shards_.data(), k_, list, numbers_.data(), list.size, counts);
     }
     cutter_.clear();
+  }
+
+  /// Gets a shard from the index, which checks it, when the first k-mers are looked up there.
+  void open(std::uint32_t shard) {
+    if (is_open_[shard]) return;
+    shards_[shard] = index_.strings(shard);
+    is_open_[shard] = true;
   }
 
   /// Sorts the numbers of super-k-mers by shard.
@@ -68,29 +82,17 @@ class StringFinder : public Finder {
     for (std::uint32_t i = 0; i < list.size; ++i) numbers_[ends_[list.shards[i]]++] = i;
   }
 
-  void look_up(std::uint32_t shard, std::span<const std::uint32_t> numbers, std::uint64_t* counts) {
-    const groups::ShardBits strings = index_.strings(shard);
-    if (met_ != nullptr) {
-      look_up_and_note(strings, shard, numbers, counts);
-    } else if constexpr (Words == 2) {
-      kernels_.find_strings2(strings, k_, cutter_.list(), numbers.data(), numbers.size(), counts);
-    } else {
-      kernels_.find_strings4(strings, k_, cutter_.list(), numbers.data(), numbers.size(), counts);
-    }
-  }
-
-  void look_up_and_note(const groups::ShardBits& strings, std::uint32_t shard,
-                        std::span<const std::uint32_t> numbers, std::uint64_t* counts) {
+  void look_up_and_note(std::uint64_t* counts) {
     const auto& list = cutter_.list();
     const groups::FlankedWordFormat<Words> format{groups::GroupShape(k_)};
-    for (const std::uint32_t number : numbers) strings.prefetch_bucket(format.rest(list.words[number]));
-    for (const std::uint32_t number : numbers) {
+    for (const std::uint32_t number : numbers_) {
+      const std::uint32_t shard = list.shards[number];
       const auto super = format.super_kmer(list.words[number]);
-      const std::uint32_t kmers = super.left_bases + super.right_bases - strings.flank_bases + 1;
+      const std::uint32_t kmers = super.left_bases + super.right_bases - shards_[shard].flank_bases + 1;
       std::uint64_t* const place = counts + list.starts[number];
       const bool is_forward = list.is_forward[number] != 0;
       std::fill_n(place, kmers, 0);
-      groups::find_super_kmer(strings, format.rest(list.words[number]), super,
+      groups::find_super_kmer(shards_[shard], format.rest(list.words[number]), super,
                               [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here,
                                   std::uint32_t from) {
                                 for (std::uint32_t i = 0; i < found; ++i) {
@@ -107,6 +109,8 @@ class StringFinder : public Finder {
   const std::uint32_t k_;
   FlankedCutter<Words> cutter_;
   backend::SeenKmers* met_;
+  std::vector<groups::ShardBits> shards_;
+  std::vector<bool> is_open_;
   std::vector<std::uint32_t> numbers_;
   std::vector<std::uint32_t> ends_;  ///< of each shard's, in `numbers_`
 };

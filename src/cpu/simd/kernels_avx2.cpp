@@ -5,6 +5,7 @@
 #endif
 
 #include <bit>
+#include <span>
 
 #include "cpu/simd/kernels.h"
 #include "groups/string_lookup.h"

@@ -23,13 +23,22 @@ struct CountPlaces {
   for (std::uint32_t i = 0; i < number; ++i) to[is_forward ? i : number - 1 - i] = counts[from + i];
 }
 
+/// A super-k-mer that is looked up.
+template <class Flanks>
+struct Query {
+  const groups::ShardBits* shard;
+  std::uint64_t bucket_at;  ///< bit where its bucket begins
+  std::uint32_t rest;
+  groups::FlankedSuperKmer<Flanks> super;
+  CountPlaces places;
+};
+
 /// Looks up a super-k-mer in any bucket.
 template <class Flanks>
-[[gnu::noinline]] void find_in_any_bucket(const groups::ShardBits& shard, std::uint32_t rest,
-                                          const groups::FlankedSuperKmer<Flanks>& super,
-                                          const CountPlaces& places) {
+[[gnu::noinline]] void find_in_any_bucket(const Query<Flanks>& query) {
+  const CountPlaces& places = query.places;
   for (std::uint32_t i = 0; i < places.kmers; ++i) places.first[i] = 0;
-  groups::StringSearch<Flanks> search(shard, rest, super);
+  groups::StringSearch<Flanks> search(*query.shard, query.rest, query.super);
   while (!search.is_done()) {
     search.compare_next([&](std::uint32_t first, std::uint32_t number, const groups::StringCounts& counts,
                             std::uint32_t from) __attribute__((always_inline)) {
@@ -38,36 +47,22 @@ template <class Flanks>
   }
 }
 
-/// A super-k-mer that is looked up.
-template <class Flanks>
-struct Query {
-  groups::FlankedSuperKmer<Flanks> super;
-  CountPlaces places;
-  std::uint32_t rest;
-};
-
 #if defined(__AVX512BW__)
-/// Looks up super-k-mers of one shard. What makes lookups slow is not the work but branches that nobody can
+/// Looks up super-k-mers. What makes lookups slow is not the work but branches that nobody can
 /// predict: how many strings stand before the group, how many k-mers agree. So the head of a bucket, mostly
 /// less than 512 bits, is one register, of which all fields are taken at once; and the steps of a lookup are
 /// taken for many super-k-mers before the next ones, so that a wrong guess throws away little.
 template <class Flanks>
 class LaneSearch {
  public:
-  [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& shard)
-      : shard_(shard),
-        end_(reinterpret_cast<const char*>(shard.words + shard.payload_words + kReadAheadWords)),
-        large_(groups::StringLengths(shard.flank_bases).large()),
-        remainder_steps_(
-            _mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(shard.layout.remainder_bits)))),
-        length_steps_(_mm512_mullo_epi16(lanes_16(), set1_epi16(shard.layout.length_bits))) {}
+  [[gnu::always_inline]] inline explicit LaneSearch(std::uint32_t flank_bases)
+      : flank_bases_(flank_bases), large_(groups::StringLengths(flank_bases).large()) {}
 
   /// Looks up at most kSuperKmersAtOnce.
   [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) {
     std::uint32_t whole[kSuperKmersAtOnce], others[kSuperKmersAtOnce];
     std::size_t whole_size = 0, others_size = 0;
-    for (std::size_t i = 0; i < n; ++i) begins_[i] = shard_.part(shard_.layout.bucket_of(queries[i].rest)).at;
-    for (std::size_t i = 0; i < n; ++i) find_group(queries[i].rest, begins_[i], groups_[i]);
+    for (std::size_t i = 0; i < n; ++i) find_group(queries[i], groups_[i]);
     for (std::size_t i = 0; i < n; ++i) {
       // Nearly all have all of their k-mers in the first string: that which occurs most.
       matches_[i] = match(queries[i].super, groups_[i], groups_[i].first, groups_[i].bases_at);
@@ -91,7 +86,7 @@ class LaneSearch {
       if (groups_[i].is_known) {
         compare(queries[i], groups_[i]);
       } else {
-        find_in_any_bucket(shard_, queries[i].rest, queries[i].super, queries[i].places);
+        find_in_any_bucket(queries[i]);
       }
     }
   }
@@ -103,6 +98,7 @@ class LaneSearch {
   struct Group {
     alignas(32) std::uint8_t left[kMostStrings], base_bits[kMostStrings];  ///< of the bucket's strings
     const char* bytes;
+    const char* end_of_shard;          ///< and of what may be read
     std::uint32_t first, end;          ///< numbers of strings; equal where there is no such group
     std::uint32_t bases_at, codes_at;  ///< of the first one; of the bucket
     std::uint32_t flank_bases;
@@ -124,15 +120,17 @@ class LaneSearch {
   };
 
   /// Reads the head of a bucket, without a branch that depends on it.
-  [[gnu::always_inline]] inline void find_group(std::uint32_t rest, std::uint64_t begin, Group& group) const {
-    const groups::ShardLayout& layout = shard_.layout;
-    group.bytes = reinterpret_cast<const char*>(shard_.words) + begin / 8;
-    group.flank_bases = shard_.flank_bases;
+  [[gnu::always_inline]] inline void find_group(const Query<Flanks>& query, Group& group) const {
+    const groups::ShardLayout& layout = query.shard->layout;
+    group.bytes = reinterpret_cast<const char*>(query.shard->words) + query.bucket_at / 8;
+    group.end_of_shard =
+        reinterpret_cast<const char*>(query.shard->words + query.shard->payload_words + kReadAheadWords);
+    group.flank_bases = flank_bases_;
     group.first = group.end = group.bases_at = group.codes_at = 0;
     group.left[0] = group.base_bits[0] = 0;
-    group.is_known = end_ - group.bytes >= 64;
+    group.is_known = query.shard->layout.buckets > 0 && group.end_of_shard - group.bytes >= 64;
     if (!group.is_known) return;  // few
-    const auto shift = static_cast<std::uint32_t>(begin % 8);
+    const auto shift = static_cast<std::uint32_t>(query.bucket_at % 8);
     const std::uint64_t next = load_64(group.bytes) >> shift;
     const std::uint32_t zeros = groups::trailing_zeros(next | std::uint64_t{1} << 16);
     const std::uint32_t strings =
@@ -143,8 +141,12 @@ class LaneSearch {
     const std::uint32_t lengths_at = remainders_at + groups * layout.remainder_bits;
     const std::uint32_t bases_at = lengths_at + strings * layout.length_bits;
     const __m512i head = _mm512_loadu_si512(group.bytes);
-    const __m512i remainders = fields_32(head, remainders_at, remainder_steps_, layout.remainder_bits);
-    const auto remainder = rest - static_cast<std::uint32_t>(layout.first_of(layout.bucket_of(rest)));
+    const __m512i remainders =
+        fields_32(head, remainders_at,
+                  _mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(layout.remainder_bits))),
+                  layout.remainder_bits);
+    const auto remainder =
+        query.rest - static_cast<std::uint32_t>(layout.first_of(layout.bucket_of(query.rest)));
     const std::uint64_t same =
         _mm512_cmpeq_epi32_mask(remainders, _mm512_set1_epi32(signed_of(remainder))) & below(groups);
     const std::uint64_t here = _pdep_u64(same & -same, flags), behind = std::uint64_t{1} << strings;
@@ -152,7 +154,8 @@ class LaneSearch {
     group.end = groups::trailing_zeros((flags & ~(2 * here - 1)) | behind);
     group.end = here == 0 ? group.first : group.end;
     const auto all = static_cast<__mmask32>(below(strings));
-    const __m512i codes = fields_16(head, lengths_at, length_steps_, layout.length_bits);
+    const __m512i codes = fields_16(
+        head, lengths_at, _mm512_mullo_epi16(lanes_16(), set1_epi16(layout.length_bits)), layout.length_bits);
     const bool has_large = _mm512_mask_cmpeq_epi16_mask(all, codes, set1_epi16(large_)) != 0;
     group.is_known = (strings <= kMostStrings) & (bases_at <= 512) & (groups <= 16) & !has_large;
     const __m256i base_bits = read_lengths(codes, all, group);
@@ -172,7 +175,7 @@ class LaneSearch {
     const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
     const __m512i before =
         _mm512_srli_epi16(_mm512_mullo_epi16(a, _mm512_add_epi16(a, _mm512_set1_epi16(1))), 1);
-    const __m512i bases = _mm512_add_epi16(_mm512_sub_epi16(codes, before), set1_epi16(shard_.flank_bases));
+    const __m512i bases = _mm512_add_epi16(_mm512_sub_epi16(codes, before), set1_epi16(flank_bases_));
     const __m256i base_bits = _mm512_maskz_cvtepi16_epi8(all, _mm512_add_epi16(bases, bases));
     _mm256_store_si256(reinterpret_cast<__m256i*>(group.left), _mm512_maskz_cvtepi16_epi8(all, a));
     _mm256_store_si256(reinterpret_cast<__m256i*>(group.base_bits), base_bits);
@@ -330,7 +333,7 @@ class LaneSearch {
     const CodeHead head(bytes, at);
     const std::uint32_t first = at + head.bits + from * head.width;
     const char* const packed = bytes + first / 8;
-    if (head.width > 31 || number * head.width > 504 || end_ - packed < 64) {
+    if (head.width > 31 || number * head.width > 504 || group.end_of_shard - packed < 64) {
       const groups::BitCursor beyond{reinterpret_cast<const std::uint64_t*>(bytes), at + head.bits};
       return write_counts({beyond, head.smallest, head.width, 0}, from, number, is_forward, to);
     }
@@ -351,11 +354,7 @@ class LaneSearch {
     }
   }
 
-  const groups::ShardBits& shard_;
-  const char* end_;  ///< of what may be read
-  std::uint32_t large_;
-  __m512i remainder_steps_, length_steps_;
-  std::uint64_t begins_[kSuperKmersAtOnce];
+  std::uint32_t flank_bases_, large_;
   Group groups_[kSuperKmersAtOnce];
   Match matches_[kSuperKmersAtOnce];
 };
@@ -363,44 +362,97 @@ class LaneSearch {
 template <class Flanks>
 class LaneSearch {
  public:
-  [[gnu::always_inline]] inline explicit LaneSearch(const groups::ShardBits& shard) : shard_(shard) {}
+  [[gnu::always_inline]] inline explicit LaneSearch(std::uint32_t /*flank_bases*/) {}
   [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i)
-      find_in_any_bucket(shard_, queries[i].rest, queries[i].super, queries[i].places);
+    for (std::size_t i = 0; i < n; ++i) find_in_any_bucket(queries[i]);
   }
-
- private:
-  const groups::ShardBits& shard_;
 };
 #endif
 
+/// Super-k-mers on their way: those that are compared, those whose buckets are on the way from memory, and
+/// those whose offsets are.
 template <int Words>
-void find_strings(const groups::ShardBits& shard, std::uint32_t k, const FlankedList<Words>& list,
-                  const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts) {
-  using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
-  const groups::FlankedWordFormat<Words> format{groups::GroupShape(k)};
-  LaneSearch<Flanks> lanes(shard);
-  Query<Flanks> queries[kSuperKmersAtOnce];
-  for (std::size_t begin = 0; begin < size; begin += kSuperKmersAtOnce) {
-    const std::size_t n = size - begin < kSuperKmersAtOnce ? size - begin : kSuperKmersAtOnce;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint32_t number = numbers[begin + i];
-      const groups::FlankedWord<Words>& word = list.words[number];
-      Query<Flanks>& query = queries[i];
-      query.super = format.super_kmer(word);
-      query.rest = format.rest(word);
-      query.places = {counts + list.starts[number],
-                      query.super.left_bases + query.super.right_bases - shard.flank_bases + 1,
-                      list.is_forward[number] != 0};
-      shard.prefetch_offset(query.rest);
-      __builtin_prefetch(query.places.first, 1);
-    }
-    for (std::size_t i = 0; i < n; ++i) shard.prefetch_bucket(queries[i].rest);
-    if (shard.layout.buckets == 0) {
-      for (std::size_t i = 0; i < n; ++i)
-        find_in_any_bucket(shard, queries[i].rest, queries[i].super, queries[i].places);
-    } else {
-      lanes.find(queries, n);
+class StringLookup {
+ public:
+  [[gnu::always_inline]] inline StringLookup(const groups::ShardBits* shards, std::uint32_t k,
+                                             const FlankedList<Words>& list,
+                                             std::span<const std::uint32_t> numbers, std::uint64_t* counts)
+      : shards_(shards),
+        list_(list),
+        numbers_(numbers),
+        counts_(counts),
+        flank_bases_(groups::GroupShape(k).flank_bases()),
+        format_(groups::GroupShape(k)),
+        lanes_(flank_bases_) {}
+
+  [[gnu::always_inline]] inline void find_all() {
+    const std::size_t blocks = (numbers_.size() + kSuperKmersAtOnce - 1) / kSuperKmersAtOnce;
+    for (std::size_t block = 0; block < blocks + 3; ++block) {
+      if (block < blocks) fetch(block);
+      if (block >= 1 && block - 1 < blocks) take(block - 1);
+      if (block >= 2 && block - 2 < blocks) locate(block - 2);
+      if (block >= 3) lanes_.find(queries_[(block - 3) % kBlocks], size_of(block - 3));
     }
   }
+
+ private:
+  static constexpr std::size_t kBlocks = 3;
+  using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
+
+  [[gnu::always_inline]] inline std::size_t size_of(std::size_t block) const {
+    const std::size_t left = numbers_.size() - block * kSuperKmersAtOnce;
+    return left < kSuperKmersAtOnce ? left : kSuperKmersAtOnce;
+  }
+  [[gnu::always_inline]] inline void fetch(std::size_t block) const {
+    const std::uint32_t* const here = numbers_.data() + block * kSuperKmersAtOnce;
+    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
+      __builtin_prefetch(list_.words + here[i]);
+      __builtin_prefetch(list_.starts + here[i]);
+      __builtin_prefetch(list_.is_forward + here[i]);
+      __builtin_prefetch(list_.shards + here[i]);
+    }
+  }
+  [[gnu::always_inline]] inline void take(std::size_t block) {
+    const std::uint32_t* const here = numbers_.data() + block * kSuperKmersAtOnce;
+    Query<Flanks>* const queries = queries_[block % kBlocks];
+    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
+      const groups::FlankedWord<Words>& word = list_.words[here[i]];
+      Query<Flanks>& query = queries[i];
+      query.shard = shards_ + list_.shards[here[i]];
+      query.super = format_.super_kmer(word);
+      query.rest = format_.rest(word);
+      query.places = {counts_ + list_.starts[here[i]],
+                      query.super.left_bases + query.super.right_bases - flank_bases_ + 1,
+                      list_.is_forward[here[i]] != 0};
+      query.shard->prefetch_offset(query.rest);
+      __builtin_prefetch(query.places.first, 1);
+    }
+  }
+  [[gnu::always_inline]] inline void locate(std::size_t block) {
+    Query<Flanks>* const queries = queries_[block % kBlocks];
+    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
+      const groups::ShardBits& shard = *queries[i].shard;
+      queries[i].bucket_at = 0;
+      if (shard.layout.buckets == 0) continue;
+      queries[i].bucket_at = shard.part(shard.layout.bucket_of(queries[i].rest)).at;
+      const auto* const bucket = reinterpret_cast<const char*>(shard.words) + queries[i].bucket_at / 8;
+      __builtin_prefetch(bucket);
+      __builtin_prefetch(bucket + 64);
+    }
+  }
+
+  const groups::ShardBits* shards_;
+  const FlankedList<Words>& list_;
+  std::span<const std::uint32_t> numbers_;
+  std::uint64_t* counts_;
+  std::uint32_t flank_bases_;
+  groups::FlankedWordFormat<Words> format_;
+  LaneSearch<Flanks> lanes_;
+  Query<Flanks> queries_[kBlocks][kSuperKmersAtOnce];
+};
+
+template <int Words>
+void find_strings(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<Words>& list,
+                  const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts) {
+  StringLookup<Words>(shards, k, list, {numbers, size}, counts).find_all();
 }

@@ -6,7 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -56,7 +58,7 @@ class Shards {
       views_.emplace_back(groups::GroupShape(k), shard.sizes, shard.payload.data(), lengths_.data());
   }
 
-  const groups::ShardBits& operator[](std::size_t i) const { return views_[i]; }
+  [[nodiscard]] const groups::ShardBits* data() const { return views_.data(); }
 
  private:
   std::vector<groups::FlankLengths> lengths_;
@@ -75,14 +77,13 @@ struct Finder {
     cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true);
     std::vector<std::uint64_t> counts(text.size(), UINT64_MAX);
     const auto look_up = [&] {
-      std::map<std::uint32_t, std::vector<std::uint32_t>> numbers;
-      for (std::uint32_t i = 0; i < cutter.list().size; ++i) numbers[cutter.list().shards[i]].push_back(i);
-      for (const auto& [shard, here] : numbers) {
-        if constexpr (Words == 2) {
-          kernels.find_strings2(shards[shard], k, cutter.list(), here.data(), here.size(), counts.data());
-        } else {
-          kernels.find_strings4(shards[shard], k, cutter.list(), here.data(), here.size(), counts.data());
-        }
+      std::vector<std::uint32_t> numbers(cutter.list().size);
+      std::iota(numbers.begin(), numbers.end(), 0);
+      std::shuffle(numbers.begin(), numbers.end(), std::minstd_rand(1));
+      if constexpr (Words == 2) {
+        kernels.find_strings2(shards.data(), k, cutter.list(), numbers.data(), numbers.size(), counts.data());
+      } else {
+        kernels.find_strings4(shards.data(), k, cutter.list(), numbers.data(), numbers.size(), counts.data());
       }
       cutter.clear();
     };
