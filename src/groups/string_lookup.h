@@ -28,7 +28,7 @@ namespace detail {
 
 /// Compares a query with a string, and reports what they have in common. Returns the number of k-mers.
 template <class Flanks, class Counts, class Found>
-WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string,
+WARPMER_HD std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string,
                                         BitCursor bases, std::uint32_t flank_bases, Counts&& counts,
                                         Found&& found) {
   const std::uint64_t bases_at = bases.at;
@@ -49,7 +49,7 @@ WARPMER_HD_INLINE std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, F
 /// Searches a layer of a large group for a k-mer, given by its flanks. Returns the number of the string, or
 /// -1.
 template <class Flanks>
-WARPMER_HD_INLINE std::int64_t search_layer(const ShardBits& shard, const LargeGroup& group,
+WARPMER_HD std::int64_t search_layer(const ShardBits& shard, const LargeGroup& group,
                                             std::uint32_t layer, Flanks wanted) {
   std::uint64_t first = group.layer_begin(shard, layer), end = group.layer_begin(shard, layer + 1);
   while (first < end) {
@@ -71,7 +71,7 @@ WARPMER_HD_INLINE std::int64_t search_layer(const ShardBits& shard, const LargeG
 }
 
 template <class Flanks, class Found>
-WARPMER_HD_INLINE std::uint32_t find_in_large_group(const ShardBits& shard, const LargeGroup& group,
+WARPMER_HD std::uint32_t find_in_large_group(const ShardBits& shard, const LargeGroup& group,
                                                     const FlankedSuperKmer<Flanks>& query, Found&& found) {
   const std::uint32_t n = shard.flank_bases;
   const std::uint32_t lowest = n - query.right_bases;
