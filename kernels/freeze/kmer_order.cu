@@ -1,0 +1,305 @@
+// A segment is consecutive bins whose k-mers have a range of groups to themselves. A block puts a chunk of a
+// segment in order in shared memory: by buckets of keys (count, scan, place; HashGraph, Green 2019), then each
+// k-mer finds its rank in its bucket. Nearly all segments are one chunk. Those that are more, because one group
+// has so many k-mers, are merged in passes: each k-mer finds its rank in the neighbouring run.
+
+#include <cub/device/device_scan.cuh>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/error.h"
+#include "kernels/freeze/kmer_order.cuh"
+#include "kernels/freeze/quick_place.cuh"
+#include "kernels/memory/warp_scan.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kThreads = 256, kEach = 8, kCapacity = kThreads * kEach;
+constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
+constexpr std::uint32_t kMostBins = 256;  ///< of a segment
+/// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
+constexpr double kUsualFill = 0.8;
+
+template <class Kmer, class Key>
+struct OrderTask {
+  groups::GroupKeys<Key, Key> keys;
+  bool canonical;
+  CountedView<Kmer> counted;
+  std::uint32_t first_bin;  ///< of the first segment
+  std::uint32_t bins_per_segment, segments, segments_per_shard;
+  std::uint32_t first_shard;
+  /// For each segment and behind the last: how many k-mers are before it, and in the upper half how many
+  /// chunks.
+  std::uint64_t* segment_begins;
+  std::uint32_t* chunk_segments;  ///< for each chunk
+  std::uint32_t* most_chunks;     ///< of a segment
+  Key* sorted;
+  std::uint32_t* counts;
+
+  [[nodiscard]] __device__ std::uint32_t begin_of(std::uint32_t segment) const {
+    return static_cast<std::uint32_t>(segment_begins[segment]);
+  }
+  [[nodiscard]] __device__ std::uint32_t first_chunk(std::uint32_t segment) const {
+    return static_cast<std::uint32_t>(segment_begins[segment] >> 32);
+  }
+  /// Return the memory of the counted k-mers, which takes keys when these have been read.
+  [[nodiscard]] __device__ Key* other_keys() const { return reinterpret_cast<Key*>(counted.keys); }
+  [[nodiscard]] __device__ std::uint32_t* other_counts() const { return counted.counts; }
+};
+
+template <class Kmer, class Key>
+__global__ void measure_segments(const __grid_constant__ OrderTask<Kmer, Key> task) {
+  const std::uint32_t segment = blockIdx.x * blockDim.x + threadIdx.x;
+  if (segment > task.segments) return;
+  std::uint64_t sum = 0;
+  if (segment < task.segments) {
+    const std::uint32_t first =
+        task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
+    for (std::uint32_t bin = 0; bin < task.bins_per_segment; ++bin) sum += task.counted.sizes[first + bin];
+  }
+  task.segment_begins[segment] = (sum + kCapacity - 1) / kCapacity << 32 | sum;
+}
+
+template <class Kmer, class Key>
+__global__ void find_chunks(const __grid_constant__ OrderTask<Kmer, Key> task, std::uint32_t* shard_begins) {
+  const std::uint32_t segment = blockIdx.x * blockDim.x + threadIdx.x;
+  if (segment > task.segments) return;
+  if (segment % task.segments_per_shard == 0)
+    shard_begins[segment / task.segments_per_shard] = task.begin_of(segment);
+  if (segment == task.segments) return;
+  const std::uint32_t first = task.first_chunk(segment), end = task.first_chunk(segment + 1);
+  for (std::uint32_t chunk = first; chunk < end; ++chunk) task.chunk_segments[chunk] = segment;
+  if (end - first > 1) atomicMax(task.most_chunks, end - first);
+}
+
+template <class Key>
+struct Sorter {
+  Key keys[kCapacity];
+  std::uint32_t counts[kCapacity];
+  std::uint32_t buckets[kBuckets + 1];
+  std::uint32_t bin_ends[kMostBins];  ///< k-mers of the segment up to the end of each bin
+  std::uint32_t warp_sums[kThreads / 32];
+};
+
+/// Returns the sum of the values of the threads before this one. All of a block call it.
+__device__ std::uint32_t sum_before(std::uint32_t mine, std::uint32_t* warp_sums) {
+  const std::uint32_t up_to_here = warp_inclusive_sum(mine);
+  if (threadIdx.x % 32 == 31) warp_sums[threadIdx.x / 32] = up_to_here;
+  __syncthreads();
+  std::uint32_t before = up_to_here - mine;
+  for (std::uint32_t warp = 0; warp < threadIdx.x / 32; ++warp) before += warp_sums[warp];
+  __syncthreads();
+  return before;
+}
+
+/// Turns the sizes of buckets into where they begin.
+__device__ void scan_buckets(std::uint32_t* buckets, std::uint32_t* warp_sums) {
+  constexpr std::uint32_t kMine = kBuckets / kThreads;
+  auto* mine = reinterpret_cast<uint4*>(buckets) + threadIdx.x * (kMine / 4);
+  std::uint32_t sum = 0;
+  uint4 sizes[kMine / 4];
+#pragma unroll
+  for (std::uint32_t i = 0; i < kMine / 4; ++i) {
+    sizes[i] = mine[i];
+    sum += sizes[i].x + sizes[i].y + sizes[i].z + sizes[i].w;
+  }
+  std::uint32_t at = sum_before(sum, warp_sums);
+#pragma unroll
+  for (std::uint32_t i = 0; i < kMine / 4; ++i) {
+    const uint4 size = sizes[i];
+    mine[i] = {at, at + size.x, at + size.x + size.y, at + size.x + size.y + size.z};
+    at += size.x + size.y + size.z + size.w;
+  }
+  if (threadIdx.x == kThreads - 1) buckets[kBuckets] = at;
+}
+
+template <class Kmer, class Key>
+__global__ __launch_bounds__(kThreads) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
+  extern __shared__ __align__(16) char shared[];
+  auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
+  if (blockIdx.x >= task.first_chunk(task.segments)) return;
+  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
+  const std::uint32_t begin = task.begin_of(segment);
+  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * kCapacity;
+  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, kCapacity);
+  const std::uint32_t bin = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
+  const std::uint32_t size = threadIdx.x < task.bins_per_segment ? task.counted.sizes[bin + threadIdx.x] : 0;
+  for (std::uint32_t i = threadIdx.x; i < kBuckets / 4; i += kThreads)
+    reinterpret_cast<uint4*>(sorter.buckets)[i] = {0, 0, 0, 0};
+  sorter.bin_ends[threadIdx.x] = size + sum_before(size, sorter.warp_sums);
+  __syncthreads();
+
+  // The top bits of a key are the same in a segment.
+  const std::uint32_t free_bits = task.keys.bits() - (31 - __clz(static_cast<int>(task.segments_per_shard)));
+  const Key free_mask = (Key{1} << free_bits) - 1;
+  const std::uint32_t shift = free_bits > kBucketBits ? free_bits - kBucketBits : 0;
+  const auto bucket_of = [&](Key key) { return static_cast<std::uint32_t>((key & free_mask) >> shift); };
+  Key keys[kEach];
+  std::uint32_t counts[kEach], places[kEach];
+  const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
+#pragma unroll
+  for (std::uint32_t e = 0; e < kEach; ++e) {
+    const std::uint32_t i = threadIdx.x + e * kThreads;
+    if (i >= n) continue;
+    // The first bin that ends behind this k-mer.
+    std::uint32_t low = 0;
+    if (task.bins_per_segment > 1) {
+      for (std::uint32_t step = task.bins_per_segment / 2; step > 0; step /= 2)
+        low += sorter.bin_ends[low + step - 1] <= first + i ? step : 0;
+    }
+    const std::uint64_t from =
+        task.counted.begins[bin + low] + (first + i - (low == 0 ? 0 : sorter.bin_ends[low - 1]));
+    counts[e] = task.counted.counts[from];
+    keys[e] = placing(task.counted.keys[from]).key;
+    places[e] = atomicAdd(sorter.buckets + bucket_of(keys[e]), 1u);
+  }
+  __syncthreads();
+  scan_buckets(sorter.buckets, sorter.warp_sums);
+  __syncthreads();
+#pragma unroll
+  for (std::uint32_t e = 0; e < kEach; ++e) {
+    if (threadIdx.x + e * kThreads >= n) continue;
+    const std::uint32_t place = sorter.buckets[bucket_of(keys[e])] + places[e];
+    sorter.keys[place] = keys[e];
+    sorter.counts[place] = counts[e];
+  }
+  __syncthreads();
+  // Neighbouring threads have neighbouring k-mers now, whose buckets are as large.
+  for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
+    const Key key = sorter.keys[i];
+    const std::uint32_t bucket = bucket_of(key), end = sorter.buckets[bucket + 1];
+    std::uint32_t place = sorter.buckets[bucket];
+    for (std::uint32_t j = place; j < end; ++j) place += sorter.keys[j] < key ? 1 : 0;
+    task.sorted[begin + first + place] = key;
+    task.counts[begin + first + place] = sorter.counts[i];
+  }
+}
+
+/// Merges runs of 2^pass chunks in pairs, from one memory to the other.
+template <class Kmer, class Key>
+__global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ OrderTask<Kmer, Key> task,
+                                                       std::uint32_t pass) {
+  if (*task.most_chunks <= 1u << pass || blockIdx.x >= task.first_chunk(task.segments)) return;
+  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
+  const std::uint32_t first_chunk = task.first_chunk(segment);
+  if (task.first_chunk(segment + 1) - first_chunk <= 1u << pass) return;
+  const std::uint32_t begin = task.begin_of(segment), size = task.begin_of(segment + 1) - begin;
+  const bool is_back = pass % 2 != 0;
+  const Key* from = (is_back ? task.other_keys() : task.sorted) + begin;
+  const std::uint32_t* from_counts = (is_back ? task.other_counts() : task.counts) + begin;
+  Key* to = (is_back ? task.sorted : task.other_keys()) + begin;
+  std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
+  const std::uint32_t chunk = blockIdx.x - first_chunk, run = chunk >> pass;
+  const std::uint64_t width = std::uint64_t{kCapacity} << pass;
+  const auto at_most = [&](std::uint64_t i) { return static_cast<std::uint32_t>(min(i, std::uint64_t{size})); };
+  const std::uint32_t run_begin = at_most(run * width), pair_begin = at_most((run & ~1u) * width);
+  const std::uint32_t other_begin = at_most((run ^ 1u) * width), other_end = at_most(((run ^ 1u) + 1) * width);
+  const std::uint32_t end = at_most((chunk + std::uint64_t{1}) * kCapacity);
+  for (std::uint32_t i = chunk * kCapacity + threadIdx.x; i < end; i += kThreads) {
+    const Key key = from[i];
+    const std::uint32_t before = lower_bound(from, other_begin, other_end, key) - other_begin;
+    to[pair_begin + (i - run_begin) + before] = key;
+    to_counts[pair_begin + (i - run_begin) + before] = from_counts[i];
+  }
+}
+
+/// Brings segments back that are in the other memory after their last pass.
+template <class Kmer, class Key>
+__global__ __launch_bounds__(kThreads) void take_merged(const __grid_constant__ OrderTask<Kmer, Key> task) {
+  if (*task.most_chunks < 2 || blockIdx.x >= task.first_chunk(task.segments)) return;
+  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
+  const std::uint32_t first_chunk = task.first_chunk(segment);
+  const std::uint32_t passes =
+      groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1);
+  if (passes % 2 == 0) return;
+  const std::uint32_t first = task.begin_of(segment) + (blockIdx.x - first_chunk) * kCapacity;
+  const std::uint32_t end = min(first + kCapacity, task.begin_of(segment + 1));
+  for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
+    task.sorted[i] = task.other_keys()[i];
+    task.counts[i] = task.other_counts()[i];
+  }
+}
+
+/// Finds the numbers of the k-mers whose counts are big.
+template <class Kmer, class Key>
+__global__ void find_big(const __grid_constant__ OrderTask<Kmer, Key> task, OrderedKmers<Key> kmers,
+                         BigKmer* big) {
+  const std::uint32_t n = min(*kmers.big_size, kMostBigCounts);
+  const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
+  for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    const auto place = placing(task.counted.big.entries[i].key);
+    const std::uint32_t shard = place.shard - task.first_shard;
+    big[i] = {task.counted.big.entries[i].count, UINT32_MAX};
+    if (shard >= kmers.shards) continue;
+    const std::uint32_t end = kmers.shard_begins[shard + 1];
+    const std::uint32_t at = lower_bound(kmers.key, kmers.shard_begins[shard], end, place.key);
+    if (at < end && kmers.key[at] == place.key) big[i].number = at;
+  }
+}
+
+/// Returns how many bins make a segment, a power of two.
+std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t most, bool are_ordered) {
+  if (!are_ordered) return most;
+  std::uint32_t bins = 1;
+  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * kCapacity) bins *= 2;
+  return bins;
+}
+
+}  // namespace
+
+template <class Kmer, class Key>
+OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards, cudaStream_t stream) {
+  if (shards.entries >> 32 != 0) throw InternalError("2^32 and more k-mers of a chunk are to be frozen");
+  const auto entries = static_cast<std::uint32_t>(shards.entries);
+  const std::uint32_t bins = shards.shards * shards.bins_per_shard;
+  OrderTask<Kmer, Key> task{keys_, canonical_, shards.counted};
+  task.first_bin = shards.first_shard * shards.bins_per_shard;
+  task.bins_per_segment =
+      segment_bins(static_cast<double>(entries) / bins, shards.bins_per_shard, shards.bins_are_ordered);
+  task.segments = bins / task.bins_per_segment;
+  task.segments_per_shard = shards.bins_per_shard / task.bins_per_segment;
+  task.first_shard = shards.first_shard;
+  const std::uint32_t chunks = task.segments + entries / kCapacity;  // at most
+  make_room(sorted_, entries, stream);
+  make_room(counts_, entries, stream);
+  make_room(segment_begins_, task.segments + 1, stream);
+  make_room(chunk_segments_, chunks, stream);
+  make_room(shard_begins_, shards.shards + 1, stream);
+  make_room(most_chunks_, 1, stream);
+  make_room(big_, kMostBigCounts, stream);
+  task.segment_begins = segment_begins_.data();
+  task.chunk_segments = chunk_segments_.data();
+  task.most_chunks = most_chunks_.data();
+  task.sorted = sorted_.data();
+  task.counts = counts_.data();
+  fill_bytes(most_chunks_.data(), 0, 1, stream);
+  const std::uint32_t segment_blocks = task.segments / kThreads + 1;
+  measure_segments<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+  scan_memory_.run("adding up bins", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
+    return cub::DeviceScan::ExclusiveSum(memory, bytes, segment_begins_.data(), segment_begins_.data(),
+                                         task.segments + 1, in);
+  });
+  find_chunks<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
+  constexpr int kBytes = sizeof(Sorter<Key>);
+  check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+        "asking for shared memory");
+  sort_chunks<Kmer, Key><<<chunks, kThreads, kBytes, DriverLock::Shared(stream)>>>(task);
+  for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
+    merge_runs<Kmer, Key><<<chunks, kThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
+  take_merged<Kmer, Key><<<chunks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+  const OrderedKmers<Key> kmers{keys_,         sorted_.data(), counts_.data(),
+                                entries,       shard_begins_.data(), shards.shards,
+                                big_.data(),   shards.counted.big.size};
+  find_big<<<8, kThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
+  check_launch("putting k-mers in order");
+  return kmers;
+}
+
+template class KmerOrder<Key64, Key64>;
+template class KmerOrder<Key128, Key64>;
+template class KmerOrder<Key128, Key128>;
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,51 @@
+#pragma once
+/// Puts counted k-mers in the order of groups (ordered_kmers.cuh).
+
+#include <cstdint>
+
+#include "kernels/count/counted.cuh"
+#include "kernels/freeze/ordered_kmers.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/scan_memory.cuh"
+
+namespace warpmer::gpu {
+
+/// Counted k-mers of consecutive shards.
+template <class Kmer>
+struct CountedShards {
+  CountedView<Kmer> counted;  ///< its keys and counts are lost
+  std::uint32_t first_shard, shards;
+  std::uint32_t bins_per_shard;
+  /// True when bin i of a shard's 2^b bins has the groups whose ids below the shard's number begin with i.
+  bool bins_are_ordered;
+  std::uint64_t entries;  ///< k-mers of all shards, below 2^32
+};
+
+/// Orders k-mers, and owns the memory for them. `Kmer` holds a k-mer's hash, `Key` its key in a shard.
+template <class Kmer, class Key>
+class KmerOrder {
+ public:
+  KmerOrder(std::uint32_t k, bool canonical) : keys_(k), canonical_(canonical) {}
+
+  /// Enqueues the ordering of k-mers. They are valid until the next call.
+  OrderedKmers<Key> order(const CountedShards<Kmer>& shards, cudaStream_t stream);
+
+  /// Returns the device memory for so many k-mers and bins.
+  static constexpr std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t bins) {
+    return entries * (sizeof(Key) + sizeof(std::uint32_t)) + bins * 4 * sizeof(std::uint64_t);
+  }
+
+ private:
+  groups::GroupKeys<Key, Key> keys_;
+  bool canonical_;
+  DeviceArray<Key> sorted_;
+  DeviceArray<std::uint32_t> counts_;
+  DeviceArray<std::uint64_t> segment_begins_;  ///< see SegmentPlan
+  DeviceArray<std::uint32_t> chunk_segments_;
+  DeviceArray<std::uint32_t> shard_begins_;
+  DeviceArray<std::uint32_t> most_chunks_;
+  DeviceArray<BigKmer> big_;
+  ScanMemory scan_memory_;
+};
+
+}  // namespace warpmer::gpu

@@ -1,0 +1,163 @@
+// K-mers of neighbouring layers that share k - 1 bases are at most four on either side. Each upper one finds
+// all of them by searches that begin at its own place, and takes the lower one of its own rank. Nobody takes the
+// same one, so that no order of work matters.
+
+#include <thrust/iterator/counting_iterator.h>
+
+#include <cub/device/device_select.cuh>
+
+#include "kernels/freeze/kmer_strings.cuh"
+#include "kernels/memory/small_copy.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+constexpr std::uint32_t kThreads = 256;
+
+/// The k-mers around one: those that share all but its first base, and their place in a shard.
+template <class Key>
+class Neighbours {
+ public:
+  __device__ Neighbours(const OrderedKmers<Key>& kmers, std::uint32_t i, std::uint32_t begin, std::uint32_t end)
+      : kmers_(kmers), i_(i), begin_(begin), end_(end), key_(kmers.key[i]) {}
+
+  /// Returns the k-mer that follows this one in its string, or this one when there is none.
+  [[nodiscard]] __device__ std::uint32_t next() const {
+    const std::uint32_t layer = kmers_.keys.layer(key_), n = kmers_.flank_bases();
+    if (layer == 0) return i_;
+    const Key shared = kmers_.keys.flanks(key_) & key_mask<Key>(n - 1);
+    const Key lowest = kmers_.keys.pack(kmers_.keys.rest(key_), layer - 1, shared << 2);
+    const std::uint32_t first = lower_bound_before(kmers_.key, begin_, i_, lowest);
+    std::uint32_t lower = 0;
+    while (lower < 4 && first + lower < i_ && kmers_.key[first + lower] - lowest < 4) ++lower;
+    if (lower == 0) return i_;
+    const std::uint32_t rank = rank_above(n);
+    if (rank >= lower) return i_;
+    return lower == 1 ? first : of_rank(first, lower, rank);
+  }
+
+ private:
+  /// Returns the number of k-mers that differ in the first base alone and come before this one.
+  [[nodiscard]] __device__ std::uint32_t rank_above(std::uint32_t n) const {
+    const Key one = Key{1} << (2 * (n - 1));
+    const auto base = static_cast<std::uint32_t>(key_ >> (2 * (n - 1))) & 3;
+    const Key first = key_ - one * base;
+    std::uint32_t rank = 0, at = i_;
+    for (std::uint32_t below = base; below > 0; --below) {
+      const Key wanted = first + one * (below - 1);
+      at = lower_bound_before(kmers_.key, begin_, at, wanted);
+      if (at < i_ && kmers_.key[at] == wanted && !kmers_.is_more_frequent(i_, at)) ++rank;
+    }
+    at = i_;
+    for (std::uint32_t above = base + 1; above < 4; ++above) {
+      const Key wanted = first + one * above;
+      at = lower_bound_behind(kmers_.key, at, end_, wanted);
+      if (at == end_) break;
+      if (kmers_.key[at] != wanted) {
+        --at;  // the next one is wanted behind here
+      } else if (kmers_.is_more_frequent(at, i_)) {
+        ++rank;
+      }
+    }
+    return rank;
+  }
+  /// Returns which of consecutive k-mers has so many before it, by counts and then by order.
+  [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n, std::uint32_t rank) const {
+    std::uint32_t found = first;
+    for (std::uint32_t i = first; i < first + n; ++i) {
+      std::uint32_t before = 0;
+      for (std::uint32_t j = first; j < first + n; ++j) {
+        const bool is_before = j < i ? !kmers_.is_more_frequent(i, j) : kmers_.is_more_frequent(j, i);
+        before += j != i && is_before ? 1 : 0;
+      }
+      if (before == rank) found = i;
+    }
+    return found;
+  }
+
+  const OrderedKmers<Key>& kmers_;
+  std::uint32_t i_, begin_, end_;
+  Key key_;
+};
+
+template <class Key>
+__global__ __launch_bounds__(kThreads) void link_kmers(const __grid_constant__ OrderedKmers<Key> kmers,
+                                                       std::uint32_t* steps, std::uint8_t* are_heads) {
+  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  if (i >= kmers.size) return;
+  const std::uint32_t shard = last_not_above(kmers.shard_begins, kmers.shards, blockIdx.x * kThreads, i);
+  const std::uint32_t next =
+      Neighbours<Key>(kmers, i, kmers.shard_begins[shard], kmers.shard_begins[shard + 1]).next();
+  steps[i] = i - next;
+  if (next != i) are_heads[next] = 0;
+}
+
+template <class Key>
+__global__ __launch_bounds__(kThreads) void follow_strings(const __grid_constant__ DeviceStrings<Key> strings,
+                                                           StringTail* tails) {
+  const std::uint32_t s = blockIdx.x * kThreads + threadIdx.x;
+  if (s >= strings.size) return;
+  const OrderedKmers<Key>& kmers = strings.kmers;
+  StringTail tail{0, UINT32_MAX, 0, 0, 0, 0};
+  strings.for_each_kmer(s, [&](std::uint32_t i) {
+    const std::uint32_t count = kmers.counts[i];
+    tail.smallest = min(tail.smallest, count);
+    tail.largest = max(tail.largest, count);
+    tail.last = i;
+    ++tail.kmers;
+  });
+  const std::uint32_t head = strings.heads[s];
+  if (s == 0) {
+    tail.is_first = 1;
+  } else {
+    const std::uint32_t before = strings.heads[s - 1];
+    const std::uint32_t shard =
+        last_not_above(kmers.shard_begins, kmers.shards, strings.heads[blockIdx.x * kThreads], head);
+    tail.is_first = before < kmers.shard_begins[shard] ||
+                            kmers.keys.rest(kmers.key[before]) != kmers.keys.rest(kmers.key[head])
+                        ? 1
+                        : 0;
+  }
+  tails[s] = tail;
+  const std::uint64_t spread = tail.largest < kBigCount ? tail.largest - tail.smallest
+                                                        : strings.largest_count(s) - strings.smallest_count(s);
+  tails[s].spread_bits = static_cast<std::uint8_t>(groups::bits_of(spread));
+}
+
+}  // namespace
+
+template <class Key>
+DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, cudaStream_t stream) {
+  DeviceStrings<Key> strings{kmers, nullptr, nullptr, nullptr, 0};
+  if (kmers.size == 0) return strings;
+  make_room(steps_, kmers.size, stream);
+  make_room(are_heads_, kmers.size, stream);
+  make_room(heads_, kmers.size, stream);
+  make_room(size_, 1, stream);
+  fill_bytes(are_heads_.data(), 1, kmers.size, stream);
+  link_kmers<Key><<<(kmers.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
+      kmers, steps_.data(), are_heads_.data());
+  check_launch("linking k-mers");
+  scan_memory_.run("finding strings", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
+    return cub::DeviceSelect::Flagged(memory, bytes, thrust::counting_iterator<std::uint32_t>(0),
+                                      are_heads_.data(), heads_.data(), size_.data(),
+                                      std::int64_t{kmers.size}, in);
+  });
+  copy_small(host_size_.data(), size_.data(), 1, stream);
+  check(cudaStreamSynchronize(stream), "finding strings");
+  strings.size = host_size_[0];
+  make_room(tails_, strings.size, stream);
+  strings.steps = steps_.data();
+  strings.heads = heads_.data();
+  strings.tails = tails_.data();
+  follow_strings<Key><<<(strings.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
+      strings, tails_.data());
+  check_launch("following strings");
+  return strings;
+}
+
+template class KmerStrings<Key64>;
+template class KmerStrings<Key128>;
+
+}  // namespace warpmer::gpu

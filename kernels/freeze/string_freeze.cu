@@ -1,0 +1,61 @@
+#include "kernels/freeze/string_freeze.cuh"
+
+#include "kernels/freeze/kmer_strings.cuh"
+#include "kernels/freeze/string_groups.cuh"
+#include "kernels/freeze/string_order.cuh"
+#include "kernels/freeze/string_payload.cuh"
+
+namespace warpmer::gpu {
+
+namespace {
+
+template <class Kmer, class Key>
+class Freezer final : public StringFreezer<Kmer> {
+ public:
+  explicit Freezer(const KmerParams& params) : kmer_order_(params.k, params.canonical), grouped_(params.k) {}
+
+  const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
+                                                 cudaStream_t stream) override {
+    grouped_.view = groups_.measure(strings_.find(kmer_order_.order(shards, stream), stream), stream);
+    return groups_.sizes();
+  }
+
+  void write(unsigned long long* words, cudaStream_t stream) override {
+    std::uint64_t word_count = 0, large = 0;
+    for (const groups::ShardSizes& sizes : groups_.sizes()) {
+      word_count += sizes.words;
+      large += sizes.large_groups;
+    }
+    if (word_count == 0) return;
+    const auto order = string_order_.order(grouped_.view, groups_.most_strings(), stream);
+    launch_write_payloads<Key>(grouped_.view, order, large, words, word_count, stream);
+  }
+
+ private:
+  /// What was measured last; at first no k-mers.
+  struct Grouped {
+    explicit Grouped(std::uint32_t k) : view{{{groups::GroupKeys<Key, Key>(k)}}} {}
+    GroupedStrings<Key> view;
+  };
+
+  KmerOrder<Kmer, Key> kmer_order_;
+  KmerStrings<Key> strings_;
+  StringGroups<Key> groups_;
+  StringOrder<Key> string_order_;
+  Grouped grouped_;
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<StringFreezer<Key64>> make_string_freezer(const KmerParams& params) {
+  return std::make_unique<Freezer<Key64, Key64>>(params);
+}
+template <>
+std::unique_ptr<StringFreezer<Key128>> make_string_freezer(const KmerParams& params) {
+  if (groups::GroupKeys<Key64, Key64>(params.k).bits() <= 64)
+    return std::make_unique<Freezer<Key128, Key64>>(params);
+  return std::make_unique<Freezer<Key128, Key128>>(params);
+}
+
+}  // namespace warpmer::gpu

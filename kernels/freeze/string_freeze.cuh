@@ -1,0 +1,31 @@
+#pragma once
+/// Freezes on the device: makes the payloads of index format 2 (docs/index-format-2.md) from counted bins, byte
+/// for byte those of groups/group_key.h.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "groups/shard_layout.h"
+#include "kernels/freeze/kmer_order.cuh"
+#include "kmer/kmer.h"
+
+namespace warpmer::gpu {
+
+/// Freezes some consecutive shards at a time. All calls are for one stream.
+template <class Kmer>
+class StringFreezer {
+ public:
+  virtual ~StringFreezer() = default;
+  /// Makes strings of the k-mers. Returns the sizes of each shard; the thread waits for the device meanwhile.
+  virtual const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
+                                                         cudaStream_t stream) = 0;
+  /// Enqueues the writing of the payloads of the shards that were measured last, one behind the other. There
+  /// is room for them, and its contents do not matter.
+  virtual void write(unsigned long long* words, cudaStream_t stream) = 0;
+};
+
+template <class Kmer>
+std::unique_ptr<StringFreezer<Kmer>> make_string_freezer(const KmerParams& params);
+
+}  // namespace warpmer::gpu

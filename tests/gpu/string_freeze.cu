@@ -1,0 +1,287 @@
+// Freezing strings on the device: the payloads that groups/group_key.h makes, whatever the k-mers and counts.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpu/device.h"
+#include "gpu/on_device.cuh"
+#include "groups/group_key.h"
+#include "kernels/freeze/string_freeze.cuh"
+#include "unit/groups/random_sequences.h"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::gpu;
+using tests::on_device;
+
+/// The k-mers of texts, counted: by shard and key, with hash and count.
+template <class Kmer, class Key, class Flanks>
+class Content {
+ public:
+  using Keys = groups::GroupKeys<Key, Flanks>;
+  struct Entry {
+    Kmer hash;
+    std::uint64_t count;
+  };
+  using Shards = std::map<std::pair<std::uint32_t, Key>, Entry>;
+
+  Content(std::uint32_t k, bool canonical) : params{k, canonical}, keys(k), hash_(k) {}
+
+  void add(const std::string& text, std::uint64_t times) {
+    tests::for_each_kmer<Kmer>(text, params.k, [&](Kmer kmer) {
+      if (params.canonical) kmer = canonical(kmer, params.k);
+      const auto place = keys.place(kmer, params.canonical);
+      Entry& entry = shards.try_emplace({place.shard, place.key}, Entry{hash_(kmer), 0}).first->second;
+      entry.count += times;
+    });
+  }
+
+  KmerParams params;
+  Keys keys;
+  Shards shards;
+
+ private:
+  KmerHash<Kmer> hash_;
+};
+
+/// Bins on the host, as counting leaves them.
+template <class Kmer>
+struct Bins {
+  std::vector<Kmer> keys;
+  std::vector<std::uint32_t> counts;
+  std::vector<std::uint64_t> begins;
+  std::vector<std::uint32_t> sizes;
+  std::vector<typename BigCounts<Kmer>::BigCount> big;
+};
+
+template <class Kmer>
+Bins<Kmer> bins_of(std::vector<std::vector<std::pair<Kmer, std::uint64_t>>>& entries, std::mt19937_64& random) {
+  Bins<Kmer> bins;
+  bins.begins.resize(entries.size());
+  std::vector<std::uint32_t> turns(entries.size());
+  for (std::uint32_t i = 0; i < turns.size(); ++i) turns[i] = i;
+  std::shuffle(turns.begin(), turns.end(), random);
+  for (auto& bin : entries) bins.sizes.push_back(static_cast<std::uint32_t>(bin.size()));
+  for (const std::uint32_t bin : turns) {
+    bins.begins[bin] = bins.keys.size();
+    std::shuffle(entries[bin].begin(), entries[bin].end(), random);
+    for (const auto& [hash, count] : entries[bin]) {
+      if (count >= kBigCount) bins.big.push_back({hash, count, bin});
+      bins.keys.push_back(hash);
+      bins.counts.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(count, kBigCount)));
+    }
+  }
+  std::shuffle(bins.big.begin(), bins.big.end(), random);
+  return bins;
+}
+
+struct Range {
+  std::uint32_t first, shards;
+};
+
+/// Freezes some shards, with so many bins each, and compares with what the host makes.
+template <class Kmer, class Key, class Flanks>
+void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>& content, Range range,
+                  std::uint32_t bins_per_shard, bool ordered) {
+  CAPTURE(content.params.k);
+  CAPTURE(content.params.canonical);
+  CAPTURE(range.first);
+  CAPTURE(range.shards);
+  CAPTURE(bins_per_shard);
+  CAPTURE(ordered);
+  std::mt19937_64 random(bins_per_shard + range.first);
+  const std::uint32_t rest_bits = content.keys.shape().rest_bits();
+  std::vector<std::vector<std::pair<Kmer, std::uint64_t>>> entries(std::size_t{range.shards} * bins_per_shard);
+  std::vector<std::vector<Key>> keys(range.shards);
+  std::vector<std::vector<std::uint64_t>> counts(range.shards);
+  std::uint64_t number = 0;
+  for (const auto& [place, entry] : content.shards) {
+    const std::uint32_t shard = place.first - range.first;
+    if (place.first < range.first || shard >= range.shards) continue;
+    const std::uint64_t in_order = std::uint64_t{content.keys.rest(place.second)} * bins_per_shard >> rest_bits;
+    entries[shard * bins_per_shard + (ordered ? in_order : random() % bins_per_shard)].push_back(
+        {entry.hash, entry.count});
+    keys[shard].push_back(place.second);
+    counts[shard].push_back(entry.count);
+    ++number;
+  }
+  const Bins<Kmer> bins = bins_of(entries, random);
+  const Stream stream;
+  const auto device_keys = on_device(bins.keys, stream);
+  const auto device_counts = on_device(bins.counts, stream);
+  const auto begins = on_device(bins.begins, stream);
+  const auto sizes = on_device(bins.sizes, stream);
+  const auto big = on_device(bins.big, stream);
+  const auto big_size = on_device(std::vector{static_cast<std::uint32_t>(bins.big.size())}, stream);
+  CountedShards<Kmer> shards{};
+  shards.counted = {device_keys.data(), device_counts.data(), range.first * bins_per_shard,
+                    begins.data(),      sizes.data(),         nullptr,
+                    0,                  {big.data(), big_size.data()}};
+  shards.first_shard = range.first;
+  shards.shards = range.shards;
+  shards.bins_per_shard = bins_per_shard;
+  shards.bins_are_ordered = ordered;
+  shards.entries = number;
+  const std::vector<groups::ShardSizes>& measured = freezer.measure(shards, stream);
+  REQUIRE(measured.size() == range.shards);
+  std::uint64_t words = 0;
+  for (const groups::ShardSizes& size : measured) words += size.words;
+  DeviceArray<unsigned long long> output(words + 1);
+  fill_bytes(output.data(), 0xA5, words + 1, stream);  // every word is to be written
+  freezer.write(output.data(), stream);
+  std::vector<unsigned long long> payloads(words + 1);
+  copy_to_host(payloads.data(), output.data(), payloads.size(), stream);
+  stream.wait();
+  CHECK(payloads.back() == 0xA5A5A5A5A5A5A5A5u);
+  groups::KeyEncoder<Key, Flanks> encoder(content.params.k);
+  auto at = payloads.begin();
+  for (std::uint32_t s = 0; s < range.shards; ++s) {
+    CAPTURE(s);
+    const groups::EncodedShard expected = encoder.encode(keys[s], counts[s]);
+    REQUIRE(measured[s] == expected.sizes);
+    const auto end = at + static_cast<std::ptrdiff_t>(measured[s].words);
+    CHECK(std::equal(at, end, expected.payload.begin(), expected.payload.end()));
+    at = end;
+  }
+}
+
+/// A text around an m-mer that is the minimizer of nearly all its k-mers.
+class OneMinimizer {
+ public:
+  OneMinimizer(std::uint32_t k, std::mt19937_64& random) : random_(random) {
+    const groups::GroupShape shape(k);
+    std::uint32_t smallest = UINT32_MAX;
+    for (int i = 0; i < 1 << 16; ++i) {
+      const auto mmer = static_cast<std::uint32_t>(random()) & ((1u << (2 * shape.m)) - 1);
+      if (mmer > groups::other_strand(mmer, shape.m) || minimizer_hash(mmer) > smallest) continue;
+      smallest = minimizer_hash(mmer);
+      minimizer_.clear();
+      for (std::uint32_t base = 0; base < shape.m; ++base) minimizer_ += base_char((mmer >> (2 * base)) & 3);
+    }
+    left_ = tests::random_sequence(shape.flank_bases(), random);
+    right_ = tests::random_sequence(shape.flank_bases(), random);
+  }
+  /// Returns the text with one of so many bases of its flanks changed.
+  std::string changed(std::uint32_t out_of) {
+    return changed(left_, out_of) + minimizer_ + changed(right_, out_of);
+  }
+
+ private:
+  std::string changed(std::string text, std::uint32_t out_of) {
+    for (char& c : text) {
+      if (random_() % out_of == 0) c = base_char(static_cast<unsigned>(random_()));
+    }
+    return text;
+  }
+  std::mt19937_64& random_;
+  std::string minimizer_, left_, right_;
+};
+
+std::uint64_t random_count(std::mt19937_64& random) {
+  switch (random() % 16) {
+    case 0: return 1 + random() % 100000;
+    case 1: return 2;
+    case 2: return 3 + random() % 30;
+    default: return 1;
+  }
+}
+
+/// Calls `f.template operator()<Kmer, Key, Flanks>()` with the types that k needs.
+template <class F>
+void with_types(std::uint32_t k, F&& f) {
+  if (k <= kMaxNarrowK) {
+    f.template operator()<Key64, Key64, Key64>();
+  } else if (k <= 35) {
+    f.template operator()<Key128, Key64, Key64>();
+  } else if (k <= groups::kMaxNarrowFlanksK) {
+    f.template operator()<Key128, Key128, Key64>();
+  } else {
+    f.template operator()<Key128, Key128, Key128>();
+  }
+}
+
+const std::vector<std::uint32_t> kLengths = {13, 15, 21, 31, 32, 35, 36, 47, 48, 55, 63, 64};
+
+TEST_CASE("strings of many small groups") {
+  for (const std::uint32_t k : tests::countable(kLengths)) {
+    with_types(k, [&]<class Kmer, class Key, class Flanks>() {
+      for (const bool canonical : {true, false}) {
+        std::mt19937_64 random(k);
+        Content<Kmer, Key, Flanks> content(k, canonical);
+        for (int round = 0; round < 30; ++round) {
+          for (const std::string& text : tests::awkward_sequences(k, random)) {
+            content.add(text, random_count(random));
+            content.add(text.substr(random() % k), random_count(random));
+            std::string other = tests::other_strand_of(text);
+            other[random() % other.size()] = base_char(static_cast<unsigned>(random()));
+            content.add(other, random_count(random));
+          }
+        }
+        const auto freezer = make_string_freezer<Kmer>(content.params);
+        check_freeze(*freezer, content, {0, 4096}, 1, true);
+        check_freeze(*freezer, content, {0, 4096}, 8, true);
+        check_freeze(*freezer, content, {1000, 1}, 4, true);
+        check_freeze(*freezer, content, {77, 300}, 256, true);
+        check_freeze(*freezer, content, {4000, 96}, 16, false);
+      }
+    });
+  }
+}
+
+TEST_CASE("strings of large groups, and counts of all sizes") {
+  for (const std::uint32_t k : tests::countable(kLengths)) {
+    with_types(k, [&]<class Kmer, class Key, class Flanks>() {
+      std::mt19937_64 random(k);
+      for (const bool canonical : {true, false}) {
+        Content<Kmer, Key, Flanks> content(k, canonical);
+        for (const std::uint32_t texts : {3u, 60u, 80u, 400u, 2000u}) {
+          OneMinimizer one(k, random);
+          const std::uint32_t out_of = 2 + static_cast<std::uint32_t>(random() % 20);
+          for (std::uint32_t i = 0; i < texts; ++i) content.add(one.changed(out_of), random_count(random));
+        }
+        // Among few bits of differences and among many, where 32 bits end and behind that.
+        std::uint32_t big = 0;
+        for (auto& [place, entry] : content.shards) {
+          if (random() % 50 == 0 && ++big < 1000)
+            entry.count = (std::uint64_t{UINT32_MAX} - 2 + random() % 5) << (random() % 4 == 0 ? random() % 30 : 0);
+        }
+        const auto freezer = make_string_freezer<Kmer>(content.params);
+        check_freeze(*freezer, content, {0, 4096}, 2, true);
+        check_freeze(*freezer, content, {0, 4096}, 64, true);
+        const std::uint32_t middle = content.shards.begin()->first.first;
+        check_freeze(*freezer, content, {middle, std::min(500u, 4096 - middle)}, 32, false);
+      }
+    });
+  }
+}
+
+TEST_CASE("a group of very many k-mers, and of very many strings") {
+  for (const std::uint32_t k : tests::countable({31, 55})) {
+    with_types(k, [&]<class Kmer, class Key, class Flanks>() {
+      std::mt19937_64 random(k);
+      Content<Kmer, Key, Flanks> content(k, true);
+      OneMinimizer one(k, random);
+      const std::uint32_t out_of = k == 31 ? 8 : 3;
+      while (content.shards.size() < 100'000) content.add(one.changed(out_of), random_count(random));
+      content.add(tests::random_sequence(20'000, random), 1);
+      const auto freezer = make_string_freezer<Kmer>(content.params);
+      check_freeze(*freezer, content, {0, 4096}, 16, true);
+      check_freeze(*freezer, content, {0, 4096}, 4, false);
+    });
+  }
+}
+
+TEST_CASE("no k-mers at all") {
+  const Content<Key64, Key64, Key64> content(31, true);
+  const auto freezer = make_string_freezer<Key64>(content.params);
+  check_freeze(*freezer, content, {5, 10}, 4, true);
+}
+
+}  // namespace
