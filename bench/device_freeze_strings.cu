@@ -43,12 +43,6 @@ __host__ __device__ std::uint64_t mixed(std::uint64_t x) {
 __device__ std::uint32_t genome_base(std::uint64_t position) {
   return static_cast<std::uint32_t>(mixed(position * 0x9E3779B97F4A7C15u + 99) >> 62);
 }
-/// Returns the base that stands in a read instead of the genome's, less that one, or 0.
-__device__ std::uint32_t error_at(std::uint64_t read, std::uint32_t at) {
-  const std::uint64_t random = mixed((read * kReadBases + at) ^ 0xABCDEF0123u);
-  return static_cast<std::uint32_t>(random) < kErrorRate * 4294967296.0 ? 1 + (random >> 40) % 3 : 0;
-}
-
 template <class Kmer>
 struct Entries {
   Kmer* hashes;
@@ -74,22 +68,23 @@ __global__ void make_genome(Entries<Kmer> out, std::uint32_t k, std::uint64_t ge
   out.add(kmer, k, count);
 }
 
-/// The k-mers of reads that have errors in them; they occur once.
+/// The k-mers of reads that have an error in them; they occur once. Each of the three errors that a base can
+/// have is in one read or in none, so that no two k-mers are equal.
 template <class Kmer>
-__global__ void make_errors(Entries<Kmer> out, std::uint32_t k, std::uint64_t genome, std::uint64_t reads) {
-  const std::uint32_t each = kReadBases - k + 1;
+__global__ void make_errors(Entries<Kmer> out, std::uint32_t k, std::uint64_t genome) {
   const std::uint64_t number = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
-  const std::uint64_t read = number / each, start = mixed(read + 0x1234567) % (genome - kReadBases);
-  const auto at = static_cast<std::uint32_t>(number % each);
-  if (read >= reads) return;
+  const std::uint64_t error = number / k, position = kReadBases + error / 3;
+  if (position + kReadBases > genome) return;
+  const std::uint64_t random = mixed(error ^ 0xABCDEF0123u);
+  if (static_cast<std::uint32_t>(random) >= kCoverage * kErrorRate / 3 * 4294967296.0) return;
+  const std::uint64_t read = position - (random >> 40) % kReadBases, at = position - number % k;
+  if (at < read || at + k > read + kReadBases) return;
   Kmer kmer = 0;
-  bool has_error = false;
-  for (std::uint32_t i = at; i < at + k; ++i) {
-    const std::uint32_t error = error_at(read, i);
-    has_error |= error != 0;
-    kmer = (kmer << 2) | ((genome_base(start + i) + error) & 3);
+  for (std::uint32_t i = 0; i < k; ++i) {
+    const std::uint32_t base = genome_base(at + i) + (at + i == position ? 1 + error % 3 : 0);
+    kmer = (kmer << 2) | (base & 3);
   }
-  if (has_error) out.add(kmer, k, 1);
+  out.add(kmer, k, 1);
 }
 
 /// Finds the bin of each k-mer, and the range of its hash.
@@ -175,18 +170,17 @@ class Bench {
 
  private:
   void make(std::uint64_t genome) {
-    const auto reads = static_cast<std::uint64_t>(kCoverage * static_cast<double>(genome) / kReadBases);
-    const double error_free = std::pow(1 - kErrorRate, k_);
-    const auto expected = static_cast<std::uint64_t>(
-        static_cast<double>(genome) +
-        1.01 * (1 - error_free) * static_cast<double>(reads * (kReadBases - k_ + 1)));
+    // The mean number of k-mers of a read that an error is in.
+    const double in_read = static_cast<double>(k_ * (kReadBases - k_ + 1)) / kReadBases;
+    const auto expected = static_cast<std::uint64_t>(static_cast<double>(genome) *
+                                                     (1 + 1.01 * kCoverage * kErrorRate * in_read));
     made_hashes_.reserve(expected);
     made_counts_.reserve(expected);
     DeviceArray<unsigned long long> size(1);
     fill_bytes(size.data(), 0, 1, stream_);
     const Entries<Kmer> entries{made_hashes_.data(), made_counts_.data(), size.data()};
     make_genome<<<blocks(genome), kThreads, 0, stream_>>>(entries, k_, genome);
-    make_errors<<<blocks(reads * (kReadBases - k_ + 1)), kThreads, 0, stream_>>>(entries, k_, genome, reads);
+    make_errors<<<blocks(3 * genome * k_), kThreads, 0, stream_>>>(entries, k_, genome);
     check_launch("making k-mers");
     n_ = to_host(size.data(), 1, stream_)[0];
     if (n_ > expected) throw InternalError("there are more k-mers than expected");

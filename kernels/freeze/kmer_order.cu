@@ -22,6 +22,7 @@ constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
 constexpr std::uint32_t kMostBins = 256;  ///< of a segment
 /// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
 constexpr double kUsualFill = 0.8;
+constexpr std::uint32_t kMergeBlocks = 1056;
 
 template <class Kmer, class Key>
 struct OrderTask {
@@ -182,44 +183,45 @@ __global__ __launch_bounds__(kThreads) void sort_chunks(const __grid_constant__ 
 template <class Kmer, class Key>
 __global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ OrderTask<Kmer, Key> task,
                                                        std::uint32_t pass) {
-  if (*task.most_chunks <= 1u << pass || blockIdx.x >= task.first_chunk(task.segments)) return;
-  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
-  const std::uint32_t first_chunk = task.first_chunk(segment);
-  if (task.first_chunk(segment + 1) - first_chunk <= 1u << pass) return;
-  const std::uint32_t begin = task.begin_of(segment), size = task.begin_of(segment + 1) - begin;
+  if (*task.most_chunks <= 1u << pass) return;
   const bool is_back = pass % 2 != 0;
-  const Key* from = (is_back ? task.other_keys() : task.sorted) + begin;
-  const std::uint32_t* from_counts = (is_back ? task.other_counts() : task.counts) + begin;
-  Key* to = (is_back ? task.sorted : task.other_keys()) + begin;
-  std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
-  const std::uint32_t chunk = blockIdx.x - first_chunk, run = chunk >> pass;
-  const std::uint64_t width = std::uint64_t{kCapacity} << pass;
-  const auto at_most = [&](std::uint64_t i) { return static_cast<std::uint32_t>(min(i, std::uint64_t{size})); };
-  const std::uint32_t run_begin = at_most(run * width), pair_begin = at_most((run & ~1u) * width);
-  const std::uint32_t other_begin = at_most((run ^ 1u) * width), other_end = at_most(((run ^ 1u) + 1) * width);
-  const std::uint32_t end = at_most((chunk + std::uint64_t{1}) * kCapacity);
-  for (std::uint32_t i = chunk * kCapacity + threadIdx.x; i < end; i += kThreads) {
-    const Key key = from[i];
-    const std::uint32_t before = lower_bound(from, other_begin, other_end, key) - other_begin;
-    to[pair_begin + (i - run_begin) + before] = key;
-    to_counts[pair_begin + (i - run_begin) + before] = from_counts[i];
+  for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
+    const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
+    if (task.first_chunk(segment + 1) - first_chunk <= 1u << pass) continue;
+    const std::uint32_t begin = task.begin_of(segment), size = task.begin_of(segment + 1) - begin;
+    const Key* from = (is_back ? task.other_keys() : task.sorted) + begin;
+    const std::uint32_t* from_counts = (is_back ? task.other_counts() : task.counts) + begin;
+    Key* to = (is_back ? task.sorted : task.other_keys()) + begin;
+    std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
+    const std::uint32_t chunk = number - first_chunk, run = chunk >> pass;
+    const auto begin_of = [&](std::uint32_t of) {
+      return static_cast<std::uint32_t>(min((std::uint64_t{kCapacity} << pass) * of, std::uint64_t{size}));
+    };
+    const std::uint32_t run_begin = begin_of(run), pair_begin = begin_of(run & ~1u);
+    const std::uint32_t other_begin = begin_of(run ^ 1u), other_end = begin_of((run ^ 1u) + 1);
+    const std::uint32_t first = chunk * kCapacity, end = min(size - first, kCapacity) + first;
+    for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
+      const Key key = from[i];
+      const std::uint32_t before = lower_bound(from, other_begin, other_end, key) - other_begin;
+      to[pair_begin + (i - run_begin) + before] = key;
+      to_counts[pair_begin + (i - run_begin) + before] = from_counts[i];
+    }
   }
 }
 
 /// Brings segments back that are in the other memory after their last pass.
 template <class Kmer, class Key>
 __global__ __launch_bounds__(kThreads) void take_merged(const __grid_constant__ OrderTask<Kmer, Key> task) {
-  if (*task.most_chunks < 2 || blockIdx.x >= task.first_chunk(task.segments)) return;
-  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
-  const std::uint32_t first_chunk = task.first_chunk(segment);
-  const std::uint32_t passes =
-      groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1);
-  if (passes % 2 == 0) return;
-  const std::uint32_t first = task.begin_of(segment) + (blockIdx.x - first_chunk) * kCapacity;
-  const std::uint32_t end = min(first + kCapacity, task.begin_of(segment + 1));
-  for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
-    task.sorted[i] = task.other_keys()[i];
-    task.counts[i] = task.other_counts()[i];
+  if (*task.most_chunks < 2) return;
+  for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
+    const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
+    if (groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1) % 2 == 0) continue;
+    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * kCapacity;
+    const std::uint32_t end = min(first + kCapacity, task.begin_of(segment + 1));
+    for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
+      task.sorted[i] = task.other_keys()[i];
+      task.counts[i] = task.other_counts()[i];
+    }
   }
 }
 
@@ -287,9 +289,11 @@ OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards,
   check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "asking for shared memory");
   sort_chunks<Kmer, Key><<<chunks, kThreads, kBytes, DriverLock::Shared(stream)>>>(task);
+  // Usually there is nothing to merge: then these should be over soon.
+  const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
   for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
-    merge_runs<Kmer, Key><<<chunks, kThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
-  take_merged<Kmer, Key><<<chunks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+    merge_runs<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
+  take_merged<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task);
   const OrderedKmers<Key> kmers{keys_,         sorted_.data(), counts_.data(),
                                 entries,       shard_begins_.data(), shards.shards,
                                 big_.data(),   shards.counted.big.size};

@@ -152,6 +152,21 @@ void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>
   }
 }
 
+/// Returns texts around m-mers that are often minimizers, of groups of one shard.
+std::vector<std::string> texts_of_shard(std::uint32_t k, std::uint32_t shard, std::mt19937_64& random) {
+  const groups::GroupShape shape(k);
+  const groups::GroupHash hash(shape.m);
+  std::vector<std::string> texts;
+  for (std::uint32_t rest = 0; rest < 1u << shape.rest_bits(); ++rest) {
+    const std::uint32_t mmer = hash.inverse((shard << shape.rest_bits()) | rest);
+    if (mmer > groups::other_strand(mmer, shape.m) || minimizer_hash(mmer) >> 27 != 0) continue;
+    std::string text = tests::random_sequence(shape.flank_bases(), random);
+    for (std::uint32_t base = 0; base < shape.m; ++base) text += base_char((mmer >> (2 * base)) & 3);
+    texts.push_back(text + tests::random_sequence(shape.flank_bases(), random));
+  }
+  return texts;
+}
+
 /// A text around an m-mer that is the minimizer of nearly all its k-mers.
 class OneMinimizer {
  public:
@@ -257,6 +272,27 @@ TEST_CASE("strings of large groups, and counts of all sizes") {
         check_freeze(*freezer, content, {0, 4096}, 64, true);
         const std::uint32_t middle = content.shards.begin()->first.first;
         check_freeze(*freezer, content, {middle, std::min(500u, 4096 - middle)}, 32, false);
+      }
+    });
+  }
+}
+
+TEST_CASE("strings of many groups in few shards") {
+  for (const std::uint32_t k : tests::countable(kLengths)) {
+    with_types(k, [&]<class Kmer, class Key, class Flanks>() {
+      std::mt19937_64 random(k);
+      for (const bool canonical : {true, false}) {
+        Content<Kmer, Key, Flanks> content(k, canonical);
+        for (const std::uint32_t shard : {7u, 9u}) {
+          for (std::string& text : texts_of_shard(k, shard, random)) {
+            content.add(text, random_count(random));
+            text[random() % text.size()] = base_char(static_cast<unsigned>(random()));
+            content.add(text, random_count(random));
+          }
+        }
+        const auto freezer = make_string_freezer<Kmer>(content.params);
+        for (const std::uint32_t bins : {1u, 8u, 64u, 256u}) check_freeze(*freezer, content, {7, 3}, bins, true);
+        check_freeze(*freezer, content, {7, 3}, 8, false);
       }
     });
   }
