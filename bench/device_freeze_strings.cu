@@ -30,7 +30,7 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::gpu;
 
-constexpr std::uint32_t kThreads = 256, kReadBases = 150, kShards = 1u << groups::kGroupShardBits;
+constexpr std::uint32_t kThreads = 256, kReadBases = 150, kShards = 1u << kShardBits;
 constexpr double kCoverage = 30, kErrorRate = 0.005;
 
 std::uint32_t blocks(std::uint64_t n) { return static_cast<std::uint32_t>(n / kThreads + 1); }

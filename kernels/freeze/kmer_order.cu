@@ -1,6 +1,7 @@
 // A segment is consecutive bins whose k-mers have a range of groups to themselves. A block puts a chunk of a
-// segment in order in shared memory: by buckets of keys (count, scan, place; HashGraph, Green 2019), then each
-// k-mer finds its rank in its bucket. Nearly all segments are one chunk. Those that are more, because one group
+// segment in order in shared memory: by buckets of keys (count, scan, place; HashGraph, Green 2019), twice: a
+// bucket of the first kind is usually a group, and is divided into as many of the second kind as it has k-mers.
+// Among the few of these each k-mer finds its rank. Nearly all segments are one chunk. Those that are more, because one group
 // has so many k-mers, are merged in passes: each k-mer finds its rank in the neighbouring run.
 
 #include <cub/device/device_scan.cuh>
@@ -17,7 +18,8 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256, kEach = 8, kCapacity = kThreads * kEach;
+constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kSortThreads = 512, kEach = 4, kCapacity = kSortThreads * kEach;
 constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
 constexpr std::uint32_t kMostBins = 256;  ///< of a segment
 /// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
@@ -80,9 +82,10 @@ template <class Key>
 struct Sorter {
   Key keys[kCapacity];
   std::uint32_t counts[kCapacity];
-  std::uint32_t buckets[kBuckets + 1];
-  std::uint32_t bin_ends[kMostBins];  ///< k-mers of the segment up to the end of each bin
-  std::uint32_t warp_sums[kThreads / 32];
+  alignas(16) std::uint32_t buckets[kBuckets + 4];    ///< of the first kind: sizes, then begins
+  alignas(16) std::uint32_t divided[kCapacity + 4];  ///< of the second kind
+  std::uint32_t bin_ends[kMostBins];                 ///< k-mers of the segment up to the end of each bin
+  std::uint32_t warp_sums[kSortThreads / 32];
 };
 
 /// Returns the sum of the values of the threads before this one. All of a block call it.
@@ -96,9 +99,11 @@ __device__ std::uint32_t sum_before(std::uint32_t mine, std::uint32_t* warp_sums
   return before;
 }
 
-/// Turns the sizes of buckets into where they begin.
+/// Turns the sizes of n buckets into where they begin.
+template <std::uint32_t n>
 __device__ void scan_buckets(std::uint32_t* buckets, std::uint32_t* warp_sums) {
-  constexpr std::uint32_t kMine = kBuckets / kThreads;
+  constexpr std::uint32_t kMine = n / kSortThreads;
+  static_assert(kMine % 4 == 0);
   auto* mine = reinterpret_cast<uint4*>(buckets) + threadIdx.x * (kMine / 4);
   std::uint32_t sum = 0;
   uint4 sizes[kMine / 4];
@@ -114,11 +119,36 @@ __device__ void scan_buckets(std::uint32_t* buckets, std::uint32_t* warp_sums) {
     mine[i] = {at, at + size.x, at + size.x + size.y, at + size.x + size.y + size.z};
     at += size.x + size.y + size.z + size.w;
   }
-  if (threadIdx.x == kThreads - 1) buckets[kBuckets] = at;
+  if (threadIdx.x == kSortThreads - 1) buckets[n] = at;
 }
 
+/// The bits of keys that say the buckets.
+struct BucketBits {
+  static constexpr std::uint32_t kDividedBits = 20;  ///< so that the product with a size has 32
+  std::uint32_t shift, divided_shift, divided_mask, divided_bits;
+
+  /// Only the low `free` bits of keys differ in a segment.
+  __device__ explicit BucketBits(std::uint32_t free)
+      : shift(free > kBucketBits ? free - kBucketBits : 0),
+        divided_shift(shift > kDividedBits ? shift - kDividedBits : 0),
+        divided_mask((1u << (shift - divided_shift)) - 1),
+        divided_bits(shift - divided_shift) {}
+
+  template <class Key>
+  [[nodiscard]] __device__ std::uint32_t bucket_of(Key key) const {
+    return static_cast<std::uint32_t>(key >> shift) & (kBuckets - 1);
+  }
+  /// Returns the bucket of the second kind, when that of the first kind is given.
+  template <class Key>
+  [[nodiscard]] __device__ std::uint32_t divided_of(Key key, std::uint32_t begin, std::uint32_t end) const {
+    const std::uint32_t part = static_cast<std::uint32_t>(key >> divided_shift) & divided_mask;
+    return begin + (part * (end - begin) >> divided_bits);
+  }
+};
+
 template <class Kmer, class Key>
-__global__ __launch_bounds__(kThreads) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
+__global__ __launch_bounds__(kSortThreads, 2) void sort_chunks(
+    const __grid_constant__ OrderTask<Kmer, Key> task) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
   if (blockIdx.x >= task.first_chunk(task.segments)) return;
@@ -128,51 +158,59 @@ __global__ __launch_bounds__(kThreads) void sort_chunks(const __grid_constant__ 
   const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, kCapacity);
   const std::uint32_t bin = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
   const std::uint32_t size = threadIdx.x < task.bins_per_segment ? task.counted.sizes[bin + threadIdx.x] : 0;
-  for (std::uint32_t i = threadIdx.x; i < kBuckets / 4; i += kThreads)
+  for (std::uint32_t i = threadIdx.x; i < kBuckets / 4; i += kSortThreads)
     reinterpret_cast<uint4*>(sorter.buckets)[i] = {0, 0, 0, 0};
-  sorter.bin_ends[threadIdx.x] = size + sum_before(size, sorter.warp_sums);
+  for (std::uint32_t i = threadIdx.x; i < kCapacity / 4; i += kSortThreads)
+    reinterpret_cast<uint4*>(sorter.divided)[i] = {0, 0, 0, 0};
+  const std::uint32_t bin_end = size + sum_before(size, sorter.warp_sums);
+  if (threadIdx.x < kMostBins) sorter.bin_ends[threadIdx.x] = bin_end;
   __syncthreads();
 
-  // The top bits of a key are the same in a segment.
-  const std::uint32_t free_bits = task.keys.bits() - (31 - __clz(static_cast<int>(task.segments_per_shard)));
-  const Key free_mask = (Key{1} << free_bits) - 1;
-  const std::uint32_t shift = free_bits > kBucketBits ? free_bits - kBucketBits : 0;
-  const auto bucket_of = [&](Key key) { return static_cast<std::uint32_t>((key & free_mask) >> shift); };
+  const BucketBits bits(task.keys.bits() - (31 - __clz(static_cast<int>(task.segments_per_shard))));
   Key keys[kEach];
   std::uint32_t counts[kEach], places[kEach];
   const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
+  const auto for_each = [&](auto&& visit) {
 #pragma unroll
-  for (std::uint32_t e = 0; e < kEach; ++e) {
-    const std::uint32_t i = threadIdx.x + e * kThreads;
-    if (i >= n) continue;
+    for (std::uint32_t e = 0; e < kEach; ++e) {
+      if (threadIdx.x + e * kSortThreads < n) visit(e, threadIdx.x + e * kSortThreads);
+    }
+  };
+  for_each([&](std::uint32_t e, std::uint32_t i) {
     // The first bin that ends behind this k-mer.
     std::uint32_t low = 0;
-    if (task.bins_per_segment > 1) {
-      for (std::uint32_t step = task.bins_per_segment / 2; step > 0; step /= 2)
-        low += sorter.bin_ends[low + step - 1] <= first + i ? step : 0;
-    }
+    for (std::uint32_t step = task.bins_per_segment / 2; step > 0; step /= 2)
+      low += sorter.bin_ends[low + step - 1] <= first + i ? step : 0;
     const std::uint64_t from =
         task.counted.begins[bin + low] + (first + i - (low == 0 ? 0 : sorter.bin_ends[low - 1]));
     counts[e] = task.counted.counts[from];
     keys[e] = placing(task.counted.keys[from]).key;
-    places[e] = atomicAdd(sorter.buckets + bucket_of(keys[e]), 1u);
-  }
+    atomicAdd(sorter.buckets + bits.bucket_of(keys[e]), 1u);
+  });
   __syncthreads();
-  scan_buckets(sorter.buckets, sorter.warp_sums);
+  scan_buckets<kBuckets>(sorter.buckets, sorter.warp_sums);
   __syncthreads();
-#pragma unroll
-  for (std::uint32_t e = 0; e < kEach; ++e) {
-    if (threadIdx.x + e * kThreads >= n) continue;
-    const std::uint32_t place = sorter.buckets[bucket_of(keys[e])] + places[e];
+  for_each([&](std::uint32_t e, std::uint32_t) {
+    const std::uint32_t* bucket = sorter.buckets + bits.bucket_of(keys[e]);
+    const std::uint32_t divided = bits.divided_of(keys[e], bucket[0], bucket[1]);
+    places[e] = divided | atomicAdd(sorter.divided + divided, 1u) << 16;
+  });
+  __syncthreads();
+  scan_buckets<kCapacity>(sorter.divided, sorter.warp_sums);
+  __syncthreads();
+  for_each([&](std::uint32_t e, std::uint32_t) {
+    const std::uint32_t place = sorter.divided[places[e] & 0xFFFF] + (places[e] >> 16);
     sorter.keys[place] = keys[e];
     sorter.counts[place] = counts[e];
-  }
+  });
   __syncthreads();
   // Neighbouring threads have neighbouring k-mers now, whose buckets are as large.
-  for (std::uint32_t i = threadIdx.x; i < n; i += kThreads) {
+  for (std::uint32_t i = threadIdx.x; i < n; i += kSortThreads) {
     const Key key = sorter.keys[i];
-    const std::uint32_t bucket = bucket_of(key), end = sorter.buckets[bucket + 1];
-    std::uint32_t place = sorter.buckets[bucket];
+    const std::uint32_t* bucket = sorter.buckets + bits.bucket_of(key);
+    const std::uint32_t divided = bits.divided_of(key, bucket[0], bucket[1]);
+    std::uint32_t place = sorter.divided[divided];
+    const std::uint32_t end = sorter.divided[divided + 1];
     for (std::uint32_t j = place; j < end; ++j) place += sorter.keys[j] < key ? 1 : 0;
     task.sorted[begin + first + place] = key;
     task.counts[begin + first + place] = sorter.counts[i];
@@ -288,7 +326,7 @@ OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards,
   constexpr int kBytes = sizeof(Sorter<Key>);
   check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
         "asking for shared memory");
-  sort_chunks<Kmer, Key><<<chunks, kThreads, kBytes, DriverLock::Shared(stream)>>>(task);
+  sort_chunks<Kmer, Key><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
   for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)

@@ -44,6 +44,7 @@ class Neighbours {
     const auto base = static_cast<std::uint32_t>(key_ >> (2 * (n - 1))) & 3;
     const Key first = key_ - one * base;
     std::uint32_t rank = 0, at = i_;
+    if (is_alone(n)) return 0;
     for (std::uint32_t below = base; below > 0; --below) {
       const Key wanted = first + one * (below - 1);
       at = lower_bound_before(kmers_.key, begin_, at, wanted);
@@ -61,6 +62,11 @@ class Neighbours {
       }
     }
     return rank;
+  }
+  /// True when this k-mer has its layer to itself.
+  [[nodiscard]] __device__ bool is_alone(std::uint32_t n) const {
+    const auto is_elsewhere = [&](std::uint32_t i) { return (kmers_.key[i] ^ key_) >> (2 * n) != 0; };
+    return (i_ == begin_ || is_elsewhere(i_ - 1)) && (i_ + 1 == end_ || is_elsewhere(i_ + 1));
   }
   /// Returns which of consecutive k-mers has so many before it, by counts and then by order.
   [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n, std::uint32_t rank) const {
@@ -85,8 +91,9 @@ template <class Key>
 __global__ __launch_bounds__(kThreads) void link_kmers(const __grid_constant__ OrderedKmers<Key> kmers,
                                                        std::uint32_t* steps, std::uint8_t* are_heads) {
   const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+  std::uint32_t shard = warp_last_not_above(kmers.shard_begins, kmers.shards, i - i % 32);
   if (i >= kmers.size) return;
-  const std::uint32_t shard = last_not_above(kmers.shard_begins, kmers.shards, blockIdx.x * kThreads, i);
+  while (kmers.shard_begins[shard + 1] <= i) ++shard;
   const std::uint32_t next =
       Neighbours<Key>(kmers, i, kmers.shard_begins[shard], kmers.shard_begins[shard + 1]).next();
   steps[i] = i - next;

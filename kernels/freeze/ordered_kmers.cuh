@@ -75,6 +75,19 @@ __device__ std::uint32_t last_not_above(const Number* numbers, std::uint32_t n, 
   return at;
 }
 
+/// Does the same for a value that all lanes of a warp have in common. All of them call it.
+template <class Number>
+__device__ std::uint32_t warp_last_not_above(const Number* numbers, std::uint32_t n, Number value) {
+  std::uint32_t low = 0;
+  while (n > 1) {
+    const std::uint32_t step = (n + 31) / 32, at = threadIdx.x % 32 * step;
+    const std::uint32_t skipped = __popc(__ballot_sync(~0u, at < n && numbers[low + at] <= value)) - 1;
+    low += skipped * step;
+    n = min(step, n - skipped * step);
+  }
+  return low;
+}
+
 /// Returns the number of the first key in [begin, end) that is not below `key`, or `end`.
 template <class Key>
 __device__ std::uint32_t lower_bound(const Key* keys, std::uint32_t begin, std::uint32_t end, Key key) {

@@ -155,11 +155,11 @@ void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>
 /// Returns texts around m-mers that are often minimizers, of groups of one shard.
 std::vector<std::string> texts_of_shard(std::uint32_t k, std::uint32_t shard, std::mt19937_64& random) {
   const groups::GroupShape shape(k);
-  const groups::GroupHash hash(shape.m);
+  const GroupHash hash(shape.m);
   std::vector<std::string> texts;
   for (std::uint32_t rest = 0; rest < 1u << shape.rest_bits(); ++rest) {
     const std::uint32_t mmer = hash.inverse((shard << shape.rest_bits()) | rest);
-    if (mmer > groups::other_strand(mmer, shape.m) || minimizer_hash(mmer) >> 27 != 0) continue;
+    if (mmer > other_strand(mmer, shape.m) || minimizer_hash(mmer) >> 27 != 0) continue;
     std::string text = tests::random_sequence(shape.flank_bases(), random);
     for (std::uint32_t base = 0; base < shape.m; ++base) text += base_char((mmer >> (2 * base)) & 3);
     texts.push_back(text + tests::random_sequence(shape.flank_bases(), random));
@@ -175,7 +175,7 @@ class OneMinimizer {
     std::uint32_t smallest = UINT32_MAX;
     for (int i = 0; i < 1 << 16; ++i) {
       const auto mmer = static_cast<std::uint32_t>(random()) & ((1u << (2 * shape.m)) - 1);
-      if (mmer > groups::other_strand(mmer, shape.m) || minimizer_hash(mmer) > smallest) continue;
+      if (mmer > other_strand(mmer, shape.m) || minimizer_hash(mmer) > smallest) continue;
       smallest = minimizer_hash(mmer);
       minimizer_.clear();
       for (std::uint32_t base = 0; base < shape.m; ++base) minimizer_ += base_char((mmer >> (2 * base)) & 3);
