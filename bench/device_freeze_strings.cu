@@ -1,21 +1,20 @@
-// How fast a GPU freezes counted k-mers: into strings (index format 2), and beside it one by one (format 1), with
-// what counting leaves lying in device memory:
+// How fast a GPU freezes counted k-mers: into strings (index format 2), and beside it one by one (format 1),
+// with what counting leaves lying in device memory:
 //
 //   device_freeze_strings K GENOME_MBP [ROUNDS [BINS_PER_SHARD]]
 //
-// K-mers are those of a random genome and of reads of it with errors: 30x, 150 bases, 0.5 %. Bins have ranges of
-// groups. Prints G k-mers/s, and what reading the k-mers and writing the payload would take by itself. A few
-// shards are compared with those of the host.
+// K-mers are those of a random genome and of reads of it with errors: 30x, 150 bases, 0.5 %. Bins have ranges
+// of groups. Prints G k-mers/s, and what reading the k-mers and writing the payload would take by itself. A
+// few shards are compared with those of the host.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cub/device/device_radix_sort.cuh>
 #include <numeric>
 #include <utility>
 #include <vector>
-
-#include <cub/device/device_radix_sort.cuh>
 
 #include "base/error.h"
 #include "groups/group_key.h"
@@ -90,7 +89,8 @@ __global__ void make_errors(Entries<Kmer> out, std::uint32_t k, std::uint64_t ge
 /// Finds the bin of each k-mer, and the range of its hash.
 template <class Kmer, class Key>
 __global__ void find_bins(const Kmer* hashes, std::uint64_t n, groups::GroupKeys<Key, Key> keys,
-                          std::uint32_t bins, std::uint32_t ranges, std::uint32_t* codes, std::uint32_t* numbers) {
+                          std::uint32_t bins, std::uint32_t ranges, std::uint32_t* codes,
+                          std::uint32_t* numbers) {
   const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
   if (i >= n) return;
   const auto place = QuickPlace<Kmer, Key>(keys, true)(hashes[i]);
@@ -116,7 +116,9 @@ __global__ void begin_bins(const std::uint32_t* codes, std::uint64_t n, std::uin
   const std::uint32_t columns = counted.range_count + 1;
   const auto bin = static_cast<std::uint32_t>(i / columns), range = static_cast<std::uint32_t>(i % columns);
   if (bin >= bins) return;
-  const auto find = [&](std::uint32_t code) { return lower_bound(codes, 0u, static_cast<std::uint32_t>(n), code); };
+  const auto find = [&](std::uint32_t code) {
+    return lower_bound(codes, 0u, static_cast<std::uint32_t>(n), code);
+  };
   const std::uint32_t begin = find(bin * counted.range_count), at = find(bin * counted.range_count + range);
   counted.ranges_of(bin)[range] = at - begin;
   if (range == 0) counted.begins[bin] = begin;
@@ -188,8 +190,8 @@ class Bench {
 
   void put_in_bins() {
     DeviceArray<std::uint32_t> codes(n_), numbers(n_), sorted_codes(n_), sorted_numbers(n_);
-    find_bins<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), n_, keys_, bins_, ranges_, codes.data(),
-                                                    numbers.data());
+    find_bins<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), n_, keys_, bins_, ranges_,
+                                                    codes.data(), numbers.data());
     ScanMemory memory;
     memory.run("sorting", stream_, [&](void* room, std::size_t& bytes, cudaStream_t in) {
       return cub::DeviceRadixSort::SortPairs(room, bytes, codes.data(), sorted_codes.data(), numbers.data(),
@@ -197,28 +199,28 @@ class Bench {
     });
     hashes_.reserve(n_);
     counts_.reserve(n_);
-    gather<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), made_counts_.data(), sorted_numbers.data(),
-                                                 n_, hashes_.data(), counts_.data());
+    gather<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), made_counts_.data(),
+                                                 sorted_numbers.data(), n_, hashes_.data(), counts_.data());
     const std::uint32_t bins = kShards * bins_;
     begins_.reserve(bins);
     sizes_.reserve(bins);
     range_begins_.reserve(std::size_t{bins} * (ranges_ + 1));
     big_size_.reserve(1);
     fill_bytes(big_size_.data(), 0, 1, stream_);
-    begin_bins<<<blocks(std::size_t{bins} * (ranges_ + 1)), kThreads, 0, stream_>>>(sorted_codes.data(), n_, bins,
-                                                                                    view());
+    begin_bins<<<blocks(std::size_t{bins} * (ranges_ + 1)), kThreads, 0, stream_>>>(sorted_codes.data(), n_,
+                                                                                    bins, view());
     DeviceArray<std::uint32_t> widths(kShards * 65);
     fill_bytes(widths.data(), 0, widths.size(), stream_);
-    note_widths<<<blocks(n_), kThreads, 0, stream_>>>(sorted_codes.data(), counts_.data(), n_, bins_ * ranges_,
-                                                      widths.data());
+    note_widths<<<blocks(n_), kThreads, 0, stream_>>>(sorted_codes.data(), counts_.data(), n_,
+                                                      bins_ * ranges_, widths.data());
     check_launch("putting k-mers in bins");
     const std::vector<std::uint32_t> all = to_host(widths.data(), widths.size(), stream_);
     for (std::uint32_t shard = 0; shard < kShards; ++shard) {
       index::CountWidths of_width{};
       std::copy_n(all.begin() + shard * 65, 65, of_width.begin());
       ShardPlan plan;
-      plan.shape =
-          index::choose_shape(std::accumulate(of_width.begin(), of_width.end(), std::uint64_t{0}), of_width, k_);
+      plan.shape = index::choose_shape(std::accumulate(of_width.begin(), of_width.end(), std::uint64_t{0}),
+                                       of_width, k_);
       plan.layout = index::payload_layout(plan.shape, k_);
       plan.first_word = plan_words_;
       plan_words_ += plan.layout.words;
@@ -229,15 +231,16 @@ class Bench {
   }
 
   [[nodiscard]] CountedView<Kmer> view() const {
-    return {hashes_.data(), counts_.data(), 0, begins_.data(), sizes_.data(), range_begins_.data(), ranges_,
-            {nullptr, big_size_.data()}};
+    return {hashes_.data(), counts_.data(),       0,       begins_.data(),
+            sizes_.data(),  range_begins_.data(), ranges_, {nullptr, big_size_.data()}};
   }
 
   void measure_copy(int rounds) {
     DeviceArray<Kmer> other(n_);
     const double seconds = median_seconds(rounds, stream_, [&] {
       return seconds_of(stream_, [&] {
-        check(cudaMemcpyAsync(other.data(), hashes_.data(), n_ * sizeof(Kmer), cudaMemcpyDeviceToDevice, stream_),
+        check(cudaMemcpyAsync(other.data(), hashes_.data(), n_ * sizeof(Kmer), cudaMemcpyDeviceToDevice,
+                              stream_),
               "copying");
       });
     });
@@ -258,8 +261,7 @@ class Bench {
     task.entries = n_;
     task.output = output.data();
     task.scratch = scratch.data();
-    report("one by one", plan_words_,
-           median_seconds(rounds, stream_, [&] {
+    report("one by one", plan_words_, median_seconds(rounds, stream_, [&] {
              return seconds_of(stream_, [&] { launch_freeze(task, stream_); });
            }));
   }
@@ -276,9 +278,11 @@ class Bench {
     std::uint64_t words = 0;
     std::vector<double> measuring;
     const double seconds = median_seconds(rounds, stream_, [&] {
-      check(cudaMemcpyAsync(hashes.data(), hashes_.data(), n_ * sizeof(Kmer), cudaMemcpyDeviceToDevice, stream_),
+      check(cudaMemcpyAsync(hashes.data(), hashes_.data(), n_ * sizeof(Kmer), cudaMemcpyDeviceToDevice,
+                            stream_),
             "copying");
-      check(cudaMemcpyAsync(counts.data(), counts_.data(), n_ * 4, cudaMemcpyDeviceToDevice, stream_), "copying");
+      check(cudaMemcpyAsync(counts.data(), counts_.data(), n_ * 4, cudaMemcpyDeviceToDevice, stream_),
+            "copying");
       const double measured = seconds_of(stream_, [&] { sizes = freezer->measure(shards, stream_); });
       words = 0;
       for (const groups::ShardSizes& size : sizes) words += size.words;
@@ -327,10 +331,11 @@ class Bench {
 
   void report(const char* what, std::uint64_t words, double seconds) const {
     const double bytes = static_cast<double>(n_ * (sizeof(Kmer) + 4) + 8 * words);
-    std::printf("k %u, %.1f M k-mers, %s: %.2f ms, %.2f G k-mers/s, %.3f bytes a k-mer; floor %.2f ms at %.0f GB/s\n",
-                k_, 1e-6 * static_cast<double>(n_), what, 1e3 * seconds, 1e-9 * static_cast<double>(n_) / seconds,
-                8 * static_cast<double>(words) / static_cast<double>(n_), 1e3 * bytes / bandwidth_,
-                1e-9 * bandwidth_);
+    std::printf(
+        "k %u, %.1f M k-mers, %s: %.2f ms, %.2f G k-mers/s, %.3f bytes a k-mer; floor %.2f ms at %.0f GB/s\n",
+        k_, 1e-6 * static_cast<double>(n_), what, 1e3 * seconds, 1e-9 * static_cast<double>(n_) / seconds,
+        8 * static_cast<double>(words) / static_cast<double>(n_), 1e3 * bytes / bandwidth_,
+        1e-9 * bandwidth_);
   }
 
   std::uint32_t k_, bins_, ranges_ = 0;

@@ -1,13 +1,13 @@
 // A segment is consecutive bins whose k-mers have a range of groups to themselves. A block puts a chunk of a
 // segment in order in shared memory: by buckets of keys (count, scan, place; HashGraph, Green 2019), twice: a
-// bucket of the first kind is usually a group, and is divided into as many of the second kind as it has k-mers.
-// Among the few of these each k-mer finds its rank. Nearly all segments are one chunk. Those that are more, because one group
-// has so many k-mers, are merged in passes: each k-mer finds its rank in the neighbouring run.
-
-#include <cub/device/device_scan.cuh>
+// bucket of the first kind is usually a group, and is divided into as many of the second kind as it has
+// k-mers. Among the few of these each k-mer finds its rank. Nearly all segments are one chunk. Those that are
+// more, because one group has so many k-mers, are merged in passes: each k-mer finds its rank in the
+// neighbouring run.
 
 #include <algorithm>
 #include <bit>
+#include <cub/device/device_scan.cuh>
 
 #include "base/error.h"
 #include "kernels/freeze/kmer_order.cuh"
@@ -59,8 +59,7 @@ __global__ void measure_segments(const __grid_constant__ OrderTask<Kmer, Key> ta
   if (segment > task.segments) return;
   std::uint64_t sum = 0;
   if (segment < task.segments) {
-    const std::uint32_t first =
-        task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
+    const std::uint32_t first = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
     for (std::uint32_t bin = 0; bin < task.bins_per_segment; ++bin) sum += task.counted.sizes[first + bin];
   }
   task.segment_begins[segment] = (sum + kCapacity - 1) / kCapacity << 32 | sum;
@@ -82,7 +81,7 @@ template <class Key>
 struct Sorter {
   Key keys[kCapacity];
   std::uint32_t counts[kCapacity];
-  alignas(16) std::uint32_t buckets[kBuckets + 4];    ///< of the first kind: sizes, then begins
+  alignas(16) std::uint32_t buckets[kBuckets + 4];   ///< of the first kind: sizes, then begins
   alignas(16) std::uint32_t divided[kCapacity + 4];  ///< of the second kind
   std::uint32_t bin_ends[kMostBins];                 ///< k-mers of the segment up to the end of each bin
   std::uint32_t warp_sums[kSortThreads / 32];
@@ -147,8 +146,8 @@ struct BucketBits {
 };
 
 template <class Kmer, class Key>
-__global__ __launch_bounds__(kSortThreads, 2) void sort_chunks(
-    const __grid_constant__ OrderTask<Kmer, Key> task) {
+__global__ __launch_bounds__(kSortThreads,
+                             2) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
   if (blockIdx.x >= task.first_chunk(task.segments)) return;
@@ -324,17 +323,20 @@ OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards,
   });
   find_chunks<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
   constexpr int kBytes = sizeof(Sorter<Key>);
-  check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
-        "asking for shared memory");
+  {
+    const DriverLock::Shared use;
+    check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+          "asking for shared memory");
+  }
   sort_chunks<Kmer, Key><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
   for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
     merge_runs<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
   take_merged<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task);
-  const OrderedKmers<Key> kmers{keys_,         sorted_.data(), counts_.data(),
-                                entries,       shard_begins_.data(), shards.shards,
-                                big_.data(),   shards.counted.big.size};
+  const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),
+                                entries,     shard_begins_.data(),   shards.shards,
+                                big_.data(), shards.counted.big.size};
   find_big<<<8, kThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
   check_launch("putting k-mers in order");
   return kmers;

@@ -1,6 +1,6 @@
 // K-mers of neighbouring layers that share k - 1 bases are at most four on either side. Each upper one finds
-// all of them by searches that begin at its own place, and takes the lower one of its own rank. Nobody takes the
-// same one, so that no order of work matters.
+// all of them by searches that begin at its own place, and takes the lower one of its own rank. Nobody takes
+// the same one, so that no order of work matters.
 
 #include <thrust/iterator/counting_iterator.h>
 
@@ -19,7 +19,8 @@ constexpr std::uint32_t kThreads = 256;
 template <class Key>
 class Neighbours {
  public:
-  __device__ Neighbours(const OrderedKmers<Key>& kmers, std::uint32_t i, std::uint32_t begin, std::uint32_t end)
+  __device__ Neighbours(const OrderedKmers<Key>& kmers, std::uint32_t i, std::uint32_t begin,
+                        std::uint32_t end)
       : kmers_(kmers), i_(i), begin_(begin), end_(end), key_(kmers.key[i]) {}
 
   /// Returns the k-mer that follows this one in its string, or this one when there is none.
@@ -69,7 +70,8 @@ class Neighbours {
     return (i_ == begin_ || is_elsewhere(i_ - 1)) && (i_ + 1 == end_ || is_elsewhere(i_ + 1));
   }
   /// Returns which of consecutive k-mers has so many before it, by counts and then by order.
-  [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n, std::uint32_t rank) const {
+  [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n,
+                                                 std::uint32_t rank) const {
     std::uint32_t found = first;
     for (std::uint32_t i = first; i < first + n; ++i) {
       std::uint32_t before = 0;
@@ -127,8 +129,9 @@ __global__ __launch_bounds__(kThreads) void follow_strings(const __grid_constant
                         : 0;
   }
   tails[s] = tail;
-  const std::uint64_t spread = tail.largest < kBigCount ? tail.largest - tail.smallest
-                                                        : strings.largest_count(s) - strings.smallest_count(s);
+  const std::uint64_t spread = tail.largest < kBigCount
+                                   ? tail.largest - tail.smallest
+                                   : strings.largest_count(s) - strings.smallest_count(s);
   tails[s].spread_bits = static_cast<std::uint8_t>(groups::bits_of(spread));
 }
 

@@ -48,8 +48,8 @@ struct DeviceStrings {
     ends.right_bases = n - ends.left_bases + tails[string].kmers - 1;
     ends.left = ends.left_bases == 0 ? Key{0} : kmers.keys.flanks(head) >> (2 * (n - ends.left_bases));
     const Key last = kmers.key[tails[string].last];
-    ends.right = groups::reverse_flank(static_cast<Key>(last & key_mask<Key>(ends.right_bases)),
-                                       ends.right_bases);
+    ends.right =
+        groups::reverse_flank(static_cast<Key>(last & key_mask<Key>(ends.right_bases)), ends.right_bases);
     return ends;
   }
   /// Calls `visit(k-mer)` for each k-mer of a string.

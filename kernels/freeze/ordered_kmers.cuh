@@ -1,6 +1,6 @@
 #pragma once
-/// Counted k-mers on the device in the order of their shards, groups, layers and flanks: those that follow each
-/// other in a string lie close together.
+/// Counted k-mers on the device in the order of their shards, groups, layers and flanks: those that follow
+/// each other in a string lie close together.
 
 #include <cstdint>
 
@@ -66,8 +66,8 @@ __device__ std::uint32_t last_not_above(const Number* numbers, std::uint32_t n, 
   return low;
 }
 
-/// Does the same for a thread whose value is little above `first`, which is the same for all of a block. Their
-/// loads are the same, too, and only a few more follow.
+/// Does the same for a thread whose value is little above `first`, which is the same for all of a block.
+/// Their loads are the same, too, and only a few more follow.
 template <class Number>
 __device__ std::uint32_t last_not_above(const Number* numbers, std::uint32_t n, Number first, Number value) {
   std::uint32_t at = last_not_above(numbers, n, first);
@@ -104,7 +104,8 @@ __device__ std::uint32_t lower_bound(const Key* keys, std::uint32_t begin, std::
 
 /// Does the same where keys[from] is not below `key`, and the answer is near `from`: steps back that double.
 template <class Key>
-__device__ std::uint32_t lower_bound_before(const Key* keys, std::uint32_t begin, std::uint32_t from, Key key) {
+__device__ std::uint32_t lower_bound_before(const Key* keys, std::uint32_t begin, std::uint32_t from,
+                                            Key key) {
   std::uint32_t high = from;
   for (std::uint32_t step = 1; high - begin > step; step *= 2) {
     if (keys[high - step] < key) return lower_bound(keys, high - step + 1, high, key);

@@ -34,8 +34,8 @@ class QuickPlace {
       last = hashed <= smallest ? i : last;
       smallest = min(smallest, hashed);
     }
-    // Where the minimizer stands twice only the definition says which place counts; that is rare. Of k-mers as
-    // read it is the first one.
+    // Where the minimizer stands twice only the definition says which place counts; that is rare. Of k-mers
+    // as read it is the first one.
     if (canonical_ && at != last) return keys_.place(kmer, true);
     const std::uint32_t mmer = groups::mmer_at(kmer, at, shape);
     const std::uint32_t reversed = other_strand(mmer, shape.m);

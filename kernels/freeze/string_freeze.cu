@@ -1,6 +1,5 @@
-#include "kernels/freeze/string_freeze.cuh"
-
 #include "kernels/freeze/kmer_strings.cuh"
+#include "kernels/freeze/string_freeze.cuh"
 #include "kernels/freeze/string_groups.cuh"
 #include "kernels/freeze/string_order.cuh"
 #include "kernels/freeze/string_payload.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-/// Freezes on the device: makes the payloads of index format 2 (docs/index-format-2.md) from counted bins, byte
-/// for byte those of groups/group_key.h.
+/// Freezes on the device: makes the payloads of index format 2 (docs/index-format-2.md) from counted bins,
+/// byte for byte those of groups/group_key.h.
 
 #include <cstdint>
 #include <memory>
@@ -16,6 +16,10 @@ namespace warpmer::gpu {
 template <class Kmer>
 class StringFreezer {
  public:
+  /// The most bytes that a k-mer takes on the device beside its payload, when strings have two k-mers on
+  /// average: 21 for the k-mer, and 52 for a string.
+  static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + 13 + 26;
+
   virtual ~StringFreezer() = default;
   /// Makes strings of the k-mers. Returns the sizes of each shard; the thread waits for the device meanwhile.
   virtual const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,

@@ -1,11 +1,10 @@
-#include "kernels/freeze/string_groups.cuh"
-
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "kernels/freeze/string_groups.cuh"
 #include "kernels/memory/small_copy.cuh"
 
 namespace warpmer::gpu {
@@ -35,7 +34,8 @@ struct IsLarge {
 };
 
 template <class Key>
-__global__ void begin_groups(const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t* group_begins) {
+__global__ void begin_groups(const __grid_constant__ GroupedStrings<Key> grouped,
+                             std::uint32_t* group_begins) {
   const std::uint32_t s = blockIdx.x * kThreads + threadIdx.x, n = grouped.strings.size;
   if (s >= n) return;
   if (grouped.strings.tails[s].is_first != 0) group_begins[grouped.group_of(s)] = s;
@@ -51,8 +51,7 @@ __global__ void begin_shards(const __grid_constant__ GroupedStrings<Key> grouped
   const std::uint32_t groups = grouped.groups_up_to[strings.size - 1];
   if (group >= groups) return;
   const std::uint32_t shard = grouped.shard_of(first, group), shards = grouped.shards();
-  const bool is_first =
-      group == 0 || grouped.head_of(group - 1) < strings.kmers.shard_begins[shard];
+  const bool is_first = group == 0 || grouped.head_of(group - 1) < strings.kmers.shard_begins[shard];
   if (is_first) {
     const std::uint32_t begin = group == 0 ? 0 : grouped.shard_of(group - 1) + 1;
     for (std::uint32_t i = begin; i <= shard; ++i) shard_groups[i] = group;
@@ -81,8 +80,8 @@ __global__ void size_shards(const __grid_constant__ GroupedStrings<Key> grouped,
   size.kmers = kmers[shard + 1] - kmers[shard];
   size.groups = end - first;
   size.large_groups = grouped.large_before[end] - grouped.large_before[first];
-  size.buckets = groups::buckets_for(
-      grouped.group_begins[end] - grouped.group_begins[first] - saved[shard], shape.rest_bits());
+  size.buckets = groups::buckets_for(grouped.group_begins[end] - grouped.group_begins[first] - saved[shard],
+                                     shape.rest_bits());
   sizes[shard] = size;
   layouts[shard] = groups::ShardLayout(shape, size);
   shard_parts[shard] = static_cast<std::uint32_t>(size.buckets + size.large_groups);
@@ -90,7 +89,8 @@ __global__ void size_shards(const __grid_constant__ GroupedStrings<Key> grouped,
 
 /// Finds the groups of each bucket.
 template <class Key>
-__global__ void begin_buckets(const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t* part_groups) {
+__global__ void begin_buckets(const __grid_constant__ GroupedStrings<Key> grouped,
+                              std::uint32_t* part_groups) {
   const std::uint32_t first = blockIdx.x * kThreads, group = first + threadIdx.x;
   if (group >= grouped.groups()) return;
   const std::uint32_t shard = grouped.shard_of(first, group), part = grouped.part_of(group, shard);
@@ -98,12 +98,14 @@ __global__ void begin_buckets(const __grid_constant__ GroupedStrings<Key> groupe
                                                                    : grouped.part_of(group - 1, shard) + 1;
   for (std::uint32_t i = begin; i <= part; ++i) part_groups[i] = group;
   if (group + 1 != grouped.shard_groups[shard + 1]) return;
-  const std::uint32_t end = grouped.shard_parts[shard] + static_cast<std::uint32_t>(grouped.layouts[shard].buckets);
+  const std::uint32_t end =
+      grouped.shard_parts[shard] + static_cast<std::uint32_t>(grouped.layouts[shard].buckets);
   for (std::uint32_t i = part + 1; i <= end; ++i) part_groups[i] = group + 1;
 }
 
 template <class Key>
-__global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grouped, std::uint64_t* part_bits) {
+__global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grouped,
+                                std::uint64_t* part_bits) {
   const std::uint32_t first = blockIdx.x * kThreads, part = first + threadIdx.x;
   if (part >= grouped.parts()) return;
   const std::uint32_t shard = last_not_above(grouped.shard_parts, grouped.shards(), first, part);
@@ -127,8 +129,8 @@ __global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grou
 
 /// Adds up the strings of large groups. A block takes one group at a time.
 template <class Key>
-__global__ __launch_bounds__(kThreads) void measure_records(const __grid_constant__ GroupedStrings<Key> grouped,
-                                                            RecordSums* records, std::uint64_t* part_bits) {
+__global__ __launch_bounds__(kThreads) void measure_records(
+    const __grid_constant__ GroupedStrings<Key> grouped, RecordSums* records, std::uint64_t* part_bits) {
   using Reduce = cub::BlockReduce<std::uint64_t, kThreads>;
   __shared__ typename Reduce::TempStorage memory;
   const std::uint32_t n = grouped.strings.kmers.flank_bases();
@@ -167,8 +169,8 @@ __global__ void lay_shards_out(const __grid_constant__ GroupedStrings<Key> group
   if (shard >= grouped.shards()) return;
   groups::ShardSizes size = sizes[shard];
   if (size.buckets > 0) {
-    const std::uint64_t bits = grouped.part_begins[grouped.shard_parts[shard + 1]] -
-                               grouped.part_begins[grouped.shard_parts[shard]];
+    const std::uint64_t bits =
+        grouped.part_begins[grouped.shard_parts[shard + 1]] - grouped.part_begins[grouped.shard_parts[shard]];
     size.offset_bits = groups::bits_of(bits);
     const groups::ShardLayout layout(grouped.strings.kmers.keys.shape(), size);
     size.words = (layout.strings_at + bits + 63) / 64;
@@ -214,8 +216,7 @@ void StringGroups<Key>::divide(GroupedStrings<Key>& grouped, cudaStream_t stream
   const IsLarge is_large{group_begins_.data(), groups_up_to_.data(), n};
   scan_memory_.run("numbering large groups", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(
-        memory, bytes,
-        thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), is_large),
+        memory, bytes, thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), is_large),
         large_before_.data(), n + 1, in);
   });
   fill_bytes(saved_strings_.data(), 0, shards + 1, stream);
@@ -227,8 +228,7 @@ void StringGroups<Key>::divide(GroupedStrings<Key>& grouped, cudaStream_t stream
     return cub::DeviceScan::ExclusiveSum(memory, bytes, shard_parts_.data(), shard_parts_.data(), shards + 1,
                                          in);
   });
-  begin_buckets<Key>
-      <<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_groups_.data());
+  begin_buckets<Key><<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_groups_.data());
   check_launch("dividing strings");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// Strings by group, groups by bucket, and how many bits all of it takes: what has to be known of shards before
-/// they are written.
+/// Strings by group, groups by bucket, and how many bits all of it takes: what has to be known of shards
+/// before they are written.
 
 #include <cstdint>
 #include <vector>
@@ -20,13 +20,14 @@ struct RecordSums {
 template <class Key>
 struct GroupedStrings {
   DeviceStrings<Key> strings;
-  const std::uint32_t* groups_up_to;   ///< for each string, how many groups begin with it or before it
-  const std::uint32_t* group_begins;   ///< for each group, its first string
-  const std::uint32_t* large_before;   ///< for each group, how many large ones there are before it
-  const std::uint32_t* large_groups;   ///< the large ones
-  const std::uint32_t* shard_groups;   ///< for each shard, its first group
-  const std::uint32_t* shard_parts;    ///< for each shard, its first part
-  const std::uint32_t* part_groups;    ///< for each bucket, its first group; for what is behind buckets, its end
+  const std::uint32_t* groups_up_to;  ///< for each string, how many groups begin with it or before it
+  const std::uint32_t* group_begins;  ///< for each group, its first string
+  const std::uint32_t* large_before;  ///< for each group, how many large ones there are before it
+  const std::uint32_t* large_groups;  ///< the large ones
+  const std::uint32_t* shard_groups;  ///< for each shard, its first group
+  const std::uint32_t* shard_parts;   ///< for each shard, its first part
+  const std::uint32_t*
+      part_groups;  ///< for each bucket, its first group; for what is behind buckets, its end
   const std::uint64_t* part_begins;    ///< for each part, its first bit, if all followed each other
   const RecordSums* records;           ///< for each large group
   const groups::ShardSizes* sizes;     ///< for each shard

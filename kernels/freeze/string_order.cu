@@ -72,8 +72,8 @@ __global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ G
   }
   const std::uint32_t run = (at - group_begin) / width;
   const auto begin_of = [&](std::uint32_t r) {
-    return group_begin + static_cast<std::uint32_t>(
-                             min(std::uint64_t{r} * width, std::uint64_t{group_end - group_begin}));
+    return group_begin +
+           static_cast<std::uint32_t>(min(std::uint64_t{r} * width, std::uint64_t{group_end - group_begin}));
   };
   const StringRank<Key> mine(grouped.strings, s);
   std::uint32_t low = begin_of(run ^ 1), high = begin_of((run ^ 1) + 1);
@@ -125,8 +125,8 @@ typename StringOrder<Key>::Order StringOrder<Key>::order(const GroupedStrings<Ke
     merge_runs<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(
         grouped, static_cast<std::uint32_t>(width), strings_[now].data(), strings_[now ^ 1].data());
   }
-  order_groups<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[now].data(),
-                                                                         groups_.data());
+  order_groups<Key>
+      <<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[now].data(), groups_.data());
   check_launch("putting strings in order");
   return {strings_[now].data(), groups_.data()};
 }

@@ -1,11 +1,10 @@
 // A thread writes a bucket, and a block the record of a large group: the begins of its fields are known from
 // sums, so that each thread writes those of its strings, and each string its number where its k-mers stand.
 
-#include "kernels/freeze/string_payload.cuh"
-
 #include <cub/block/block_scan.cuh>
 
 #include "kernels/freeze/bit_appender.cuh"
+#include "kernels/freeze/string_payload.cuh"
 
 namespace warpmer::gpu {
 
@@ -93,8 +92,10 @@ __global__ __launch_bounds__(kThreads) void write_buckets(const __grid_constant_
     out.write(std::uint64_t{grouped.rest_of(group) - first_rest}, layout.remainder_bits);
   });
   for_each_group([&](std::uint32_t group, std::uint32_t n, bool is_large) {
-    if (is_large) return out.write(groups::StringLengths(strings.kmers.flank_bases()).large(), layout.length_bits);
-    for_each_string(group, n, [&](std::uint32_t s) { out.write(lengths_of(strings, s), layout.length_bits); });
+    if (is_large)
+      return out.write(groups::StringLengths(strings.kmers.flank_bases()).large(), layout.length_bits);
+    for_each_string(group, n,
+                    [&](std::uint32_t s) { out.write(lengths_of(strings, s), layout.length_bits); });
   });
   for_each_group([&](std::uint32_t group, std::uint32_t n, bool is_large) {
     if (is_large) return out.write(grouped.large_number(group, shard), layout.large_bits);
@@ -112,7 +113,8 @@ class RecordWriter {
  public:
   using Scan = cub::BlockScan<std::uint64_t, kRecordThreads>;
 
-  __device__ RecordWriter(const PayloadTask<Key>& task, std::uint32_t number, typename Scan::TempStorage& memory)
+  __device__ RecordWriter(const PayloadTask<Key>& task, std::uint32_t number,
+                          typename Scan::TempStorage& memory)
       : task_(task),
         grouped_(task.grouped),
         strings_(task.grouped.strings),
@@ -129,8 +131,7 @@ class RecordWriter {
     lengths_at_ = task_.begin_of(shard_, grouped_.record_part(group_, shard_)) + groups::gamma_bits(size_) +
                   groups::gamma_bits(sums_.kmers) + groups::gamma_bits(sums_.count_bits);
     marks_at_ = lengths_at_ + std::uint64_t{size_} * length_bits_;
-    bases_at_ = marks_at_ +
-                std::uint64_t{(size_ - 1) / groups::kStringsPerMark + 1} * mark_bits;
+    bases_at_ = marks_at_ + std::uint64_t{(size_ - 1) / groups::kStringsPerMark + 1} * mark_bits;
     counts_at_ = bases_at_ + 2 * sums_.bases;
     layers_at_ = counts_at_ + sums_.count_bits;
     numbers_at_ = layers_at_ + (kmers.flank_bases() + 2) * groups::bits_of(sums_.kmers);
@@ -144,7 +145,8 @@ class RecordWriter {
       const std::uint32_t i = first + threadIdx.x;
       const bool is_one = i < size_;
       const std::uint32_t s = is_one ? task_.order.strings[grouped_.group_begins[group_] + i] : 0;
-      std::uint64_t bases = is_one ? strings_.base_bits(s) / 2 : 0, counts = is_one ? strings_.count_bits(s) : 0;
+      std::uint64_t bases = is_one ? strings_.base_bits(s) / 2 : 0,
+                    counts = is_one ? strings_.count_bits(s) : 0;
       std::uint64_t all_bases = 0, all_counts = 0;
       Scan(memory_).ExclusiveSum(bases, bases, all_bases);
       __syncthreads();
@@ -178,11 +180,14 @@ class RecordWriter {
     }
   }
   /// Writes all there is of a string, the i-th one.
-  __device__ void write_string(std::uint32_t s, std::uint32_t i, std::uint64_t bases, std::uint64_t counts) const {
+  __device__ void write_string(std::uint32_t s, std::uint32_t i, std::uint64_t bases,
+                               std::uint64_t counts) const {
     or_device(task_.words, lengths_at_ + std::uint64_t{i} * length_bits_, lengths_of(strings_, s));
     if (i % groups::kStringsPerMark == 0) {
-      const std::uint32_t base_mark = groups::bits_of(sums_.bases), count_mark = groups::bits_of(sums_.count_bits);
-      const std::uint64_t at = marks_at_ + std::uint64_t{i / groups::kStringsPerMark} * (base_mark + count_mark);
+      const std::uint32_t base_mark = groups::bits_of(sums_.bases),
+                          count_mark = groups::bits_of(sums_.count_bits);
+      const std::uint64_t at =
+          marks_at_ + std::uint64_t{i / groups::kStringsPerMark} * (base_mark + count_mark);
       or_device(task_.words, at, bases);
       or_device(task_.words, at + base_mark, counts);
     }
@@ -209,7 +214,8 @@ class RecordWriter {
 };
 
 template <class Key>
-__global__ __launch_bounds__(kRecordThreads) void write_records(const __grid_constant__ PayloadTask<Key> task) {
+__global__ __launch_bounds__(kRecordThreads) void write_records(
+    const __grid_constant__ PayloadTask<Key> task) {
   __shared__ typename RecordWriter<Key>::Scan::TempStorage memory;
   RecordWriter<Key>(task, blockIdx.x, memory).write();
 }
@@ -226,14 +232,14 @@ void launch_write_payloads(const GroupedStrings<Key>& grouped, const typename St
   write_offsets<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
   write_buckets<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
   if (large_groups > 0) {
-    write_records<Key><<<static_cast<std::uint32_t>(large_groups), kRecordThreads, 0,
-                         DriverLock::Shared(stream)>>>(task);
+    write_records<Key>
+        <<<static_cast<std::uint32_t>(large_groups), kRecordThreads, 0, DriverLock::Shared(stream)>>>(task);
   }
   check_launch("writing strings");
 }
 
-template void launch_write_payloads(const GroupedStrings<Key64>&, const StringOrder<Key64>::Order&, std::uint64_t,
-                                    unsigned long long*, std::uint64_t, cudaStream_t);
+template void launch_write_payloads(const GroupedStrings<Key64>&, const StringOrder<Key64>::Order&,
+                                    std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
 template void launch_write_payloads(const GroupedStrings<Key128>&, const StringOrder<Key128>::Order&,
                                     std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "kernels/count/bin_counting.cuh"
 #include "kernels/freeze/freeze.cuh"
 #include "kernels/freeze/frozen_chunk.cuh"
+#include "kernels/freeze/string_freeze.cuh"
 #include "kernels/memory/host_fence.cuh"
 #include "kernels/memory/payload_ring.cuh"
 #include "kernels/memory/small_copy.cuh"
@@ -43,13 +45,15 @@ class ChunkPipeline {
     std::function<void(std::uint32_t end_shard)> wait_for_words;
   };
 
-  /// The most bytes of a counted entry and its part of a payload.
-  static constexpr std::uint64_t kEntryBytes = CountedBins<Key>::kEntryBytes + sizeof(Key) + 6;
+  /// The most bytes of a counted entry, its part of a payload, and what it takes while it is frozen.
+  static constexpr std::uint64_t kEntryBytes =
+      CountedBins<Key>::kEntryBytes + sizeof(Key) + 6 + StringFreezer<Key>::kEntryBytes;
   /// The bytes of the ring of payloads, for an entry of each chunk: usually two payloads find room there, and
   /// one always.
   static constexpr std::uint64_t kRingBytes = 2 * sizeof(Key);
   /// The device memory of an entry of the two chunks there are at once.
-  static constexpr std::uint64_t kEntriesBytes = 2 * CountedBins<Key>::kEntryBytes + kRingBytes;
+  static constexpr std::uint64_t kEntriesBytes =
+      2 * CountedBins<Key>::kEntryBytes + kRingBytes + StringFreezer<Key>::kEntryBytes;
   static constexpr std::uint64_t bytes_for(const ChunkSize& size) {
     return size.entries * kEntriesBytes + 2 * size.bins * CountedBins<Key>::kBinBytes;
   }
@@ -62,7 +66,8 @@ class ChunkPipeline {
         buffers_{ChunkBuffers(range.end_shard() - range.first_shard()),
                  ChunkBuffers(range.end_shard() - range.first_shard())},
         tallies_(CountHistogram::kTallies),
-        freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())) {
+        freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())),
+        string_freezer_(plan.makes_strings ? make_string_freezer<Key>(plan.kmers) : nullptr) {
     fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
   }
   /// After an error, too, nothing writes to the host's memory afterwards.
@@ -306,13 +311,54 @@ class ChunkPipeline {
     note_kept(chunk, entries);
     take_large_counts(buffers);
     launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
+    entries_per_shard_ = static_cast<double>(entries) / chunk.shards;
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    const std::uint64_t words = lay_out(chunk, buffers, frozen.plans) + kSpareWords;
-    const PayloadRing::Room room =
-        payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
-    std::copy(frozen.plans.begin(), frozen.plans.end(), buffers.host_plans.data());
-    copy_small(buffers.plans.data(), buffers.host_plans.data(), frozen.plans.size(), freeze_stream_);
+    const PayloadRing::Room room = string_freezer_
+                                       ? freeze_strings(chunk, buffers, outlets, entries, frozen.strings)
+                                       : freeze_entries(chunk, buffers, outlets, entries, frozen.plans);
+    buffers.frozen_event.record(freeze_stream_);
+    room.ready->record(freeze_stream_);
+    frozen.payload = room.words;
+    frozen.ready = room.ready;
+    outlets.take(std::move(frozen));
+  }
+
+  /// Enqueues the making of strings. The sizes of payloads come from the device; meanwhile it counts the next
+  /// chunk.
+  PayloadRing::Room freeze_strings(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets,
+                                   std::uint64_t entries, std::vector<StringPlan>& plans) {
+    CountedShards<Key> shards{};
+    shards.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
+    shards.first_shard = chunk.first_shard;
+    shards.shards = chunk.shards;
+    shards.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
+    shards.bins_are_ordered = true;
+    shards.entries = entries;
+    std::uint64_t words = 0;
+    clock_.time(freeze_stream_, [&] {
+      for (const groups::ShardSizes& sizes : string_freezer_->measure(shards, freeze_stream_)) {
+        plans.push_back({sizes, words});
+        words += sizes.words;
+      }
+    });
+    const PayloadRing::Room room = take_room(chunk, words, entries, outlets);
+    clock_.time(freeze_stream_, [&] { string_freezer_->write(room.words, freeze_stream_); });
+    return room;
+  }
+
+  PayloadRing::Room take_room(const ShardChunk& chunk, std::uint64_t words, std::uint64_t entries,
+                              const Outlets& outlets) {
+    words += kSpareWords;
+    return payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
+  }
+
+  /// Enqueues the packing of entries.
+  PayloadRing::Room freeze_entries(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets,
+                                   std::uint64_t entries, std::vector<ShardPlan>& plans) {
+    const PayloadRing::Room room = take_room(chunk, lay_out(chunk, buffers, plans), entries, outlets);
+    std::copy(plans.begin(), plans.end(), buffers.host_plans.data());
+    copy_small(buffers.plans.data(), buffers.host_plans.data(), plans.size(), freeze_stream_);
     FreezeTask<Key> task{};
     task.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
     task.k = plan_.kmers.k;
@@ -321,17 +367,12 @@ class ChunkPipeline {
     task.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
     task.plans = buffers.plans.data();
     task.entries =
-        std::accumulate(frozen.plans.begin(), frozen.plans.end(), std::uint64_t{0},
+        std::accumulate(plans.begin(), plans.end(), std::uint64_t{0},
                         [](std::uint64_t sum, const ShardPlan& plan) { return sum + plan.shape.entries; });
-    entries_per_shard_ = static_cast<double>(task.entries) / chunk.shards;
     task.output = room.words;
     task.scratch = freeze_scratch_.data();
     clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
-    buffers.frozen_event.record(freeze_stream_);
-    room.ready->record(freeze_stream_);
-    frozen.payload = room.words;
-    frozen.ready = room.ready;
-    outlets.take(std::move(frozen));
+    return room;
   }
   /// The words behind a payload's end that a read of its last fields may touch.
   static constexpr std::uint64_t kSpareWords = 4;
@@ -425,6 +466,7 @@ class ChunkPipeline {
   std::optional<ShardChunk> before_;  ///< chunk that is counted and still to be frozen
   DeviceArray<unsigned long long> tallies_;
   DeviceArray<std::uint32_t> freeze_scratch_;
+  std::unique_ptr<StringFreezer<Key>> string_freezer_;  ///< null: shards are frozen as entries
   std::vector<unsigned long long> histogram_;
   std::vector<std::uint64_t> large_counts_;
   SpanClock clock_;

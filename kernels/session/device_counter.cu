@@ -216,7 +216,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   using Chunks = ChunkPipeline<Key, Words>;
   using Counting = BinCounting<Key, Words>;
 
-  static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kLeastEntries = std::uint64_t{1} << 19;
   static constexpr std::uint64_t kMostEntries = std::uint64_t{1} << 27;
   static constexpr std::uint64_t kLeastStaging = std::uint64_t{1} << 18;
   static constexpr std::uint64_t kMostStaging = std::uint64_t{1} << 26;

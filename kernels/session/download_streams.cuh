@@ -29,7 +29,7 @@ class DownloadStreams {
     const cudaStream_t stream = *one.stream;
     if (one.chunk != item.chunk) item.chunk->ready->let_follow(stream);
     one.chunk = item.chunk;
-    copy_to_host(to, item.chunk->payload + item.plan().first_word + first_word, words, stream);
+    copy_to_host(to, item.chunk->payload + item.first_word() + first_word, words, stream);
     copied.record(stream);
   }
   /// Waits, after an error, until no copy is under way.

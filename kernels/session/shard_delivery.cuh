@@ -48,7 +48,7 @@ class ShardDelivery {
         shard_done();
       };
       const auto put = [&](FrozenChunk&& chunk, std::uint32_t number) {
-        if (sink.places() != nullptr) sink.places()->announce(chunk.first_shard, shapes_of(chunk));
+        if (sink.places() != nullptr) announce(chunk, *sink.places());
         queue_.put(std::move(chunk), number);
       };
       // Delivers the shards of the chunks up to the one that begins with `last_chunk`; one of them is on its
@@ -89,10 +89,13 @@ class ShardDelivery {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
  private:
-  static std::vector<index::ShardShape> shapes_of(const FrozenChunk& chunk) {
+  static void announce(const FrozenChunk& chunk, index::ReservedOffsets& places) {
     std::vector<index::ShardShape> shapes;
     for (const ShardPlan& plan : chunk.plans) shapes.push_back(plan.shape);
-    return shapes;
+    places.announce(chunk.first_shard, shapes);
+    std::vector<groups::ShardSizes> sizes;
+    for (const StringPlan& plan : chunk.strings) sizes.push_back(plan.sizes);
+    places.announce(chunk.first_shard, sizes);
   }
 
   const Peers& peers_;

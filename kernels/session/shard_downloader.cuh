@@ -57,12 +57,17 @@ class ShardDownloader {
       take_out(words, n, payload, checksum);
       seconds_ += seconds_since(start);
     });
-    return {order.item.plan().shape, std::move(payload), {}, checksum.value()};
+    index::FrozenShard frozen = order.item.head();
+    frozen.payload = std::move(payload);
+    frozen.checksum = checksum.value();
+    return frozen;
   }
   /// Returns the first shard with a source, which passes the pieces on as they come. It can be read once,
   /// before `complete`.
   index::FrozenShard as_source() {
-    return {orders_.front().item.plan().shape, {}, {std::shared_ptr<void>(), &passing_}};
+    index::FrozenShard frozen = orders_.front().item.head();
+    frozen.source = {std::shared_ptr<void>(), &passing_};
+    return frozen;
   }
   /// Ends the first shard; all of it has been taken out.
   void complete() {
@@ -85,9 +90,7 @@ class ShardDownloader {
     ShardQueue::QueuedShard item;
     std::uint64_t sent_for, taken;  ///< words
 
-    [[nodiscard]] std::uint64_t words() const {
-      return item.plan().shape.entries > 0 ? item.plan().layout.words : 0;
-    }
+    [[nodiscard]] std::uint64_t words() const { return item.words(); }
   };
   /// Some words of a shard that have been requested.
   struct PieceDownload : DownloadStreamQueue::Task {

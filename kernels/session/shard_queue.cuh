@@ -23,7 +23,10 @@ class ShardQueue {
     std::uint32_t gpu;     ///< GPU that has it
 
     [[nodiscard]] std::uint32_t shard() const { return chunk->first_shard + number; }
-    [[nodiscard]] const ShardPlan& plan() const { return chunk->plans[number]; }
+    [[nodiscard]] std::uint64_t first_word() const { return chunk->first_word(number); }
+    [[nodiscard]] std::uint64_t words() const { return chunk->words(number); }
+    /// Returns it without its payload.
+    [[nodiscard]] index::FrozenShard head() const { return chunk->head(number); }
   };
 
   /// `gpus` GPUs put chunks of shards; each calls `close`.
@@ -34,8 +37,8 @@ class ShardQueue {
     const auto chunk = std::make_shared<const FrozenChunk>(std::move(frozen));
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
-    left_[chunk->first_shard] = chunk->plans.size();
-    for (std::uint32_t s = 0; s < chunk->plans.size(); ++s)
+    left_[chunk->first_shard] = chunk->shards();
+    for (std::uint32_t s = 0; s < chunk->shards(); ++s)
       items_.emplace(chunk->first_shard + s, QueuedShard{chunk, s, gpu});
     changed_.notify_all();
   }

@@ -91,9 +91,7 @@ class ChunkFeed {
       changed_.notify_all();
     }
   }
-  static std::uint32_t end_of(const FrozenChunk& chunk) {
-    return chunk.first_shard + static_cast<std::uint32_t>(chunk.plans.size());
-  }
+  static std::uint32_t end_of(const FrozenChunk& chunk) { return chunk.first_shard + chunk.shards(); }
   void stop_if_over() const {
     if (is_over_) throw InternalError("stopped because nobody takes what was counted");
   }

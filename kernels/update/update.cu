@@ -88,7 +88,9 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
         division_(divide(peers, plan, index)),
         delivery_(peers, any_of(plan).threads) {
     const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& resident) {
-      return whole ? make_sharded_session(peers, shared_plan(*whole, division_), resident) : nullptr;
+      if (!whole) return std::unique_ptr<ShardedCounting>();
+      // Merging takes entries.
+      return make_sharded_session(peers, shared_plan(*whole, division_), resident, false);
     };
     ResidentShare resident;
     if (plan.resident_table != backend::ResidentTableUse::never) resident.index = &index;

@@ -99,6 +99,7 @@ class IndexWriter : public ReservedOffsets {
   /// Announces shards. Of shards that have to wait for others in any case, in a stream or in a part, none is
   /// ever due.
   void announce(std::uint32_t first, std::span<const ShardShape> shapes) override;
+  void announce(std::uint32_t first, std::span<const groups::ShardSizes> sizes) override;
   [[nodiscard]] bool has_offset(std::uint32_t shard) const override;
 
   /// Keeps what is written from now on out of the page cache: for a job that is short of memory.

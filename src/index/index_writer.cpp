@@ -48,7 +48,7 @@ struct IndexWriter::Impl {
   Impl(const std::string& path, const IndexParams& given, const PartOfIndex& part);
 
   void put(std::uint32_t shard, FrozenShard&& frozen);
-  void announce(std::uint32_t first, std::span<const ShardShape> shapes);
+  void announce(std::uint32_t first, std::span<const layout::DirectoryEntry> entries);
   void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
 
   std::string write_part(std::uint64_t bytes_before);
@@ -223,13 +223,11 @@ void IndexWriter::Impl::place_leading() {
   }
 }
 
-void IndexWriter::Impl::announce(std::uint32_t first, std::span<const ShardShape> shapes) {
-  // What entries become when they are strings is not known beforehand.
-  if (kept || output().is_ordered() || layout::has_strings(params.k)) return;
+void IndexWriter::Impl::announce(std::uint32_t first, std::span<const layout::DirectoryEntry> entries) {
+  if (kept || output().is_ordered()) return;
   const std::lock_guard lock(mutex);
-  for (const ShardShape& shape : shapes) {
+  for (const layout::DirectoryEntry& entry : entries) {
     const std::uint32_t shard = first++;
-    const layout::DirectoryEntry entry = entry_for(shard, shape, payload_layout(shape, params.k).words);
     if (shard < next || waiting.contains(shard) || !expected.emplace(shard, entry).second)
       throw InternalError(fmt::format("shard {} was announced twice, or after it was put", shard));
   }
@@ -284,7 +282,7 @@ void IndexWriter::Impl::write_placed(std::unique_lock<std::mutex>& lock) {
 /// Writes a shard that has had its place before it was put.
 void IndexWriter::Impl::write_due(PreparedShard&& shard, std::unique_lock<std::mutex>& lock) {
   layout::DirectoryEntry& entry = directory[shard.shard];
-  if (shard.entry.shape != entry.shape)
+  if (shard.entry.shape != entry.shape || shard.entry.sizes != entry.sizes)
     throw InternalError(fmt::format("shard {} is not what was announced", shard.shard));
   entry.checksum = shard.entry.checksum;
   Run run{entry.offset, {}, std::move(shard.source), shard.shard, 0};
@@ -463,7 +461,18 @@ IndexWriter::~IndexWriter() = default;
 void IndexWriter::put(std::uint32_t shard, FrozenShard&& frozen) { impl_->put(shard, std::move(frozen)); }
 
 void IndexWriter::announce(std::uint32_t first, std::span<const ShardShape> shapes) {
-  impl_->announce(first, shapes);
+  // What entries become when they are strings is not known beforehand.
+  if (layout::has_strings(impl_->params.k)) return;
+  std::vector<layout::DirectoryEntry> entries;
+  for (std::uint32_t i = 0; i < shapes.size(); ++i)
+    entries.push_back(
+        impl_->entry_for(first + i, shapes[i], payload_layout(shapes[i], impl_->params.k).words));
+  impl_->announce(first, entries);
+}
+void IndexWriter::announce(std::uint32_t first, std::span<const groups::ShardSizes> sizes) {
+  std::vector<layout::DirectoryEntry> entries;
+  for (std::uint32_t i = 0; i < sizes.size(); ++i) entries.push_back(impl_->entry_for(first + i, sizes[i]));
+  impl_->announce(first, entries);
 }
 bool IndexWriter::has_offset(std::uint32_t shard) const {
   const std::lock_guard lock(impl_->mutex);

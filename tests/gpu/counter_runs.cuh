@@ -46,12 +46,11 @@ inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
   counter.finish(
       [&](gpu::FrozenChunk&& chunk) {
         gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
-        for (std::size_t s = 0; s < chunk.plans.size(); ++s) {
-          const auto& plan_of = chunk.plans[s];
-          if (plan_of.shape.entries == 0) continue;
-          auto& payload = payloads[chunk.first_shard + static_cast<std::uint32_t>(s)];
-          payload.resize(plan_of.layout.words);
-          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan_of.first_word, payload.size() * 8,
+        for (std::uint32_t s = 0; s < chunk.shards(); ++s) {
+          if (chunk.words(s) == 0) continue;
+          auto& payload = payloads[chunk.first_shard + s];
+          payload.resize(chunk.words(s));
+          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + chunk.first_word(s), payload.size() * 8,
                                      cudaMemcpyDeviceToHost, gpu::DriverLock::Shared(cudaStreamPerThread)),
                      "copying");
           gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");

@@ -62,7 +62,8 @@ struct Bins {
 };
 
 template <class Kmer>
-Bins<Kmer> bins_of(std::vector<std::vector<std::pair<Kmer, std::uint64_t>>>& entries, std::mt19937_64& random) {
+Bins<Kmer> bins_of(std::vector<std::vector<std::pair<Kmer, std::uint64_t>>>& entries,
+                   std::mt19937_64& random) {
   Bins<Kmer> bins;
   bins.begins.resize(entries.size());
   std::vector<std::uint32_t> turns(entries.size());
@@ -98,14 +99,16 @@ void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>
   CAPTURE(ordered);
   std::mt19937_64 random(bins_per_shard + range.first);
   const std::uint32_t rest_bits = content.keys.shape().rest_bits();
-  std::vector<std::vector<std::pair<Kmer, std::uint64_t>>> entries(std::size_t{range.shards} * bins_per_shard);
+  std::vector<std::vector<std::pair<Kmer, std::uint64_t>>> entries(std::size_t{range.shards} *
+                                                                   bins_per_shard);
   std::vector<std::vector<Key>> keys(range.shards);
   std::vector<std::vector<std::uint64_t>> counts(range.shards);
   std::uint64_t number = 0;
   for (const auto& [place, entry] : content.shards) {
     const std::uint32_t shard = place.first - range.first;
     if (place.first < range.first || shard >= range.shards) continue;
-    const std::uint64_t in_order = std::uint64_t{content.keys.rest(place.second)} * bins_per_shard >> rest_bits;
+    const std::uint64_t in_order =
+        std::uint64_t{content.keys.rest(place.second)} * bins_per_shard >> rest_bits;
     entries[shard * bins_per_shard + (ordered ? in_order : random() % bins_per_shard)].push_back(
         {entry.hash, entry.count});
     keys[shard].push_back(place.second);
@@ -121,9 +124,14 @@ void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>
   const auto big = on_device(bins.big, stream);
   const auto big_size = on_device(std::vector{static_cast<std::uint32_t>(bins.big.size())}, stream);
   CountedShards<Kmer> shards{};
-  shards.counted = {device_keys.data(), device_counts.data(), range.first * bins_per_shard,
-                    begins.data(),      sizes.data(),         nullptr,
-                    0,                  {big.data(), big_size.data()}};
+  shards.counted = {device_keys.data(),
+                    device_counts.data(),
+                    range.first * bins_per_shard,
+                    begins.data(),
+                    sizes.data(),
+                    nullptr,
+                    0,
+                    {big.data(), big_size.data()}};
   shards.first_shard = range.first;
   shards.shards = range.shards;
   shards.bins_per_shard = bins_per_shard;
@@ -201,10 +209,14 @@ class OneMinimizer {
 
 std::uint64_t random_count(std::mt19937_64& random) {
   switch (random() % 16) {
-    case 0: return 1 + random() % 100000;
-    case 1: return 2;
-    case 2: return 3 + random() % 30;
-    default: return 1;
+    case 0:
+      return 1 + random() % 100000;
+    case 1:
+      return 2;
+    case 2:
+      return 3 + random() % 30;
+    default:
+      return 1;
   }
 }
 
@@ -265,7 +277,8 @@ TEST_CASE("strings of large groups, and counts of all sizes") {
         std::uint32_t big = 0;
         for (auto& [place, entry] : content.shards) {
           if (random() % 50 == 0 && ++big < 1000)
-            entry.count = (std::uint64_t{UINT32_MAX} - 2 + random() % 5) << (random() % 4 == 0 ? random() % 30 : 0);
+            entry.count = (std::uint64_t{UINT32_MAX} - 2 + random() % 5)
+                          << (random() % 4 == 0 ? random() % 30 : 0);
         }
         const auto freezer = make_string_freezer<Kmer>(content.params);
         check_freeze(*freezer, content, {0, 4096}, 2, true);
@@ -291,7 +304,8 @@ TEST_CASE("strings of many groups in few shards") {
           }
         }
         const auto freezer = make_string_freezer<Kmer>(content.params);
-        for (const std::uint32_t bins : {1u, 8u, 64u, 256u}) check_freeze(*freezer, content, {7, 3}, bins, true);
+        for (const std::uint32_t bins : {1u, 8u, 64u, 256u})
+          check_freeze(*freezer, content, {7, 3}, bins, true);
         check_freeze(*freezer, content, {7, 3}, 8, false);
       }
     });
