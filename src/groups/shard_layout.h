@@ -1,5 +1,5 @@
 #pragma once
-/// The bits of a shard: its parts, and how wide the numbers in them are. docs/index-format-2.md is the
+/// The bits of a shard: its parts, and how wide the numbers in them are. docs/index-format.md is the
 /// specification.
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace warpmer::groups {
 
 /// Mean number of strings in a bucket. A lookup reads more of them when it is larger; there are more offsets
 /// when it is smaller: with 2, 3, 4, 5 a k-mer of reads takes 1.26, 1.21, 1.19, 1.18 bytes, and a super-k-mer
-/// 93, 101, 104, 115 ns (docs/index-format-2.md).
+/// 93, 101, 104, 115 ns (docs/index-format.md).
 inline constexpr std::uint32_t kStringsPerBucket = 4;
 /// A group of more strings is large: it has a record of its own, with an order for every layer, so that the
 /// cost of a lookup grows only with the logarithm of their number. With 16 there are 85 times as many of them

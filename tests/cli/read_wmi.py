@@ -34,10 +34,7 @@ BASES = "ACGT"
 OTHER_STRAND = str.maketrans("ACGT", "TGCA")
 MASK32 = 0xFFFFFFFF
 
-MULTIPLIERS = {
-    64: (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B),
-    128: (0x9E3779B97F4A7C15F39CC0605CEDC835, 0xBB67AE8584CAA73B25742D7078B83B89),
-}
+MULTIPLIERS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
 
 Index = collections.namedtuple("Index", "k canonical m shard_bits totals histogram provenance shards")
 EntryShard = collections.namedtuple("EntryShard", "entries exceptions bucket_bits count_bits exception_bits payload")
@@ -202,10 +199,10 @@ def read_index(path):
 
 def unhash(value, k):
     mask = (1 << 2 * k) - 1
-    first, second = MULTIPLIERS[64 if k <= 32 else 128]
-    x = value * pow(second, -1, 1 << 128) & mask
+    first, second = MULTIPLIERS
+    x = value * pow(second, -1, 1 << 64) & mask
     x ^= x >> k
-    return x * pow(first, -1, 1 << 128) & mask
+    return x * pow(first, -1, 1 << 64) & mask
 
 
 def text_of(kmer, k):

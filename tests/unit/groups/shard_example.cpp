@@ -1,4 +1,4 @@
-// docs/index-format-2.md says what is written.
+// docs/index-format.md says what is written.
 
 #include <cstdint>
 #include <fstream>
@@ -19,7 +19,7 @@ using namespace warpmer::tests;
 namespace {
 
 bool document_says(const std::string& text) {
-  std::ifstream in(source_tree() + "/docs/index-format-2.md", std::ios::binary);
+  std::ifstream in(source_tree() + "/docs/index-format.md", std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {}).find(text) != std::string::npos;
 }
 
@@ -66,15 +66,4 @@ TEST_CASE("the example of the format's documentation is what is written") {
   CHECK(shard.sizes.words == 3);
   const std::string dump = hex_dump(shard.payload);
   CHECK_MESSAGE(document_says(dump), "the example should read\n", dump);
-}
-
-TEST_CASE("the format's table of m is the one in use") {
-  std::string table;
-  for (std::uint32_t k = 13, first = k; k <= kMaxK; ++k) {
-    if (k < kMaxK && minimizer_length(k + 1) == minimizer_length(k)) continue;
-    table += "| " + std::to_string(first) + " to " + std::to_string(k) + " | " +
-             std::to_string(GroupShape(k).m) + " | " + std::to_string(GroupShape(k).rest_bits()) + " |\n";
-    first = k + 1;
-  }
-  CHECK_MESSAGE(document_says(table), "the table should read\n", table);
 }

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "groups/group_shape.h"
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
@@ -64,16 +65,17 @@ TEST_CASE("index format: the documentation's example is what is written") {
   CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
 }
 
-TEST_CASE("index format: the documentation's table of m and s is the one in use") {
+TEST_CASE("index format: the documentation's table of m, s and r is the one in use") {
   std::string table;
   for (std::uint32_t k = 13, first = k; k <= kMaxK; ++k) {
     if (k < kMaxK && minimizer_length(k + 1) == minimizer_length(k) && shard_bits(k + 1) == shard_bits(k))
       continue;
     table += "| " + std::to_string(first) + " to " + std::to_string(k) + " | " +
-             std::to_string(minimizer_length(k)) + " | " + std::to_string(shard_bits(k)) + " |\n";
+             std::to_string(minimizer_length(k)) + " | " + std::to_string(shard_bits(k)) + " | " +
+             std::to_string(groups::GroupShape(k).rest_bits()) + " |\n";
     first = k + 1;
   }
   for (std::uint32_t k = 1; k <= 12; ++k) CHECK((minimizer_length(k) == k && shard_bits(k) == 0));
   const std::string document = read_bytes(source_tree() + "/docs/index-format.md");
-  CHECK_MESSAGE(says(document, "| 1 to 12 | k | 0 |\n" + table), "the table should read\n", table);
+  CHECK_MESSAGE(says(document, "| 1 to 12 | k | 0 | |\n" + table), "the table should read\n", table);
 }
