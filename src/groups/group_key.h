@@ -87,8 +87,15 @@ class KeyEncoder {
 
   /// Returns the shard of keys in increasing order, no two equal, with their counts, 1 or more.
   EncodedShard encode(std::span<const Key> keys, std::span<const std::uint64_t> counts) {
+    begin();
+    add(keys, counts);
+    return finish();
+  }
+
+  /// Do the same step by step: whole groups are added, in order.
+  void begin() { encoder_.begin(); }
+  void add(std::span<const Key> keys, std::span<const std::uint64_t> counts) {
     const std::uint32_t n = keys_.shape().flank_bases();
-    encoder_.begin();
     for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
       const std::uint32_t rest = keys_.rest(keys[begin]);
       flanks_.clear();
@@ -103,8 +110,8 @@ class KeyEncoder {
                             string_counts);
       });
     }
-    return encoder_.finish();
   }
+  EncodedShard finish() { return encoder_.finish(); }
 
   /// Returns the number of strings of the shard that was made last.
   [[nodiscard]] std::size_t strings() const { return encoder_.strings(); }

@@ -1,7 +1,9 @@
 #pragma once
 /// Counting group by group, into strings: `count` as long as no hash table is named.
 
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "cpu/count/sharded_session.h"
 #include "cpu/count/string_counting.h"
@@ -35,15 +37,20 @@ class StringSession : public ShardedSession<StringForm<Words>> {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    this->finish_shards(shard_done, [&](std::uint32_t shard) {
-      index::FrozenShard frozen;
-      this->count_shard(shard, thread, [&](auto& in_hand, auto& counting) {
-        TallyFilter filter(this->worker(thread).tally);
-        frozen = counting.count_all(in_hand, filter, sink.take_payload());
-        this->note_kmers(thread, shard, filter.kmers());
-      });
-      sink(shard, std::move(frozen));
+    this->finish_shards(shard_done,
+                        [&](std::uint32_t shard) { sink(shard, take(shard, thread, sink.take_payload())); });
+  }
+
+  /// Counts a shard, once, when the input is complete. Called concurrently like `finish`, of which it is a
+  /// part. `spent` is a payload of no more use.
+  index::FrozenShard take(std::uint32_t shard, unsigned thread, std::vector<std::uint64_t>&& spent = {}) {
+    index::FrozenShard frozen;
+    this->count_shard(shard, thread, [&](auto& in_hand, auto& counting) {
+      TallyFilter filter(this->worker(thread).tally);
+      frozen = counting.count_all(in_hand, filter, std::move(spent));
+      this->note_kmers(thread, shard, filter.kmers());
     });
+    return frozen;
   }
 };
 

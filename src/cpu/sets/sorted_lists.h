@@ -117,6 +117,12 @@ class ListBuffer {
     counts_.grow(kept + n + 1, kept);
     if (with_samples) samples_.grow(kept + n + 1, kept);
   }
+  /// Makes `n` entries more, to be written: returns where their hashes and their counts go.
+  std::pair<Key*, std::uint64_t*> extend(std::size_t n) {
+    reserve(n, begin + size, false);
+    const std::size_t first = std::exchange(size, size + n);
+    return {hashes() + first, counts() + first};
+  }
   [[nodiscard]] Key* hashes() const { return hashes_.data() + begin; }
   [[nodiscard]] std::uint64_t* counts() const { return counts_.data() + begin; }
   [[nodiscard]] std::uint32_t* samples() const { return samples_.data() + begin; }
@@ -154,14 +160,8 @@ class ListBuffer {
 template <class Key>
 class ShardParts {
  public:
-  /// With `as_entries`, k-mers come in order of their hashes, whatever shards are.
-  ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds,
-             bool as_entries = false)
-      : inputs_(inputs),
-        bounds_(bounds),
-        keys_(inputs.front().params()),
-        reads_strings_(keys_.are_of_groups() && !as_entries),
-        decoder_(keys_.of_groups()) {}
+  ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds)
+      : inputs_(inputs), bounds_(bounds), keys_(inputs.front().params()), decoder_(keys_.of_groups()) {}
 
   [[nodiscard]] const ShardKeys<Key>& keys() const { return keys_; }
 
@@ -178,7 +178,7 @@ class ShardParts {
     views_.clear();
     strings_.clear();
     for (const auto& input : inputs_) {
-      if (reads_strings_) {
+      if (keys_.are_of_groups()) {
         strings_.push_back(input.strings(shard));
       } else {
         views_.push_back(input.shard(shard));
@@ -199,12 +199,8 @@ class ShardParts {
   /// Unpacks what input `i` has in a part, and keeps the counts within its bounds.
   void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) {
     out.empty();
-    if (reads_strings_) {
-      decoder_.append(strings_[i], part, part_bits_, [&](std::size_t n) {
-        out.reserve(n, out.size, false);
-        const std::size_t first = std::exchange(out.size, out.size + n);
-        return std::pair(out.hashes() + first, out.counts() + first);
-      });
+    if (keys_.are_of_groups()) {
+      decoder_.append(strings_[i], part, part_bits_, [&](std::size_t n) { return out.extend(n); });
     } else {
       read_entries(i, part, out);
     }
@@ -237,7 +233,6 @@ class ShardParts {
   std::span<const index::IndexFile> inputs_;
   std::span<const backend::CountBounds> bounds_;
   ShardKeys<Key> keys_;
-  bool reads_strings_;
   StringDecoder<Key> decoder_;
   std::vector<index::ShardView> views_;     ///< shards of entries
   std::vector<groups::ShardBits> strings_;  ///< or of strings

@@ -5,36 +5,29 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "backend/dense_update.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/kmer_session.h"
 #include "cpu/count/sorted_merge.h"
+#include "cpu/count/string_session.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
-#include "index/shard_codec.h"
-#include "index/shard_decoder.h"
+#include "groups/group_key.h"
 
 namespace warpmer::cpu {
 
 namespace {
 
-/// Returns the bytes that updating a shard takes in memory: two lists, of the result and of what it is merged
-/// of, and the result frozen, once for the writer and once in the making.
+/// Returns the bytes that a part of so many entries takes: three lists of what it is made of, and the result.
 template <class Key>
 std::uint64_t bytes_for(std::uint64_t entries) {
-  constexpr std::uint64_t kSpare = index::ShardDecoder<Key>::kSpareEntries;
-  return 2 * ListBuffer<Key>::bytes_for(entries + kSpare, false) +
-         2 * entries * (sizeof(Key) + sizeof(std::uint32_t)) +
-         2 * sizeof(std::uint32_t) * std::bit_ceil(entries + 1);
+  return 4 * ListBuffer<Key>::bytes_for(entries, false);
 }
 template <class Key>
 std::uint64_t most_entries(std::uint64_t bytes) {
@@ -42,16 +35,10 @@ std::uint64_t most_entries(std::uint64_t bytes) {
   return static_cast<std::uint64_t>(static_cast<double>(bytes) / static_cast<double>(bytes_for<Key>(kMany)) *
                                     static_cast<double>(kMany));
 }
-
-constexpr backend::CountBounds kAllCounts{};
-
-/// Returns the largest hash in part `part` of 2^part_bits.
-template <class Key>
-Key last_of_part(std::uint64_t part, std::uint32_t part_bits, std::uint32_t k) {
-  const std::uint32_t rest_bits = 2 * k - part_bits;
-  const Key rest = rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << rest_bits) - 1;
-  return part_bits == 0 ? rest : (static_cast<Key>(part) << rest_bits) | rest;
-}
+/// Fewer entries are not worth a part.
+constexpr std::uint64_t kLeastEntries = 256;
+/// Bytes that the strings of a result take in the making, for each of its k-mers, about.
+constexpr std::uint64_t kStringBytes = 24;
 
 /// A list from which others are removed where it lies. They come in order.
 template <class Key>
@@ -100,15 +87,19 @@ class Remainder {
   std::size_t to_ = 0;    ///< entries that are left of those before it
 };
 
-/// k > 12: shard by shard, each merged by the thread that takes it.
+/// k > 12: shard by shard, each merged by the thread that takes it, one range of groups after the other.
 template <class Key, int Words>
 class ShardedUpdate : public backend::UpdatingSession {
  public:
   ShardedUpdate(const Kernels& kernels, const backend::UpdatePlan& plan, const index::IndexFile& index)
-      : index_(index), most_entries_(most_entries<Key>(plan.merge_bytes / threads_of(plan))) {
+      : index_(index),
+        shape_(index.params().k),
+        lengths_(groups::make_length_table(shape_.flank_bases())),
+        part_entries_(
+            std::clamp(most_entries<Key>(plan.merge_bytes / threads_of(plan)), kLeastEntries, kPartEntries)) {
     if (plan.added) added_ = std::make_unique<Session>(kernels, *plan.added);
     if (plan.removed) removed_ = std::make_unique<Session>(kernels, *plan.removed);
-    for (unsigned t = 0; t < threads_of(plan); ++t) workers_.emplace_back(kernels, index);
+    for (unsigned t = 0; t < threads_of(plan); ++t) workers_.emplace_back(index);
   }
 
   [[nodiscard]] backend::CountingSession* added() override { return added_.get(); }
@@ -116,12 +107,9 @@ class ShardedUpdate : public backend::UpdatingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    MergeWorker& worker = workers_[thread];
     const std::uint32_t shards = index_.params().shards();
-    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards; shard_done()) {
-      sink(shard, update(worker, shard, thread));
-      worker.trim();
-    }
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < shards; shard_done())
+      sink(shard, update(workers_[thread], shard, thread));
   }
 
   [[nodiscard]] backend::Tally tally() const override {
@@ -136,26 +124,15 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
  private:
-  using Session = KmerSession<Key, Words>;
-  /// The entries that a session has of a shard, if they are not used at once.
-  using Spilled = std::shared_ptr<const SpilledShard<Key>>;
+  using Session = StringSession<Words>;
   struct MergeWorker {
-    MergeWorker(const Kernels& kernels, const index::IndexFile& index)
-        : freezer(kernels, index.params().k), of_index({&index, 1}, {&kAllCounts, 1}, true) {}
+    explicit MergeWorker(const index::IndexFile& index)
+        : keys(index.params()), decoder(keys.of_groups()), encoder(index.params().k) {}
 
-    /// Gives back what an unusually large shard needed.
-    void trim() {
-      constexpr std::uint64_t kKeptBytes = std::uint64_t{4} << 20;
-      freezer.trim(kKeptBytes);
-      if (result.bytes() + part.bytes() + added.bytes() <= kKeptBytes) return;
-      for (auto* list : {&result, &part, &added}) list->clear();
-    }
-
-    Freezer freezer;
-    ShardParts<Key> of_index;
-    ListBuffer<Key> result;
-    ListBuffer<Key> part;   ///< entries of a part of an index's shard
-    ListBuffer<Key> added;  ///< the same range of hashes, from the spill file
+    ShardKeys<Key> keys;
+    StringDecoder<Key> decoder;
+    groups::KeyEncoder<Key, Key> encoder;
+    ListBuffer<Key> was, added, removed, result;  ///< of a range of groups
     backend::Tally tally;
     backend::Shortfall shortfall;
   };
@@ -163,120 +140,53 @@ class ShardedUpdate : public backend::UpdatingSession {
   static unsigned threads_of(const backend::UpdatePlan& plan) {
     return (plan.added ? plan.added : plan.removed)->threads;
   }
-  static SortedList<Key> list_of(const ShardPart<Key>& part) {
-    return {part.keys, part.counts, nullptr, part.size};
+  [[nodiscard]] groups::ShardBits bits_of(const index::FrozenShard& shard) const {
+    return {shape_, shard.sizes, shard.payload.data(), lengths_.data()};
   }
 
   /// Everything is added before anything is removed, so that the order of reads does not matter.
   index::FrozenShard update(MergeWorker& worker, std::uint32_t shard, unsigned thread) {
-    bool is_merged = false;  // the result has what the index has, and what is added
-    const auto merge_if_it_fits = [&](const SortedList<Key>& added) {
-      is_merged = index_.kmers(shard) + added.size <= most_entries_;
-      if (is_merged) merge_shard(worker, shard, added);
-      return is_merged;
-    };
-    Spilled added, removed;
-    if (added_) {
-      added = take(*added_, worker, shard, thread, [&](const ShardPart<Key>& part) {
-        return part.is_all && merge_if_it_fits(list_of(part));
-      });
-    } else {
-      merge_if_it_fits({});
+    const index::FrozenShard added = added_ ? added_->take(shard, thread) : index::FrozenShard();
+    const index::FrozenShard removed = removed_ ? removed_->take(shard, thread) : index::FrozenShard();
+    const groups::ShardBits was = index_.strings(shard);
+    const std::uint32_t part_bits = part_bits_of(index_.kmers(shard) + added.kmers() + removed.kmers(),
+                                                 part_entries_, worker.keys.most_part_bits());
+    worker.encoder.begin();
+    for (std::uint64_t part = 0; part < std::uint64_t{1} << part_bits; ++part) {
+      unpack(worker, was, part, part_bits, worker.was);
+      unpack(worker, bits_of(added), part, part_bits, worker.added);
+      unpack(worker, bits_of(removed), part, part_bits, worker.removed);
+      update_part(worker);
     }
-    Remainder<Key> remainder(worker.result);
-    if (removed_) {
-      removed = take(*removed_, worker, shard, thread, [&](const ShardPart<Key>& part) {
-        if (is_merged) remainder.remove(list_of(part), worker.shortfall);
-        return is_merged;
-      });
-    }
-    if (!is_merged) return update_in_parts(worker, shard, added, removed);
+    index_.release(shard);
+    groups::EncodedShard encoded = worker.encoder.finish();
+    return {{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes};
+  }
+
+  static void unpack(MergeWorker& worker, const groups::ShardBits& shard, std::uint64_t part,
+                     std::uint32_t part_bits, ListBuffer<Key>& list) {
+    list.empty();
+    worker.decoder.append(shard, part, part_bits, [&](std::size_t n) { return list.extend(n); });
+  }
+
+  /// Adds what becomes of a range of groups to the result.
+  static void update_part(MergeWorker& worker) {
+    ListBuffer<Key>& result = worker.result;
+    result.empty();
+    result.reserve(worker.was.size + worker.added.size, 0, false);
+    AddCounts add;  // no sum is larger than 2^64 - 1 (jobs/update_job)
+    result.size = merge<kUnion>(worker.was.list(), worker.added.list(), result.target(), add);
+    Remainder<Key> remainder(result);
+    remainder.remove(worker.removed.list(), worker.shortfall);
     remainder.finish();
-    const std::size_t kept = note_result(worker);
-    return worker.freezer.freeze(worker.result.hashes(), worker.result.counts(), kept);
-  }
-
-  /// Takes a shard from a session. Parts that `use(part)` says it has not used go to the spill file.
-  template <class Use>
-  Spilled take(Session& session, MergeWorker& worker, std::uint32_t shard, unsigned thread, const Use& use) {
-    std::optional<ShardSpill<Key>> spill;
-    session.take(shard, thread, [&](const ShardPart<Key>& part) {
-      if (use(part)) return;
-      if (!spill) spill.emplace(session.shard_spill());
-      spill->append(part.keys, part.counts, part.size, worker.freezer);
-    });
-    return spill ? spill->finish_entries() : nullptr;
-  }
-
-  /// Makes the result of a shard of the index, and what is added.
-  void merge_shard(MergeWorker& worker, std::uint32_t shard, const SortedList<Key>& added) {
-    worker.result.empty();
-    worker.result.reserve(index_.kmers(shard) + added.size, 0, false);
-    std::size_t next = 0;
-    const auto added_to = [&](Key last) {
-      const std::size_t first = next;
-      const Key* const end = added.hashes + added.size;
-      next = static_cast<std::size_t>(std::upper_bound(added.hashes + first, end, last) - added.hashes);
-      return SortedList<Key>{added.hashes + first, added.counts + first, nullptr, next - first};
-    };
-    merge_parts(worker, shard, added.size, added_to, [](Key) {});
-  }
-
-  /// Updates a shard for which there is too little memory: one range of hashes after the other.
-  index::FrozenShard update_in_parts(MergeWorker& worker, std::uint32_t shard, const Spilled& added,
-                                     const Spilled& removed) {
-    SpilledEntries<Key> to_add(added), to_remove(removed);
-    ShardSpill<Key> result = (added_ ? added_ : removed_)->shard_spill();
-    const auto added_to = [&](Key last) {
-      ListBuffer<Key>& list = worker.added;
-      list.empty();
-      for (SortedList<Key> some; (some = to_add.take_some(last)).size > 0; list.size += some.size) {
-        list.reserve(some.size, list.size, false);
-        std::copy_n(some.hashes, some.size, list.hashes() + list.size);
-        std::copy_n(some.counts, some.size, list.counts() + list.size);
-      }
-      return list.list();
-    };
-    worker.result.empty();
-    merge_parts(worker, shard, added ? added->entries() : 0, added_to, [&](Key last) {
-      Remainder<Key> remainder(worker.result);
-      for (SortedList<Key> some; (some = to_remove.take_some(last)).size > 0;)
-        remainder.remove(some, worker.shortfall);
-      remainder.finish();
-      const std::size_t kept = note_result(worker);
-      result.append(worker.result.hashes(), worker.result.counts(), kept, worker.freezer);
-      worker.result.empty();
-    });
-    return result.finish();
-  }
-
-  /// Appends a shard of the index, merged with `added_entries` that are added, to the result, a part at a
-  /// time: `added_to(last)` has those up to a hash, `use(last)` is called behind each part.
-  template <class AddedTo, class Use>
-  void merge_parts(MergeWorker& worker, std::uint32_t shard, std::uint64_t added_entries,
-                   const AddedTo& added_to, const Use& use) {
-    const std::uint32_t k = index_.params().k;
-    const std::uint32_t part_bits = part_bits_of(index_.kmers(shard) + added_entries, kPartEntries, 2 * k);
-    worker.of_index.open(shard, part_bits);
-    for (std::uint64_t part = 0; part < worker.of_index.parts(); ++part) {
-      const Key last = last_of_part<Key>(part, part_bits, k);
-      worker.of_index.read(0, part, worker.part);
-      const SortedList<Key> added = added_to(last);
-      worker.result.reserve(worker.part.size + added.size, worker.result.size, false);
-      AddCounts add;  // no sum is larger than 2^64 - 1 (jobs/update_job)
-      worker.result.size += merge<kUnion>(worker.part.list(), added, worker.result.target(), add);
-      use(last);
-    }
-    worker.of_index.close();
-  }
-
-  /// Takes note of what the result has, and returns its number.
-  static std::size_t note_result(MergeWorker& worker) {
-    return worker.tally.filter(worker.result.hashes(), worker.result.counts(), worker.result.size);
+    const std::size_t kept = worker.tally.filter(result.hashes(), result.counts(), result.size);
+    worker.encoder.add({result.hashes(), kept}, {result.counts(), kept});
   }
 
   const index::IndexFile& index_;
-  const std::uint64_t most_entries_;  ///< entries of a shard that a thread has in memory, at most
+  const groups::GroupShape shape_;
+  const std::vector<groups::FlankLengths> lengths_;
+  const std::uint64_t part_entries_;  ///< that are merged at a time, about
   std::unique_ptr<Session> added_, removed_;
   std::deque<MergeWorker> workers_;
   std::atomic<std::uint32_t> next_shard_{0};
@@ -291,14 +201,14 @@ namespace warpmer::backend {
 UpdateNeeds update_needs(const index::IndexFile& index, unsigned threads) {
   const index::IndexParams& params = index.params();
   if (params.k <= kMaxDenseK) return {};  // the sessions' own arrays do
-  std::vector<std::uint64_t> payloads;
-  for (std::uint32_t shard = 0; shard < params.shards(); ++shard)
-    payloads.push_back(index::payload_layout(index.shape(shard), params.k).words * sizeof(std::uint64_t));
-  std::sort(payloads.begin(), payloads.end(), std::greater<>());
-  payloads.resize(std::min<std::size_t>(payloads.size(), threads));
-  return {std::accumulate(payloads.begin(), payloads.end(), std::uint64_t{0}),
-          threads * with_key_type(params.k,
-                                  [&]<class Key>(Key) { return cpu::bytes_for<Key>(cpu::kPartEntries); })};
+  std::uint64_t most_kmers = 0, most_words = 0;
+  for (std::uint32_t shard = 0; shard < params.shards(); ++shard) {
+    most_kmers = std::max(most_kmers, index.kmers(shard));
+    most_words = std::max(most_words, index.sizes(shard).words);
+  }
+  const std::uint64_t part =
+      with_key_type(params.k, [&]<class Key>(Key) { return cpu::bytes_for<Key>(cpu::kPartEntries); });
+  return {threads * most_words * sizeof(std::uint64_t), threads * (part + most_kmers * cpu::kStringBytes)};
 }
 
 std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const index::IndexFile& index) {
@@ -309,8 +219,10 @@ std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const i
     };
     return std::make_unique<DenseUpdate<cpu::DenseSession>>(start(plan.added), start(plan.removed), index);
   }
-  return with_shard_types(index.params().k, [&]<class Key, int Words>() -> std::unique_ptr<UpdatingSession> {
-    return std::make_unique<cpu::ShardedUpdate<Key, Words>>(kernels, plan, index);
+  return cpu::with_flanked_words(index.params().k, [&]<int Words>() {
+    return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<UpdatingSession> {
+      return std::make_unique<cpu::ShardedUpdate<Key, Words>>(kernels, plan, index);
+    });
   });
 }
 
