@@ -78,8 +78,8 @@ void add_matrix_command(Application& application) {
       R"(Format:
   The first line begins with #warpmer-matrix and says k, strand, values and
   --min-samples; the second has the names of the columns: kmer, then samples.
-  Rows are in the order of indexes: by shard, then by hash. Readers of tables
-  skip the first line:
+  Rows are in the order of indexes: by shard, then by minimizer. Readers of
+  tables skip the first line:
     pandas  read_csv(file, sep="\t", skiprows=1, index_col="kmer")
     R       read.delim(file, skip = 1, row.names = "kmer", check.names = FALSE)
 

@@ -14,8 +14,8 @@ namespace warpmer::backend {
 /// Takes a run of entries, which are valid during the call.
 using EntryVisitor = std::function<void(std::span<const formats::CountedKmer>)>;
 
-/// Visits every entry of an index in blocks, in file order (shard by shard, canonical order). They are
-/// unpacked on `threads` threads; `visit` is called on any of them, never on two at once.
+/// Visits every entry of an index in blocks, in file order. They are unpacked on `threads` threads;
+/// `visit` is called on any of them, never on two at once.
 void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit);
 
 /// Does the same in an order (but not `any`) of the k-mers, within `memory_bytes`: what does not fit at once

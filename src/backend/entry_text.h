@@ -19,8 +19,8 @@ enum class EntryFormat {
 
 struct EntryTextPlan {
   EntryFormat format = EntryFormat::tsv;
-  CountBounds bounds;   ///< bounds of the counts to write
-  bool sorted = false;  ///< in lexicographic order; else in that of the file: shard by shard, canonical order
+  CountBounds bounds;         ///< bounds of the counts to write
+  bool sorted = false;        ///< in lexicographic order; else in that of the file
   host::Resources resources;  ///< memory to sort in; 0: for a quarter of the k-mers
 };
 

@@ -34,9 +34,9 @@ class MatrixSession {
   virtual void cancel() noexcept = 0;
 };
 
-/// Makes a session on the CPU (src/cpu). There is a row for each k-mer, in canonical order: by shard, and in
-/// a shard by hash; and in it a number for each index. The indexes, at least one, all of the same parameters,
-/// must live as long. ResourceError for memory that leaves nothing to work in.
+/// Makes a session on the CPU (src/cpu). There is a row for each k-mer, in the order of indexes
+/// (docs/index-format.md), and in it a number for each index. The indexes, at least one, all of the same
+/// parameters, must live as long. ResourceError for memory that leaves nothing to work in.
 std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
                                                const std::vector<index::IndexFile>& inputs);
 
