@@ -68,8 +68,9 @@ inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
   bool once = true;
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
-    index::hold_payload(frozen, each.kmers.k);
-    if (frozen.shape.entries > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
+    if (each.kmers.k > kMaxDenseK && !frozen.has_strings())
+      frozen = index::strings_of(std::move(frozen), shard, index.params());
+    if (frozen.kmers() > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
   };
   const backend::ShardSink sink(put);
   run_team(
@@ -86,9 +87,11 @@ inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
 inline Payloads payloads_of(const index::IndexFile& index) {
   Payloads payloads;
   for (std::uint32_t shard = 0; shard < index.params().shards(); ++shard) {
-    const index::ShardView view = index.shard(shard);
-    if (view.shape.entries > 0)
-      payloads.emplace(shard, std::vector<std::uint64_t>(view.payload, view.payload + view.payload_words));
+    if (index.kmers(shard) == 0) continue;
+    const bool has_strings = index.params().k > kMaxDenseK;
+    const std::uint64_t* words = has_strings ? index.strings(shard).words : index.shard(shard).payload;
+    const std::uint64_t n = has_strings ? index.sizes(shard).words : index.shard(shard).payload_words;
+    payloads.emplace(shard, std::vector<std::uint64_t>(words, words + n));
   }
   return payloads;
 }
