@@ -55,7 +55,9 @@ class ShardedSession : public backend::CountingSession {
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
     const MemoryModel::Kind kind = memory_kind(plan.kmers.k);
-    const double words = expected.pending_bytes / sizeof(Word);
+    // The sample is cut into SuperKmers, of which there are about as many.
+    const std::size_t sampled = plan.kmers.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>);
+    const double words = expected.pending_bytes / static_cast<double>(sampled);
     const double bytes =
         words == 0 ? 0 : words * Form::mean_word_bytes(plan.kmers.k, expected.occurrences / words);
     // Each shard's last page is half empty; threads have some in stock.

@@ -83,7 +83,7 @@ inline double mean_word_bytes(std::uint32_t k, double kmers) {
 /// A FlankedWord as it comes from its page, where the id and the lengths stand in front of the flanks; behind
 /// them is anything.
 template <int Words>
-struct StoredFlankedWord {
+struct alignas(16) StoredFlankedWord {
   std::uint64_t word[Words];
 };
 
