@@ -75,6 +75,10 @@ class FlankedWordFormat {
   }
   WARPMER_HD static constexpr Flanks get(const FlankedWord<Words>& from, std::uint32_t at,
                                          std::uint32_t bases) {
+    if constexpr (Words == 2) {
+      const Key128 all = (Key128{from.word[1]} << 64) | from.word[0];
+      return static_cast<Flanks>(all >> at) & key_mask<Flanks>(bases);
+    }
     const std::uint32_t shift = at % 64, first = at / 64;
     const auto part = [&](std::uint32_t i) -> std::uint64_t {
       const std::uint64_t low = i < Words ? from.word[i] : 0, high = i + 1 < Words ? from.word[i + 1] : 0;
