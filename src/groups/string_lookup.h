@@ -28,9 +28,8 @@ namespace detail {
 
 /// Compares a query with a string, and reports what they have in common. Returns the number of k-mers.
 template <class Flanks, class Counts, class Found>
-WARPMER_HD std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string,
-                                        BitCursor bases, std::uint32_t flank_bases, Counts&& counts,
-                                        Found&& found) {
+WARPMER_HD std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLengths string, BitCursor bases,
+                                 std::uint32_t flank_bases, Counts&& counts, Found&& found) {
   const std::uint64_t bases_at = bases.at;
   const Flanks left = bases.template read_flank<Flanks>(string.left);
   const Flanks right = bases.template read_flank<Flanks>(string.right);
@@ -49,8 +48,8 @@ WARPMER_HD std::uint32_t compare(const FlankedSuperKmer<Flanks>& query, FlankLen
 /// Searches a layer of a large group for a k-mer, given by its flanks. Returns the number of the string, or
 /// -1.
 template <class Flanks>
-WARPMER_HD std::int64_t search_layer(const ShardBits& shard, const LargeGroup& group,
-                                            std::uint32_t layer, Flanks wanted) {
+WARPMER_HD std::int64_t search_layer(const ShardBits& shard, const LargeGroup& group, std::uint32_t layer,
+                                     Flanks wanted) {
   std::uint64_t first = group.layer_begin(shard, layer), end = group.layer_begin(shard, layer + 1);
   while (first < end) {
     const std::uint64_t middle = first + (end - first) / 2;
@@ -72,7 +71,7 @@ WARPMER_HD std::int64_t search_layer(const ShardBits& shard, const LargeGroup& g
 
 template <class Flanks, class Found>
 WARPMER_HD std::uint32_t find_in_large_group(const ShardBits& shard, const LargeGroup& group,
-                                                    const FlankedSuperKmer<Flanks>& query, Found&& found) {
+                                             const FlankedSuperKmer<Flanks>& query, Found&& found) {
   const std::uint32_t n = shard.flank_bases;
   const std::uint32_t lowest = n - query.right_bases;
   std::uint32_t answered = 0;
@@ -173,8 +172,9 @@ class StringSearch {
 /// Looks up the k-mers of a super-k-mer, whose group has the id `rest` in this shard. Calls `found(first,
 /// kmers, counts, i)` for every stretch of them that the shard has: k-mers `first` up to `first + kmers` of
 /// the super-k-mer, from the left, are those of a string from its i-th on, whose counts are `counts[i]` and
-/// the following; `counts.bases_at` / 2 + i is a number that no other k-mer of the shard has, because a string
-/// has at least as many bases as k-mers. Stretches come in no order. Returns the number of k-mers found.
+/// the following; `counts.bases_at` / 2 + i is a number that no other k-mer of the shard has, because a
+/// string has at least as many bases as k-mers. Stretches come in no order. Returns the number of k-mers
+/// found.
 template <class Flanks, class Found>
 WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uint32_t rest,
                                                 const FlankedSuperKmer<Flanks>& query, Found&& found) {

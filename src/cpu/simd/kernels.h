@@ -217,8 +217,8 @@ struct Kernels {
   void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<4>&);
   /// Looks up `size` super-k-mers of a list, those of `numbers`, in the shards of an index. Writes the counts
-  /// of a super-k-mer's k-mers, 0 for those that are not there, to `counts` from its start on, in the order of
-  /// the text. It is fastest when those of a shard follow each other.
+  /// of a super-k-mer's k-mers, 0 for those that are not there, to `counts` from its start on, in the order
+  /// of the text. It is fastest when those of a shard follow each other.
   void (*find_strings2)(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<2>& list,
                         const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts);
   void (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<4>& list,
