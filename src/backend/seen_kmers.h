@@ -10,8 +10,8 @@
 namespace warpmer::backend {
 
 /// Bits for the k-mers of an index, all clear at first. In strings the number of a k-mer is that of a base
-/// (groups/string_lookup.h), so there are half as many as a shard has. Only k-mers of at least a certain count
-/// are noted.
+/// (groups/string_lookup.h), so there are half as many as a shard has. Only k-mers of at least a certain
+/// count are noted.
 class SeenKmers {
  public:
   /// ResourceError where the bits would take more memory than the process may use.
