@@ -29,45 +29,69 @@ class Neighbours {
     if (layer == 0) return i_;
     const Key shared = kmers_.keys.flanks(key_) & key_mask<Key>(n - 1);
     const Key lowest = kmers_.keys.pack(kmers_.keys.rest(key_), layer - 1, shared << 2);
-    const std::uint32_t first = lower_bound_before(kmers_.key, begin_, i_, lowest);
+    const std::uint32_t first = first_lower(lowest);
     std::uint32_t lower = 0;
-    while (lower < 4 && first + lower < i_ && kmers_.key[first + lower] - lowest < 4) ++lower;
+    while (lower < 4 && first + lower < i_ && (kmers_.key[first + lower] ^ lowest) < 4) ++lower;
     if (lower == 0) return i_;
-    const std::uint32_t rank = rank_above(n);
+    const std::uint32_t rank = rank_before(n) + rank_behind(n);
     if (rank >= lower) return i_;
     return lower == 1 ? first : of_rank(first, lower, rank);
   }
 
  private:
-  /// Returns the number of k-mers that differ in the first base alone and come before this one.
-  [[nodiscard]] __device__ std::uint32_t rank_above(std::uint32_t n) const {
-    const Key one = Key{1} << (2 * (n - 1));
-    const auto base = static_cast<std::uint32_t>(key_ >> (2 * (n - 1))) & 3;
-    const Key first = key_ - one * base;
+  /// A step for each k-mer between is soonest done, where they are so few; else searches are.
+  static constexpr std::uint32_t kFew = 12;
+
+  /// Returns the first k-mer not below `lowest`.
+  [[nodiscard]] __device__ std::uint32_t first_lower(Key lowest) const {
+    const std::uint32_t begin = i_ - min(i_ - begin_, kFew);
+    std::uint32_t at = i_;
+    while (at > begin && !(kmers_.key[at - 1] < lowest)) --at;
+    return at > begin || at == begin_ ? at : lower_bound_before(kmers_.key, begin_, at, lowest);
+  }
+  /// Return the number of k-mers that differ in the first base alone and come sooner: of those before this
+  /// one in the order of k-mers, and of those behind it.
+  [[nodiscard]] __device__ std::uint32_t rank_before(std::uint32_t n) const {
+    const std::uint32_t begin = i_ - min(i_ - begin_, kFew);
     std::uint32_t rank = 0, at = i_;
-    if (is_alone(n)) return 0;
-    for (std::uint32_t below = base; below > 0; --below) {
-      const Key wanted = first + one * (below - 1);
-      at = lower_bound_before(kmers_.key, begin_, at, wanted);
-      if (at < i_ && kmers_.key[at] == wanted && !kmers_.is_more_frequent(i_, at)) ++rank;
+    for (; at > begin; --at) {
+      const Key difference = kmers_.key[at - 1] ^ key_;
+      if (difference >> (2 * n) != 0) return rank;  // of another layer
+      if ((difference & key_mask<Key>(n - 1)) == 0 && !kmers_.is_more_frequent(i_, at - 1)) ++rank;
     }
-    at = i_;
-    for (std::uint32_t above = base + 1; above < 4; ++above) {
-      const Key wanted = first + one * above;
-      at = lower_bound_behind(kmers_.key, at, end_, wanted);
-      if (at == end_) break;
-      if (kmers_.key[at] != wanted) {
-        --at;  // the next one is wanted behind here
-      } else if (kmers_.is_more_frequent(at, i_)) {
-        ++rank;
-      }
+    if (at == begin_) return rank;
+    const Key one = Key{1} << (2 * (n - 1));
+    for (std::uint32_t base = first_base(n); base > 0; --base) {
+      const Key wanted = key_ - one * (first_base(n) - base + 1);
+      if (!(wanted < kmers_.key[at])) continue;
+      at = lower_bound_before(kmers_.key, begin_, at, wanted);
+      if (kmers_.key[at] == wanted && !kmers_.is_more_frequent(i_, at)) ++rank;
     }
     return rank;
   }
-  /// True when this k-mer has its layer to itself.
-  [[nodiscard]] __device__ bool is_alone(std::uint32_t n) const {
-    const auto is_elsewhere = [&](std::uint32_t i) { return (kmers_.key[i] ^ key_) >> (2 * n) != 0; };
-    return (i_ == begin_ || is_elsewhere(i_ - 1)) && (i_ + 1 == end_ || is_elsewhere(i_ + 1));
+  [[nodiscard]] __device__ std::uint32_t rank_behind(std::uint32_t n) const {
+    const std::uint32_t end = i_ + 1 + min(end_ - i_ - 1, kFew);
+    std::uint32_t rank = 0, at = i_ + 1;
+    for (; at < end; ++at) {
+      const Key difference = kmers_.key[at] ^ key_;
+      if (difference >> (2 * n) != 0) return rank;
+      if ((difference & key_mask<Key>(n - 1)) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
+    }
+    if (at == end_) return rank;
+    const Key one = Key{1} << (2 * (n - 1));
+    --at;
+    for (std::uint32_t base = first_base(n) + 1; base < 4; ++base) {
+      const Key wanted = key_ + one * (base - first_base(n));
+      if (!(kmers_.key[at] < wanted)) continue;
+      const std::uint32_t found = lower_bound_behind(kmers_.key, at, end_, wanted);
+      if (found == end_) break;
+      if (kmers_.key[found] == wanted && kmers_.is_more_frequent(found, i_)) ++rank;
+      at = found - 1;  // which is below what is wanted next
+    }
+    return rank;
+  }
+  [[nodiscard]] __device__ std::uint32_t first_base(std::uint32_t n) const {
+    return static_cast<std::uint32_t>(key_ >> (2 * (n - 1))) & 3;
   }
   /// Returns which of consecutive k-mers has so many before it, by counts and then by order.
   [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n,
