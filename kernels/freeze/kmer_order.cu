@@ -78,7 +78,7 @@ __global__ void find_chunks(const __grid_constant__ OrderTask<Kmer, Key> task, s
 }
 
 template <class Key>
-struct Sorter {
+struct KeySorter {
   Key keys[kCapacity];
   std::uint32_t counts[kCapacity];
   alignas(16) std::uint32_t buckets[kBuckets + 4];   ///< of the first kind: sizes, then begins
@@ -149,7 +149,7 @@ template <class Kmer, class Key>
 __global__ __launch_bounds__(kSortThreads,
                              2) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
   extern __shared__ __align__(16) char shared[];
-  auto& sorter = *reinterpret_cast<Sorter<Key>*>(shared);
+  auto& sorter = *reinterpret_cast<KeySorter<Key>*>(shared);
   if (blockIdx.x >= task.first_chunk(task.segments)) return;
   const std::uint32_t segment = task.chunk_segments[blockIdx.x];
   const std::uint32_t begin = task.begin_of(segment);
@@ -290,7 +290,7 @@ std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t most, bool are_or
 }  // namespace
 
 template <class Kmer, class Key>
-OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards, cudaStream_t stream) {
+OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards, cudaStream_t stream) {
   if (shards.entries >> 32 != 0) throw InternalError("2^32 and more k-mers of a chunk are to be frozen");
   const auto entries = static_cast<std::uint32_t>(shards.entries);
   const std::uint32_t bins = shards.shards * shards.bins_per_shard;
@@ -322,7 +322,7 @@ OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards,
                                          task.segments + 1, in);
   });
   find_chunks<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
-  constexpr int kBytes = sizeof(Sorter<Key>);
+  constexpr int kBytes = sizeof(KeySorter<Key>);
   {
     const DriverLock::Shared use;
     check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
@@ -342,8 +342,8 @@ OrderedKmers<Key> KmerOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards,
   return kmers;
 }
 
-template class KmerOrder<Key64, Key64>;
-template class KmerOrder<Key128, Key64>;
-template class KmerOrder<Key128, Key128>;
+template class GroupedOrder<Key64, Key64>;
+template class GroupedOrder<Key128, Key64>;
+template class GroupedOrder<Key128, Key128>;
 
 }  // namespace warpmer::gpu

@@ -23,9 +23,9 @@ struct CountedShards {
 
 /// Orders k-mers, and owns the memory for them. `Kmer` holds a k-mer's hash, `Key` its key in a shard.
 template <class Kmer, class Key>
-class KmerOrder {
+class GroupedOrder {
  public:
-  KmerOrder(std::uint32_t k, bool canonical) : keys_(k), canonical_(canonical) {}
+  GroupedOrder(std::uint32_t k, bool canonical) : keys_(k), canonical_(canonical) {}
 
   /// Enqueues the ordering of k-mers. They are valid until the next call.
   OrderedKmers<Key> order(const CountedShards<Kmer>& shards, cudaStream_t stream);

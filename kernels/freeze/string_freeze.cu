@@ -9,9 +9,10 @@ namespace warpmer::gpu {
 namespace {
 
 template <class Kmer, class Key>
-class Freezer final : public StringFreezer<Kmer> {
+class KeyedFreezer final : public StringFreezer<Kmer> {
  public:
-  explicit Freezer(const KmerParams& params) : kmer_order_(params.k, params.canonical), grouped_(params.k) {}
+  explicit KeyedFreezer(const KmerParams& params)
+      : kmer_order_(params.k, params.canonical), grouped_(params.k) {}
 
   const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
                                                  cudaStream_t stream) override {
@@ -37,7 +38,7 @@ class Freezer final : public StringFreezer<Kmer> {
     GroupedStrings<Key> view;
   };
 
-  KmerOrder<Kmer, Key> kmer_order_;
+  GroupedOrder<Kmer, Key> kmer_order_;
   KmerStrings<Key> strings_;
   StringGroups<Key> groups_;
   StringOrder<Key> string_order_;
@@ -48,13 +49,13 @@ class Freezer final : public StringFreezer<Kmer> {
 
 template <>
 std::unique_ptr<StringFreezer<Key64>> make_string_freezer(const KmerParams& params) {
-  return std::make_unique<Freezer<Key64, Key64>>(params);
+  return std::make_unique<KeyedFreezer<Key64, Key64>>(params);
 }
 template <>
 std::unique_ptr<StringFreezer<Key128>> make_string_freezer(const KmerParams& params) {
   if (groups::GroupKeys<Key64, Key64>(params.k).bits() <= 64)
-    return std::make_unique<Freezer<Key128, Key64>>(params);
-  return std::make_unique<Freezer<Key128, Key128>>(params);
+    return std::make_unique<KeyedFreezer<Key128, Key64>>(params);
+  return std::make_unique<KeyedFreezer<Key128, Key128>>(params);
 }
 
 }  // namespace warpmer::gpu

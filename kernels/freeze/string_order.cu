@@ -113,8 +113,9 @@ __global__ __launch_bounds__(kThreads) void order_groups(const __grid_constant__
 }  // namespace
 
 template <class Key>
-typename StringOrder<Key>::Order StringOrder<Key>::order(const GroupedStrings<Key>& grouped,
-                                                         std::uint32_t most_strings, cudaStream_t stream) {
+typename StringOrder<Key>::OrderedStrings StringOrder<Key>::order(const GroupedStrings<Key>& grouped,
+                                                                  std::uint32_t most_strings,
+                                                                  cudaStream_t stream) {
   const std::uint32_t n = grouped.strings.size, blocks = n / kThreads + 1;
   make_room(strings_[0], n, stream);
   make_room(groups_, n, stream);

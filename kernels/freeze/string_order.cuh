@@ -11,12 +11,12 @@ namespace warpmer::gpu {
 template <class Key>
 class StringOrder {
  public:
-  struct Order {
+  struct OrderedStrings {
     const std::uint32_t* strings;  ///< the strings of each group from `group_begins` on
     const std::uint32_t* groups;   ///< the groups of each bucket from `part_groups` on
   };
   /// Enqueues the ordering. No group has more than `most_strings` strings.
-  Order order(const GroupedStrings<Key>& grouped, std::uint32_t most_strings, cudaStream_t stream);
+  OrderedStrings order(const GroupedStrings<Key>& grouped, std::uint32_t most_strings, cudaStream_t stream);
 
  private:
   DeviceArray<std::uint32_t> strings_[2];

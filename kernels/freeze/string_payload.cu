@@ -16,7 +16,7 @@ constexpr std::uint32_t kThreads = 128, kRecordThreads = 256;
 template <class Key>
 struct PayloadTask {
   GroupedStrings<Key> grouped;
-  typename StringOrder<Key>::Order order;
+  typename StringOrder<Key>::OrderedStrings order;
   unsigned long long* words;
 
   /// Returns the bit of `words` where a shard's part begins.
@@ -223,9 +223,9 @@ __global__ __launch_bounds__(kRecordThreads) void write_records(
 }  // namespace
 
 template <class Key>
-void launch_write_payloads(const GroupedStrings<Key>& grouped, const typename StringOrder<Key>::Order& order,
-                           std::uint64_t large_groups, unsigned long long* words, std::uint64_t word_count,
-                           cudaStream_t stream) {
+void launch_write_payloads(const GroupedStrings<Key>& grouped,
+                           const typename StringOrder<Key>::OrderedStrings& order, std::uint64_t large_groups,
+                           unsigned long long* words, std::uint64_t word_count, cudaStream_t stream) {
   const PayloadTask<Key> task{grouped, order, words};
   fill_bytes(words, 0, word_count, stream);
   const std::uint32_t blocks = grouped.most_parts / kThreads + 1;
@@ -238,9 +238,9 @@ void launch_write_payloads(const GroupedStrings<Key>& grouped, const typename St
   check_launch("writing strings");
 }
 
-template void launch_write_payloads(const GroupedStrings<Key64>&, const StringOrder<Key64>::Order&,
+template void launch_write_payloads(const GroupedStrings<Key64>&, const StringOrder<Key64>::OrderedStrings&,
                                     std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
-template void launch_write_payloads(const GroupedStrings<Key128>&, const StringOrder<Key128>::Order&,
+template void launch_write_payloads(const GroupedStrings<Key128>&, const StringOrder<Key128>::OrderedStrings&,
                                     std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
 
 }  // namespace warpmer::gpu

@@ -178,8 +178,8 @@ class ShardedSample : public backend::SampleSession {
     counter.trim(kMostCounterBytes);
   }
 
-  void count_list(ShardCounter<Key, Words>& counter, PendingStore<SuperKmer<Words>>& pending, std::uint32_t shard,
-                  const index::FrozenShard& run) {
+  void count_list(ShardCounter<Key, Words>& counter, PendingStore<SuperKmer<Words>>& pending,
+                  std::uint32_t shard, const index::FrozenShard& run) {
     const PendingList<SuperKmer<Words>> list = pending.take(shard);
     counter.count(ListedWords<SuperKmer<Words>>{pending.format(), list});
     counter.merge(run);

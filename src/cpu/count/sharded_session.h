@@ -54,7 +54,7 @@ class ShardedSession : public backend::CountingSession {
   static backend::SessionForecast forecast(const backend::CountPlan& plan,
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
-    const MemoryModel::Kind kind = memory_kind(plan.kmers.k);
+    const MemoryModel::SessionKind kind = memory_kind(plan.kmers.k);
     // The sample is cut into SuperKmers, of which there are about as many.
     const std::size_t sampled = plan.kmers.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>);
     const double words = expected.pending_bytes / static_cast<double>(sampled);
@@ -172,7 +172,7 @@ class ShardedSession : public backend::CountingSession {
   static constexpr std::uint32_t kPrefetchShards = 8;
   static constexpr std::chrono::milliseconds kLook{5};
 
-  static MemoryModel::Kind memory_kind(std::uint32_t k) {
+  static MemoryModel::SessionKind memory_kind(std::uint32_t k) {
     return {CountWorker::memory_bytes(), 1u << shard_bits(k), Memory::kShardBytes, Counting::costs(),
             Form::words(k)};
   }

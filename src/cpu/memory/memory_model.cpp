@@ -35,7 +35,7 @@ double word_bytes_of_page_byte(const WordSizes& words) {
 
 }  // namespace
 
-MemoryModel::Division::Division(const backend::CountPlan& plan, const Kind& kind)
+MemoryModel::Division::Division(const backend::CountPlan& plan, const SessionKind& kind)
     : counters(plan.threads * (kCounterBytes + kFreezerBytes)),
       fixed(plan.threads * kind.thread_bytes + kind.shards * kind.shard_bytes),
       writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
@@ -51,7 +51,7 @@ std::uint64_t MemoryModel::Division::cap_for(const backend::CountPlan& plan, std
   return (plan.other_bytes + bytes) / (kWriterShare - 1) * kWriterShare;
 }
 
-MemoryModel::MemoryModel(const backend::CountPlan& plan, const Kind& kind)
+MemoryModel::MemoryModel(const backend::CountPlan& plan, const SessionKind& kind)
     : threads_(plan.threads),
       costs_(kind.costs),
       words_(kind.words),
@@ -71,7 +71,7 @@ MemoryModel::MemoryModel(const backend::CountPlan& plan, const Kind& kind)
   kept_bytes_ = std::min(kMostKeptBytes, std::max(kCounterBytes, this->thread_bytes()));
 }
 
-backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, const Kind& kind,
+backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, const SessionKind& kind,
                                                double word_bytes, double page_bytes, double run_bytes) {
   const Division division(plan, kind);
   const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),

@@ -33,7 +33,7 @@ class MemoryModel {
   static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
 
   /// A session of one kind, whatever its plan.
-  struct Kind {
+  struct SessionKind {
     std::uint64_t thread_bytes;  ///< bytes that a thread holds besides what it counts with
     std::uint32_t shards;
     std::uint64_t shard_bytes;  ///< bytes that are held for every shard, whatever is in it
@@ -41,11 +41,11 @@ class MemoryModel {
     WordSizes words;
   };
   /// ResourceError, with the least -m that would do, when the plan's memory is less than that.
-  MemoryModel(const backend::CountPlan& plan, const Kind& kind);
+  MemoryModel(const backend::CountPlan& plan, const SessionKind& kind);
 
   /// Forecasts what a session so divided is going to do with words that take so many bytes, and `page_bytes`
   /// on pages, and of which frozen runs would take `run_bytes`.
-  static backend::SessionForecast forecast(const backend::CountPlan& plan, const Kind& kind,
+  static backend::SessionForecast forecast(const backend::CountPlan& plan, const SessionKind& kind,
                                            double word_bytes, double page_bytes, double run_bytes);
 
   /// Early counting is worth its while when it frees this part of what is pending.
@@ -99,7 +99,7 @@ class MemoryModel {
     std::uint64_t writer;    ///< bytes that the index writer may keep
     std::uint64_t least;     ///< without that
     double tables;           ///< bytes that counting takes beside a byte of pages
-    Division(const backend::CountPlan& plan, const Kind& kind);
+    Division(const backend::CountPlan& plan, const SessionKind& kind);
     /// Returns the smallest cap on the process that leaves a session so many bytes.
     [[nodiscard]] static std::uint64_t cap_for(const backend::CountPlan& plan, std::uint64_t bytes);
   };

@@ -162,7 +162,7 @@ class MatrixExtender : public backend::MatrixSession {
   void cancel() noexcept override { old_.cancel(); }
 
  private:
-  using Place = typename ShardKeys<Key>::Place;
+  using Place = typename ShardKeys<Key>::KmerPlace;
   using Entry = SampleEntry<Key>;
 
   struct OldRow {

@@ -39,13 +39,13 @@ class ShardKeys {
   }
 
   /// A k-mer's shard, and its key there.
-  struct Place {
+  struct KmerPlace {
     std::uint32_t shard;
     Key key;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const KmerPlace&) const = default;
   };
   /// Returns the place of a k-mer as an index has it.
-  [[nodiscard]] Place place(Key kmer) const {
+  [[nodiscard]] KmerPlace place(Key kmer) const {
     if (!are_of_groups()) return {0, hash_(kmer)};
     const auto place = keys_.place(kmer, canonical_);
     return {place.shard, place.key};

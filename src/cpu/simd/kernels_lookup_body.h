@@ -25,7 +25,7 @@ struct CountPlaces {
 
 /// A super-k-mer that is looked up.
 template <class Flanks>
-struct Query {
+struct LookupQuery {
   const groups::ShardBits* shard;
   std::uint64_t bucket_at;  ///< bit where its bucket begins
   std::uint32_t rest;
@@ -35,7 +35,7 @@ struct Query {
 
 /// Looks up a super-k-mer in any bucket.
 template <class Flanks>
-[[gnu::noinline]] void find_in_any_bucket(const Query<Flanks>& query) {
+[[gnu::noinline]] void find_in_any_bucket(const LookupQuery<Flanks>& query) {
   const CountPlaces& places = query.places;
   for (std::uint32_t i = 0; i < places.kmers; ++i) places.first[i] = 0;
   groups::StringSearch<Flanks> search(*query.shard, query.rest, query.super);
@@ -53,13 +53,13 @@ template <class Flanks>
 /// less than 512 bits, is one register, of which all fields are taken at once; and the steps of a lookup are
 /// taken for many super-k-mers before the next ones, so that a wrong guess throws away little.
 template <class Flanks>
-class LaneSearch {
+class LaneSteps {
  public:
-  [[gnu::always_inline]] inline explicit LaneSearch(std::uint32_t flank_bases)
+  [[gnu::always_inline]] inline explicit LaneSteps(std::uint32_t flank_bases)
       : flank_bases_(flank_bases), large_(groups::StringLengths(flank_bases).large()) {}
 
   /// Looks up at most kSuperKmersAtOnce.
-  [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) {
+  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n) {
     std::uint32_t whole[kSuperKmersAtOnce], others[kSuperKmersAtOnce];
     std::size_t whole_size = 0, others_size = 0;
     for (std::size_t i = 0; i < n; ++i) find_group(queries[i], groups_[i]);
@@ -72,7 +72,7 @@ class LaneSearch {
       others_size += is_whole ? 0 : 1;
     }
     for (std::size_t j = 0; j < whole_size; ++j) {
-      Group& group = groups_[whole[j]];
+      FoundGroup& group = groups_[whole[j]];
       std::uint32_t codes_of = 0;
       for (; codes_of < group.first; ++codes_of)
         group.codes_at = next_code(group, group.codes_at, group.first, codes_of);
@@ -95,7 +95,7 @@ class LaneSearch {
   static constexpr std::uint32_t kMostStrings = 32;
 
   /// The strings of a group, in a bucket whose head has been read. Bits are counted from `bytes` on.
-  struct Group {
+  struct FoundGroup {
     alignas(32) std::uint8_t left[kMostStrings], base_bits[kMostStrings];  ///< of the bucket's strings
     const char* bytes;
     const char* end_of_shard;          ///< and of what may be read
@@ -113,14 +113,14 @@ class LaneSearch {
   };
 
   /// K-mers that a super-k-mer and a string have in common.
-  struct Match {
+  struct StringMatch {
     std::uint32_t kmers;
     std::uint32_t from;       ///< number of the first in the super-k-mer
     std::uint32_t of_string;  ///< and in the string
   };
 
   /// Reads the head of a bucket, without a branch that depends on it.
-  [[gnu::always_inline]] inline void find_group(const Query<Flanks>& query, Group& group) const {
+  [[gnu::always_inline]] inline void find_group(const LookupQuery<Flanks>& query, FoundGroup& group) const {
     const groups::ShardLayout& layout = query.shard->layout;
     group.bytes = reinterpret_cast<const char*>(query.shard->words) + query.bucket_at / 8;
     group.end_of_shard =
@@ -169,7 +169,7 @@ class LaneSearch {
   }
 
   /// Takes apart codes of lengths. Returns the bits of bases, 0 behind the last string.
-  [[gnu::always_inline]] inline __m256i read_lengths(__m512i codes, __mmask32 all, Group& group) const {
+  [[gnu::always_inline]] inline __m256i read_lengths(__m512i codes, __mmask32 all, FoundGroup& group) const {
     const __m256i low = roots(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes)));
     const __m256i high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
     const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
@@ -251,9 +251,9 @@ class LaneSearch {
 
   /// Compares with string `i`, whose bases begin at `bases_at`. Of a string behind the group's last one this
   /// is nonsense.
-  [[gnu::always_inline]] static inline Match match(const groups::FlankedSuperKmer<Flanks>& super,
-                                                   const Group& group, std::uint32_t i,
-                                                   std::uint32_t bases_at) {
+  [[gnu::always_inline]] static inline StringMatch match(const groups::FlankedSuperKmer<Flanks>& super,
+                                                         const FoundGroup& group, std::uint32_t i,
+                                                         std::uint32_t bases_at) {
     const groups::FlankLengths string = group.lengths(i % kMostStrings);
     const Flanks left = flank_at(group.bytes, bases_at, string.left);
     const Flanks right = flank_at(group.bytes, bases_at + 2 * string.left, string.right);
@@ -264,11 +264,11 @@ class LaneSearch {
   }
 
   /// Compares with all strings of a group.
-  [[gnu::noinline]] void compare(const Query<Flanks>& query, const Group& group) const {
+  [[gnu::noinline]] void compare(const LookupQuery<Flanks>& query, const FoundGroup& group) const {
     write_zeros(query.places);
     std::uint32_t answered = 0, codes_of = 0, bases_at = group.bases_at, codes_at = group.codes_at;
     for (std::uint32_t i = group.first; i < group.end; ++i) {
-      const Match here = match(query.super, group, i, bases_at);
+      const StringMatch here = match(query.super, group, i, bases_at);
       bases_at += group.base_bits[i];
       if (here.kmers == 0) continue;
       for (; codes_of < i; ++codes_of) codes_at = next_code(group, codes_at, i, codes_of);
@@ -309,7 +309,7 @@ class LaneSearch {
   /// Returns where the code behind that of string `number` begins, or, of several strings of one count of 1,
   /// two bits each, the code behind them, but none behind that of `wanted`. Then `number` is the last of
   /// them.
-  [[gnu::always_inline]] static inline std::uint32_t next_code(const Group& group, std::uint32_t at,
+  [[gnu::always_inline]] static inline std::uint32_t next_code(const FoundGroup& group, std::uint32_t at,
                                                                std::uint32_t wanted, std::uint32_t& number) {
     const char* const bytes = group.bytes;
     const std::uint64_t next = load_64(bytes + at / 8) >> (at % 8);
@@ -324,8 +324,8 @@ class LaneSearch {
   }
 
   /// Writes the counts of k-mers that a string has, whose code is at `at`.
-  [[gnu::always_inline]] inline void write(const Group& group, std::uint32_t at, const Match& match,
-                                           const CountPlaces& places) const {
+  [[gnu::always_inline]] inline void write(const FoundGroup& group, std::uint32_t at,
+                                           const StringMatch& match, const CountPlaces& places) const {
     const char* const bytes = group.bytes;
     const std::uint32_t from = match.of_string, number = match.kmers;
     const bool is_forward = places.is_forward;
@@ -355,18 +355,22 @@ class LaneSearch {
   }
 
   std::uint32_t flank_bases_, large_;
-  Group groups_[kSuperKmersAtOnce];
-  Match matches_[kSuperKmersAtOnce];
+  FoundGroup groups_[kSuperKmersAtOnce];
+  StringMatch matches_[kSuperKmersAtOnce];
 };
+template <class Flanks>
+using AvailableSteps = LaneSteps<Flanks>;
 #else
 template <class Flanks>
-class LaneSearch {
+class NoLaneSteps {
  public:
-  [[gnu::always_inline]] inline explicit LaneSearch(std::uint32_t /*flank_bases*/) {}
-  [[gnu::always_inline]] inline void find(const Query<Flanks>* queries, std::size_t n) const {
+  [[gnu::always_inline]] inline explicit NoLaneSteps(std::uint32_t /*flank_bases*/) {}
+  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n) const {
     for (std::size_t i = 0; i < n; ++i) find_in_any_bucket(queries[i]);
   }
 };
+template <class Flanks>
+using AvailableSteps = NoLaneSteps<Flanks>;
 #endif
 
 /// Super-k-mers on their way: those that are compared, those whose buckets are on the way from memory, and
@@ -414,10 +418,10 @@ class StringLookup {
   }
   [[gnu::always_inline]] inline void take(std::size_t block) {
     const std::uint32_t* const here = numbers_.data() + block * kSuperKmersAtOnce;
-    Query<Flanks>* const queries = queries_[block % kBlocks];
+    LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
     for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
       const groups::FlankedWord<Words>& word = list_.words[here[i]];
-      Query<Flanks>& query = queries[i];
+      LookupQuery<Flanks>& query = queries[i];
       query.shard = shards_ + list_.shards[here[i]];
       query.super = format_.super_kmer(word);
       query.rest = format_.rest(word);
@@ -429,7 +433,7 @@ class StringLookup {
     }
   }
   [[gnu::always_inline]] inline void locate(std::size_t block) {
-    Query<Flanks>* const queries = queries_[block % kBlocks];
+    LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
     for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
       const groups::ShardBits& shard = *queries[i].shard;
       queries[i].bucket_at = 0;
@@ -447,8 +451,8 @@ class StringLookup {
   std::uint64_t* counts_;
   std::uint32_t flank_bases_;
   groups::FlankedWordFormat<Words> format_;
-  LaneSearch<Flanks> lanes_;
-  Query<Flanks> queries_[kBlocks][kSuperKmersAtOnce];
+  AvailableSteps<Flanks> lanes_;
+  LookupQuery<Flanks> queries_[kBlocks][kSuperKmersAtOnce];
 };
 
 template <int Words>
