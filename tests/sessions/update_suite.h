@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "backend/update_session.h"
+#include "index/shard_transcoder.h"
+#include "kmer/minimizer.h"
 #include "lookups/lookup_fixture.h"
 #include "sessions/session_suite.h"
 
