@@ -13,12 +13,23 @@ namespace warpmer::gpu {
 /// Counted k-mers of consecutive shards.
 template <class Kmer>
 struct CountedShards {
-  CountedView<Kmer> counted;  ///< its keys and counts are lost
+  CountedView<Kmer> counted;  ///< its keys and counts are lost: their memory is used for other things
   std::uint32_t first_shard, shards;
   std::uint32_t bins_per_shard;
   /// True when bin i of a shard's 2^b bins has the groups whose ids below the shard's number begin with i.
   bool bins_are_ordered;
   std::uint64_t entries;  ///< k-mers of all shards, below 2^32
+};
+
+/// Memory of counted k-mers that have been ordered: room for three numbers for each.
+struct SpareNumbers {
+  std::uint32_t *first, *second, *third;
+
+  template <class Kmer>
+  explicit SpareNumbers(const CountedShards<Kmer>& shards)
+      : first(reinterpret_cast<std::uint32_t*>(shards.counted.keys)),
+        second(first + shards.entries),
+        third(shards.counted.counts) {}
 };
 
 /// Orders k-mers, and owns the memory for them. `Kmer` holds a k-mer's hash, `Key` its key in a shard.
@@ -29,11 +40,6 @@ class GroupedOrder {
 
   /// Enqueues the ordering of k-mers. They are valid until the next call.
   OrderedKmers<Key> order(const CountedShards<Kmer>& shards, cudaStream_t stream);
-
-  /// Returns the device memory for so many k-mers and bins.
-  static constexpr std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t bins) {
-    return entries * (sizeof(Key) + sizeof(std::uint32_t)) + bins * 4 * sizeof(std::uint64_t);
-  }
 
  private:
   groups::GroupKeys<Key, Key> keys_;

@@ -162,28 +162,24 @@ __global__ __launch_bounds__(kThreads) void follow_strings(const __grid_constant
 }  // namespace
 
 template <class Key>
-DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, cudaStream_t stream) {
-  DeviceStrings<Key> strings{kmers, nullptr, nullptr, nullptr, 0};
+DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, std::uint32_t* steps,
+                                          std::uint32_t* heads, cudaStream_t stream) {
+  DeviceStrings<Key> strings{kmers, steps, heads, nullptr, 0};
   if (kmers.size == 0) return strings;
-  make_room(steps_, kmers.size, stream);
   make_room(are_heads_, kmers.size, stream);
-  make_room(heads_, kmers.size, stream);
   make_room(size_, 1, stream);
   fill_bytes(are_heads_.data(), 1, kmers.size, stream);
   link_kmers<Key><<<(kmers.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
-      kmers, steps_.data(), are_heads_.data());
+      kmers, steps, are_heads_.data());
   check_launch("linking k-mers");
   scan_memory_.run("finding strings", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceSelect::Flagged(memory, bytes, thrust::counting_iterator<std::uint32_t>(0),
-                                      are_heads_.data(), heads_.data(), size_.data(),
-                                      std::int64_t{kmers.size}, in);
+                                      are_heads_.data(), heads, size_.data(), std::int64_t{kmers.size}, in);
   });
   copy_small(host_size_.data(), size_.data(), 1, stream);
   check(cudaStreamSynchronize(stream), "finding strings");
   strings.size = host_size_[0];
   make_room(tails_, strings.size, stream);
-  strings.steps = steps_.data();
-  strings.heads = heads_.data();
   strings.tails = tails_.data();
   follow_strings<Key><<<(strings.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
       strings, tails_.data());

@@ -94,12 +94,12 @@ template <class Key>
 class KmerStrings {
  public:
   /// Enqueues the search, and waits until the number of strings is known. They are valid until the next call.
-  DeviceStrings<Key> find(const OrderedKmers<Key>& kmers, cudaStream_t stream);
+  /// `steps` and `heads` are room for numbers of k-mers.
+  DeviceStrings<Key> find(const OrderedKmers<Key>& kmers, std::uint32_t* steps, std::uint32_t* heads,
+                          cudaStream_t stream);
 
  private:
-  DeviceArray<std::uint32_t> steps_;
   DeviceArray<std::uint8_t> are_heads_;
-  DeviceArray<std::uint32_t> heads_;
   DeviceArray<StringTail> tails_;
   DeviceArray<std::uint32_t> size_;
   PinnedArray<std::uint32_t> host_size_{1};

@@ -33,7 +33,7 @@ class QuickPlace {
     // Where the minimizer stands twice only the definition says which place counts; that is rare.
     if (((best ^ second) & ~kPlaces) == 0) return keys_.place(kmer, canonical_);
     const std::uint32_t at = best & kPlaces;
-    const std::uint32_t mmer = groups::mmer_at(kmer, at, shape);
+    const std::uint32_t mmer = static_cast<std::uint32_t>(~other >> (2 * at)) & (~0u >> (32 - 2 * shape.m));
     const std::uint32_t reversed = other_strand(mmer, shape.m);
     const bool is_forward = !canonical_ || mmer < reversed;
     const std::uint32_t layer = is_forward ? at : n - at;

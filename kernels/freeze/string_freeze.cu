@@ -16,7 +16,10 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
 
   const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
                                                  cudaStream_t stream) override {
-    grouped_.view = groups_.measure(strings_.find(kmer_order_.order(shards, stream), stream), stream);
+    const OrderedKmers<Key> kmers = kmer_order_.order(shards, stream);
+    const SpareNumbers spare(shards);
+    const DeviceStrings<Key> strings = strings_.find(kmers, spare.first, spare.second, stream);
+    grouped_.view = groups_.measure(strings, spare.third, stream);
     return groups_.sizes();
   }
 

@@ -16,16 +16,16 @@ namespace warpmer::gpu {
 template <class Kmer>
 class StringFreezer {
  public:
-  /// The most bytes that a k-mer takes on the device beside its payload, when strings have two k-mers on
-  /// average: 21 for the k-mer, and 52 for a string.
-  static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + 13 + 26;
+  /// The bytes that a counted k-mer takes on the device beside its payload, at most: its key, its count and a
+  /// flag; and 43 for a string, if each is one.
+  static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + 5 + 43;
 
   virtual ~StringFreezer() = default;
   /// Makes strings of the k-mers. Returns the sizes of each shard; the thread waits for the device meanwhile.
   virtual const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
                                                          cudaStream_t stream) = 0;
   /// Enqueues the writing of the payloads of the shards that were measured last, one behind the other. There
-  /// is room for them, and its contents do not matter.
+  /// is room for them, and its contents do not matter. The counted k-mers' memory is used until that is over.
   virtual void write(unsigned long long* words, cudaStream_t stream) = 0;
 };
 

@@ -187,7 +187,6 @@ void StringGroups<Key>::take_room(const DeviceStrings<Key>& strings, cudaStream_
   const std::uint32_t n = strings.size, shards = strings.kmers.shards;
   const std::uint32_t most_large = n / (groups::kMostInlineStrings + 1) + 1;
   most_parts_ = n / groups::kStringsPerBucket + most_large + shards;
-  make_room(groups_up_to_, n, stream);
   make_room(group_begins_, n + 1, stream);
   make_room(large_before_, n + 1, stream);
   make_room(large_groups_, most_large, stream);
@@ -205,15 +204,16 @@ void StringGroups<Key>::take_room(const DeviceStrings<Key>& strings, cudaStream_
 
 /// Finds the groups, those of each shard, and those of each bucket.
 template <class Key>
-void StringGroups<Key>::divide(GroupedStrings<Key>& grouped, cudaStream_t stream) {
+void StringGroups<Key>::divide(const GroupedStrings<Key>& grouped, std::uint32_t* groups_up_to,
+                               cudaStream_t stream) {
   const std::uint32_t n = grouped.strings.size, shards = grouped.strings.kmers.shards;
   scan_memory_.run("numbering groups", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::InclusiveSum(memory, bytes,
                                          thrust::make_transform_iterator(grouped.strings.tails, IsFirst{}),
-                                         groups_up_to_.data(), n, in);
+                                         groups_up_to, n, in);
   });
   begin_groups<Key><<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, group_begins_.data());
-  const IsLarge is_large{group_begins_.data(), groups_up_to_.data(), n};
+  const IsLarge is_large{group_begins_.data(), groups_up_to, n};
   scan_memory_.run("numbering large groups", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(
         memory, bytes, thrust::make_transform_iterator(thrust::counting_iterator<std::uint32_t>(0), is_large),
@@ -255,14 +255,15 @@ void StringGroups<Key>::add_up(const GroupedStrings<Key>& grouped, cudaStream_t 
 }
 
 template <class Key>
-GroupedStrings<Key> StringGroups<Key>::measure(const DeviceStrings<Key>& strings, cudaStream_t stream) {
+GroupedStrings<Key> StringGroups<Key>::measure(const DeviceStrings<Key>& strings, std::uint32_t* groups_up_to,
+                                               cudaStream_t stream) {
   const std::uint32_t shards = strings.kmers.shards;
   sizes_.assign(shards, {});
   most_strings_ = 0;
   if (strings.size == 0) return {strings};
   take_room(strings, stream);
   GroupedStrings<Key> grouped{strings,
-                              groups_up_to_.data(),
+                              groups_up_to,
                               group_begins_.data(),
                               large_before_.data(),
                               large_groups_.data(),
@@ -275,7 +276,7 @@ GroupedStrings<Key> StringGroups<Key>::measure(const DeviceStrings<Key>& strings
                               layouts_.data(),
                               first_words_.data(),
                               most_parts_};
-  divide(grouped, stream);
+  divide(grouped, groups_up_to, stream);
   add_up(grouped, stream);
   copy_small(host_sizes_.data(), shard_sizes_.data(), shards, stream);
   copy_small(host_most_.data(), saved_strings_.data() + shards, 1, stream);

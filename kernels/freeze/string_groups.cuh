@@ -81,7 +81,9 @@ template <class Key>
 class StringGroups {
  public:
   /// Enqueues the work, and waits until the sizes are known. Groups are valid until the next call.
-  GroupedStrings<Key> measure(const DeviceStrings<Key>& strings, cudaStream_t stream);
+  /// `groups_up_to` is room for numbers of strings.
+  GroupedStrings<Key> measure(const DeviceStrings<Key>& strings, std::uint32_t* groups_up_to,
+                              cudaStream_t stream);
 
   /// Return, of what was measured last: the sizes of each shard, and the strings of the largest group.
   [[nodiscard]] const std::vector<groups::ShardSizes>& sizes() const { return sizes_; }
@@ -89,13 +91,13 @@ class StringGroups {
 
  private:
   void take_room(const DeviceStrings<Key>& strings, cudaStream_t stream);
-  void divide(GroupedStrings<Key>& grouped, cudaStream_t stream);
+  void divide(const GroupedStrings<Key>& grouped, std::uint32_t* groups_up_to, cudaStream_t stream);
   void add_up(const GroupedStrings<Key>& grouped, cudaStream_t stream);
 
   std::vector<groups::ShardSizes> sizes_;
   std::uint32_t most_strings_ = 0;
   std::uint32_t most_parts_ = 0;
-  DeviceArray<std::uint32_t> groups_up_to_, group_begins_, large_before_, large_groups_;
+  DeviceArray<std::uint32_t> group_begins_, large_before_, large_groups_;
   DeviceArray<std::uint32_t> shard_groups_, shard_parts_, part_groups_;
   DeviceArray<std::uint32_t> saved_strings_;  ///< for each shard, by taking large groups as one string; and
                                               ///< behind them the strings of the largest group
