@@ -130,6 +130,42 @@ TEST_CASE("index of strings: what is written comes back, as strings or as entrie
   }
 }
 
+TEST_CASE("index of strings: shards that were announced go to their places in any order") {
+  const ScratchFolder scratch;
+  const Content<Key64> content = random_content<Key64, Key64>(31, 20000);
+  write_content<Key64, Key64>(content, 31, true, scratch / "usual.wmi");
+  const IndexFile file(scratch / "usual.wmi");
+  groups::KeyEncoder<Key64, Key64> encoder(31);
+  std::vector<groups::EncodedShard> shards;
+  std::vector<groups::ShardSizes> sizes;
+  for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
+    std::vector<Key64> keys;
+    std::vector<std::uint64_t> counts;
+    for (auto at = content.lower_bound({shard, 0}); at != content.end() && at->first.first == shard; ++at) {
+      keys.push_back(at->first.second);
+      counts.push_back(at->second);
+    }
+    shards.push_back(encoder.encode(keys, counts));
+    sizes.push_back(shards.back().sizes);
+  }
+  {
+    IndexWriter writer(scratch / "other.wmi", file.params());
+    writer.announce(0, sizes);
+    std::uint32_t one = 0;
+    while (sizes[one].kmers == 0 || sizes[one] == sizes[one + 1]) ++one;
+    CHECK_THROWS_AS(writer.put(one, {{}, shards[one + 1].payload, {}, std::nullopt, sizes[one + 1]}),
+                    InternalError);
+  }
+  IndexWriter writer(scratch / "announced.wmi", file.params());
+  writer.announce(0, sizes);
+  for (std::uint32_t shard = file.params().shards(); shard-- > 0;) {
+    CHECK(writer.has_offset(shard));
+    writer.put(shard, {{}, std::move(shards[shard].payload), {}, std::nullopt, sizes[shard]});
+  }
+  writer.finish(file.totals(), file.histogram(), sample_provenance());
+  CHECK((read_bytes(scratch / "announced.wmi") == read_bytes(scratch / "usual.wmi")));
+}
+
 TEST_CASE("index of strings: every flipped bit is noticed") {
   const ScratchFolder scratch;
   write_content<Key64, Key64>(random_content<Key64, Key64>(31, 300), 31, true, scratch / "a.wmi");
