@@ -1,8 +1,9 @@
 /// Kernels that look super-k-mers up in the strings of a shard (groups/string_lookup.h is the definition).
 /// Included behind kernels_body.h, in the same way and with the same rules.
 
-/// Super-k-mers that take each step side by side. What is known of them, and what is fetched for the next ones,
-/// has to stay in the first-level cache: with 8 and 16 a lookup takes 150 ns, with 32 and 64 155 and 170.
+/// Super-k-mers that take each step side by side. What is known of them, and what is fetched for the next
+/// ones, has to stay in the first-level cache: with 8 and 16 a lookup takes 150 ns, with 32 and 64 155 and
+/// 170.
 inline constexpr std::size_t kSuperKmersAtOnce = 16;
 
 /// Where the counts of a super-k-mer go.
