@@ -18,7 +18,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kSortThreads = 512, kEach = 4, kCapacity = kSortThreads * kEach;
 constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
 constexpr std::uint32_t kMostBins = 256;  ///< of a segment
@@ -218,8 +218,8 @@ __global__ __launch_bounds__(kSortThreads,
 
 /// Merges runs of 2^pass chunks in pairs, from one memory to the other.
 template <class Kmer, class Key>
-__global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ OrderTask<Kmer, Key> task,
-                                                       std::uint32_t pass) {
+__global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constant__ OrderTask<Kmer, Key> task,
+                                                            std::uint32_t pass) {
   if (*task.most_chunks <= 1u << pass) return;
   const bool is_back = pass % 2 != 0;
   for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
@@ -237,7 +237,7 @@ __global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ O
     const std::uint32_t run_begin = begin_of(run), pair_begin = begin_of(run & ~1u);
     const std::uint32_t other_begin = begin_of(run ^ 1u), other_end = begin_of((run ^ 1u) + 1);
     const std::uint32_t first = chunk * kCapacity, end = min(size - first, kCapacity) + first;
-    for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
+    for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       const Key key = from[i];
       const std::uint32_t before = lower_bound(from, other_begin, other_end, key) - other_begin;
       to[pair_begin + (i - run_begin) + before] = key;
@@ -248,14 +248,15 @@ __global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ O
 
 /// Brings segments back that are in the other memory after their last pass.
 template <class Kmer, class Key>
-__global__ __launch_bounds__(kThreads) void take_merged(const __grid_constant__ OrderTask<Kmer, Key> task) {
+__global__ __launch_bounds__(kOrderThreads) void take_merged(
+    const __grid_constant__ OrderTask<Kmer, Key> task) {
   if (*task.most_chunks < 2) return;
   for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
     const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
     if (groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1) % 2 == 0) continue;
     const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * kCapacity;
     const std::uint32_t end = min(first + kCapacity, task.begin_of(segment + 1));
-    for (std::uint32_t i = first + threadIdx.x; i < end; i += kThreads) {
+    for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       task.sorted[i] = task.other_keys()[i];
       task.counts[i] = task.other_counts()[i];
     }
@@ -315,13 +316,13 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
   task.sorted = sorted_.data();
   task.counts = counts_.data();
   fill_bytes(most_chunks_.data(), 0, 1, stream);
-  const std::uint32_t segment_blocks = task.segments / kThreads + 1;
-  measure_segments<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+  const std::uint32_t segment_blocks = task.segments / kOrderThreads + 1;
+  measure_segments<<<segment_blocks, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   scan_memory_.run("adding up bins", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, segment_begins_.data(), segment_begins_.data(),
                                          task.segments + 1, in);
   });
-  find_chunks<<<segment_blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
+  find_chunks<<<segment_blocks, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
   constexpr int kBytes = sizeof(KeySorter<Key>);
   {
     const DriverLock::Shared use;
@@ -332,12 +333,12 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
   for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
-    merge_runs<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
-  take_merged<Kmer, Key><<<mergers, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+    merge_runs<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
+  take_merged<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),
                                 entries,     shard_begins_.data(),   shards.shards,
                                 big_.data(), shards.counted.big.size};
-  find_big<<<8, kThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
+  find_big<<<8, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
   check_launch("putting k-mers in order");
   return kmers;
 }

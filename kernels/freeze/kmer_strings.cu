@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kLinkThreads = 256;
 
 /// The k-mers around one: those that share all but its first base, and their place in a shard.
 template <class Key>
@@ -114,9 +114,9 @@ class Neighbours {
 };
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void link_kmers(const __grid_constant__ OrderedKmers<Key> kmers,
-                                                       std::uint32_t* steps, std::uint8_t* are_heads) {
-  const std::uint32_t i = blockIdx.x * kThreads + threadIdx.x;
+__global__ __launch_bounds__(kLinkThreads) void link_kmers(const __grid_constant__ OrderedKmers<Key> kmers,
+                                                           std::uint32_t* steps, std::uint8_t* are_heads) {
+  const std::uint32_t i = blockIdx.x * kLinkThreads + threadIdx.x;
   std::uint32_t shard = warp_last_not_above(kmers.shard_begins, kmers.shards, i - i % 32);
   if (i >= kmers.size) return;
   while (kmers.shard_begins[shard + 1] <= i) ++shard;
@@ -127,9 +127,9 @@ __global__ __launch_bounds__(kThreads) void link_kmers(const __grid_constant__ O
 }
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void follow_strings(const __grid_constant__ DeviceStrings<Key> strings,
-                                                           StringTail* tails) {
-  const std::uint32_t s = blockIdx.x * kThreads + threadIdx.x;
+__global__ __launch_bounds__(kLinkThreads) void follow_strings(
+    const __grid_constant__ DeviceStrings<Key> strings, StringTail* tails) {
+  const std::uint32_t s = blockIdx.x * kLinkThreads + threadIdx.x;
   if (s >= strings.size) return;
   const OrderedKmers<Key>& kmers = strings.kmers;
   StringTail tail{0, UINT32_MAX, 0, 0, 0, 0};
@@ -146,7 +146,7 @@ __global__ __launch_bounds__(kThreads) void follow_strings(const __grid_constant
   } else {
     const std::uint32_t before = strings.heads[s - 1];
     const std::uint32_t shard =
-        last_not_above(kmers.shard_begins, kmers.shards, strings.heads[blockIdx.x * kThreads], head);
+        last_not_above(kmers.shard_begins, kmers.shards, strings.heads[blockIdx.x * kLinkThreads], head);
     tail.is_first = before < kmers.shard_begins[shard] ||
                             kmers.keys.rest(kmers.key[before]) != kmers.keys.rest(kmers.key[head])
                         ? 1
@@ -169,7 +169,7 @@ DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, std::u
   make_room(are_heads_, kmers.size, stream);
   make_room(size_, 1, stream);
   fill_bytes(are_heads_.data(), 1, kmers.size, stream);
-  link_kmers<Key><<<(kmers.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
+  link_kmers<Key><<<(kmers.size - 1) / kLinkThreads + 1, kLinkThreads, 0, DriverLock::Shared(stream)>>>(
       kmers, steps, are_heads_.data());
   check_launch("linking k-mers");
   scan_memory_.run("finding strings", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
@@ -181,7 +181,7 @@ DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, std::u
   strings.size = host_size_[0];
   make_room(tails_, strings.size, stream);
   strings.tails = tails_.data();
-  follow_strings<Key><<<(strings.size - 1) / kThreads + 1, kThreads, 0, DriverLock::Shared(stream)>>>(
+  follow_strings<Key><<<(strings.size - 1) / kLinkThreads + 1, kLinkThreads, 0, DriverLock::Shared(stream)>>>(
       strings, tails_.data());
   check_launch("following strings");
   return strings;

@@ -11,10 +11,10 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kGroupThreads = 256;
 constexpr std::uint32_t kRecordBlocks = 264;
 
-std::uint32_t blocks(std::uint64_t n) { return static_cast<std::uint32_t>(n / kThreads + 1); }
+std::uint32_t blocks(std::uint64_t n) { return static_cast<std::uint32_t>(n / kGroupThreads + 1); }
 
 struct IsFirst {
   __device__ std::uint32_t operator()(const StringTail& tail) const { return tail.is_first; }
@@ -36,7 +36,7 @@ struct IsLarge {
 template <class Key>
 __global__ void begin_groups(const __grid_constant__ GroupedStrings<Key> grouped,
                              std::uint32_t* group_begins) {
-  const std::uint32_t s = blockIdx.x * kThreads + threadIdx.x, n = grouped.strings.size;
+  const std::uint32_t s = blockIdx.x * kGroupThreads + threadIdx.x, n = grouped.strings.size;
   if (s >= n) return;
   if (grouped.strings.tails[s].is_first != 0) group_begins[grouped.group_of(s)] = s;
   if (s == n - 1) group_begins[grouped.groups_up_to[s]] = n;
@@ -47,7 +47,7 @@ template <class Key>
 __global__ void begin_shards(const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t* shard_groups,
                              std::uint32_t* large_groups, std::uint32_t* saved_strings) {
   const DeviceStrings<Key>& strings = grouped.strings;
-  const std::uint32_t first = blockIdx.x * kThreads, group = first + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * kGroupThreads, group = first + threadIdx.x;
   const std::uint32_t groups = grouped.groups_up_to[strings.size - 1];
   if (group >= groups) return;
   const std::uint32_t shard = grouped.shard_of(first, group), shards = grouped.shards();
@@ -70,7 +70,7 @@ template <class Key>
 __global__ void size_shards(const __grid_constant__ GroupedStrings<Key> grouped, const std::uint32_t* saved,
                             groups::ShardSizes* sizes, groups::ShardLayout* layouts,
                             std::uint32_t* shard_parts) {
-  const std::uint32_t shard = blockIdx.x * kThreads + threadIdx.x, shards = grouped.shards();
+  const std::uint32_t shard = blockIdx.x * kGroupThreads + threadIdx.x, shards = grouped.shards();
   if (shard == shards) shard_parts[shard] = 0;
   if (shard >= shards) return;
   const std::uint32_t first = grouped.shard_groups[shard], end = grouped.shard_groups[shard + 1];
@@ -91,7 +91,7 @@ __global__ void size_shards(const __grid_constant__ GroupedStrings<Key> grouped,
 template <class Key>
 __global__ void begin_buckets(const __grid_constant__ GroupedStrings<Key> grouped,
                               std::uint32_t* part_groups) {
-  const std::uint32_t first = blockIdx.x * kThreads, group = first + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * kGroupThreads, group = first + threadIdx.x;
   if (group >= grouped.groups()) return;
   const std::uint32_t shard = grouped.shard_of(first, group), part = grouped.part_of(group, shard);
   const std::uint32_t begin = group == grouped.shard_groups[shard] ? grouped.shard_parts[shard]
@@ -106,7 +106,7 @@ __global__ void begin_buckets(const __grid_constant__ GroupedStrings<Key> groupe
 template <class Key>
 __global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grouped,
                                 std::uint64_t* part_bits) {
-  const std::uint32_t first = blockIdx.x * kThreads, part = first + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * kGroupThreads, part = first + threadIdx.x;
   if (part >= grouped.parts()) return;
   const std::uint32_t shard = last_not_above(grouped.shard_parts, grouped.shards(), first, part);
   const groups::ShardLayout& layout = grouped.layouts[shard];
@@ -129,15 +129,15 @@ __global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grou
 
 /// Adds up the strings of large groups. A block takes one group at a time.
 template <class Key>
-__global__ __launch_bounds__(kThreads) void measure_records(
+__global__ __launch_bounds__(kGroupThreads) void measure_records(
     const __grid_constant__ GroupedStrings<Key> grouped, RecordSums* records, std::uint64_t* part_bits) {
-  using Reduce = cub::BlockReduce<std::uint64_t, kThreads>;
+  using Reduce = cub::BlockReduce<std::uint64_t, kGroupThreads>;
   __shared__ typename Reduce::TempStorage memory;
   const std::uint32_t n = grouped.strings.kmers.flank_bases();
   for (std::uint32_t number = blockIdx.x; number < grouped.large(); number += gridDim.x) {
     const std::uint32_t group = grouped.large_groups[number], end = grouped.group_begins[group + 1];
     RecordSums sums{};
-    for (std::uint32_t s = grouped.group_begins[group] + threadIdx.x; s < end; s += kThreads) {
+    for (std::uint32_t s = grouped.group_begins[group] + threadIdx.x; s < end; s += kGroupThreads) {
       sums.kmers += grouped.strings.tails[s].kmers;
       sums.count_bits += grouped.strings.count_bits(s);
     }
@@ -164,7 +164,7 @@ __global__ __launch_bounds__(kThreads) void measure_records(
 template <class Key>
 __global__ void lay_shards_out(const __grid_constant__ GroupedStrings<Key> grouped, groups::ShardSizes* sizes,
                                groups::ShardLayout* layouts, std::uint64_t* words) {
-  const std::uint32_t shard = blockIdx.x * kThreads + threadIdx.x;
+  const std::uint32_t shard = blockIdx.x * kGroupThreads + threadIdx.x;
   if (shard == grouped.shards()) words[shard] = 0;
   if (shard >= grouped.shards()) return;
   groups::ShardSizes size = sizes[shard];
@@ -212,7 +212,8 @@ void StringGroups<Key>::divide(const GroupedStrings<Key>& grouped, std::uint32_t
                                          thrust::make_transform_iterator(grouped.strings.tails, IsFirst{}),
                                          groups_up_to, n, in);
   });
-  begin_groups<Key><<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, group_begins_.data());
+  begin_groups<Key>
+      <<<blocks(n), kGroupThreads, 0, DriverLock::Shared(stream)>>>(grouped, group_begins_.data());
   const IsLarge is_large{group_begins_.data(), groups_up_to, n};
   scan_memory_.run("numbering large groups", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(
@@ -220,15 +221,16 @@ void StringGroups<Key>::divide(const GroupedStrings<Key>& grouped, std::uint32_t
         large_before_.data(), n + 1, in);
   });
   fill_bytes(saved_strings_.data(), 0, shards + 1, stream);
-  begin_shards<Key><<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(
+  begin_shards<Key><<<blocks(n), kGroupThreads, 0, DriverLock::Shared(stream)>>>(
       grouped, shard_groups_.data(), large_groups_.data(), saved_strings_.data());
-  size_shards<Key><<<blocks(shards), kThreads, 0, DriverLock::Shared(stream)>>>(
+  size_shards<Key><<<blocks(shards), kGroupThreads, 0, DriverLock::Shared(stream)>>>(
       grouped, saved_strings_.data(), shard_sizes_.data(), layouts_.data(), shard_parts_.data());
   scan_memory_.run("numbering buckets", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, shard_parts_.data(), shard_parts_.data(), shards + 1,
                                          in);
   });
-  begin_buckets<Key><<<blocks(n), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_groups_.data());
+  begin_buckets<Key>
+      <<<blocks(n), kGroupThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_groups_.data());
   check_launch("dividing strings");
 }
 
@@ -238,14 +240,14 @@ void StringGroups<Key>::add_up(const GroupedStrings<Key>& grouped, cudaStream_t 
   const std::uint32_t shards = grouped.strings.kmers.shards;
   fill_bytes(part_begins_.data(), 0, most_parts_ + 1, stream);
   measure_buckets<Key>
-      <<<blocks(most_parts_), kThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_begins_.data());
-  measure_records<Key><<<kRecordBlocks, kThreads, 0, DriverLock::Shared(stream)>>>(grouped, records_.data(),
-                                                                                   part_begins_.data());
+      <<<blocks(most_parts_), kGroupThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_begins_.data());
+  measure_records<Key><<<kRecordBlocks, kGroupThreads, 0, DriverLock::Shared(stream)>>>(
+      grouped, records_.data(), part_begins_.data());
   scan_memory_.run("adding up buckets", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, part_begins_.data(), part_begins_.data(),
                                          most_parts_ + 1, in);
   });
-  lay_shards_out<Key><<<blocks(shards), kThreads, 0, DriverLock::Shared(stream)>>>(
+  lay_shards_out<Key><<<blocks(shards), kGroupThreads, 0, DriverLock::Shared(stream)>>>(
       grouped, shard_sizes_.data(), layouts_.data(), first_words_.data());
   scan_memory_.run("adding up shards", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, first_words_.data(), first_words_.data(), shards + 1,

@@ -7,7 +7,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kRankThreads = 256;
 constexpr std::uint32_t kRun = groups::kMostInlineStrings;
 
 /// A string beside others of its group: groups::is_before.
@@ -41,9 +41,9 @@ class StringRank {
 
 /// Orders small groups, and runs of large ones.
 template <class Key>
-__global__ __launch_bounds__(kThreads) void order_runs(const __grid_constant__ GroupedStrings<Key> grouped,
-                                                       std::uint32_t* order) {
-  const std::uint32_t s = blockIdx.x * kThreads + threadIdx.x;
+__global__ __launch_bounds__(kRankThreads) void order_runs(
+    const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t* order) {
+  const std::uint32_t s = blockIdx.x * kRankThreads + threadIdx.x;
   if (s >= grouped.strings.size) return;
   const std::uint32_t group = grouped.group_of(s), group_begin = grouped.group_begins[group];
   const std::uint32_t begin = s - (s - group_begin) % kRun;
@@ -59,10 +59,10 @@ __global__ __launch_bounds__(kThreads) void order_runs(const __grid_constant__ G
 
 /// Merges runs of `width` strings in pairs.
 template <class Key>
-__global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ GroupedStrings<Key> grouped,
-                                                       std::uint32_t width, const std::uint32_t* from,
-                                                       std::uint32_t* to) {
-  const std::uint32_t at = blockIdx.x * kThreads + threadIdx.x;
+__global__ __launch_bounds__(kRankThreads) void merge_runs(
+    const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t width, const std::uint32_t* from,
+    std::uint32_t* to) {
+  const std::uint32_t at = blockIdx.x * kRankThreads + threadIdx.x;
   if (at >= grouped.strings.size) return;
   const std::uint32_t group = grouped.group_of(at), s = from[at];
   const std::uint32_t group_begin = grouped.group_begins[group], group_end = grouped.group_begins[group + 1];
@@ -90,9 +90,9 @@ __global__ __launch_bounds__(kThreads) void merge_runs(const __grid_constant__ G
 }
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void order_groups(const __grid_constant__ GroupedStrings<Key> grouped,
-                                                         const std::uint32_t* order, std::uint32_t* groups) {
-  const std::uint32_t first = blockIdx.x * kThreads, group = first + threadIdx.x;
+__global__ __launch_bounds__(kRankThreads) void order_groups(
+    const __grid_constant__ GroupedStrings<Key> grouped, const std::uint32_t* order, std::uint32_t* groups) {
+  const std::uint32_t first = blockIdx.x * kRankThreads, group = first + threadIdx.x;
   if (group >= grouped.groups()) return;
   const std::uint32_t part = grouped.part_of(group, grouped.shard_of(first, group));
   const std::uint32_t begin = grouped.part_groups[part], end = grouped.part_groups[part + 1];
@@ -116,18 +116,18 @@ template <class Key>
 typename StringOrder<Key>::OrderedStrings StringOrder<Key>::order(const GroupedStrings<Key>& grouped,
                                                                   std::uint32_t most_strings,
                                                                   cudaStream_t stream) {
-  const std::uint32_t n = grouped.strings.size, blocks = n / kThreads + 1;
+  const std::uint32_t n = grouped.strings.size, blocks = n / kRankThreads + 1;
   make_room(strings_[0], n, stream);
   make_room(groups_, n, stream);
   if (most_strings > kRun) make_room(strings_[1], n, stream);
-  order_runs<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[0].data());
+  order_runs<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[0].data());
   std::uint32_t now = 0;
   for (std::uint64_t width = kRun; width < most_strings; width *= 2, now ^= 1) {
-    merge_runs<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(
+    merge_runs<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(
         grouped, static_cast<std::uint32_t>(width), strings_[now].data(), strings_[now ^ 1].data());
   }
-  order_groups<Key>
-      <<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[now].data(), groups_.data());
+  order_groups<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[now].data(),
+                                                                             groups_.data());
   check_launch("putting strings in order");
   return {strings_[now].data(), groups_.data()};
 }

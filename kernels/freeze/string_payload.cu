@@ -10,7 +10,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kThreads = 128, kRecordThreads = 256;
+constexpr std::uint32_t kWriteThreads = 128, kRecordThreads = 256;
 
 /// Shards and their strings in order, and the memory of their payloads.
 template <class Key>
@@ -29,7 +29,7 @@ struct PayloadTask {
 template <class Key>
 __global__ void write_offsets(const __grid_constant__ PayloadTask<Key> task) {
   const GroupedStrings<Key>& grouped = task.grouped;
-  const std::uint32_t first = blockIdx.x * kThreads, part = first + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * kWriteThreads, part = first + threadIdx.x;
   if (part >= grouped.parts()) return;
   const std::uint32_t shard = last_not_above(grouped.shard_parts, grouped.shards(), first, part);
   const std::uint32_t begin = grouped.shard_parts[shard], bits = grouped.layouts[shard].offset_bits;
@@ -61,10 +61,11 @@ __device__ std::uint32_t lengths_of(const DeviceStrings<Key>& strings, std::uint
 }
 
 template <class Key>
-__global__ __launch_bounds__(kThreads) void write_buckets(const __grid_constant__ PayloadTask<Key> task) {
+__global__ __launch_bounds__(kWriteThreads) void write_buckets(
+    const __grid_constant__ PayloadTask<Key> task) {
   const GroupedStrings<Key>& grouped = task.grouped;
   const DeviceStrings<Key>& strings = grouped.strings;
-  const std::uint32_t first = blockIdx.x * kThreads, part = first + threadIdx.x;
+  const std::uint32_t first = blockIdx.x * kWriteThreads, part = first + threadIdx.x;
   if (part >= grouped.parts()) return;
   const std::uint32_t shard = last_not_above(grouped.shard_parts, grouped.shards(), first, part);
   const groups::ShardLayout& layout = grouped.layouts[shard];
@@ -228,9 +229,9 @@ void launch_write_payloads(const GroupedStrings<Key>& grouped,
                            unsigned long long* words, std::uint64_t word_count, cudaStream_t stream) {
   const PayloadTask<Key> task{grouped, order, words};
   fill_bytes(words, 0, word_count, stream);
-  const std::uint32_t blocks = grouped.most_parts / kThreads + 1;
-  write_offsets<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
-  write_buckets<Key><<<blocks, kThreads, 0, DriverLock::Shared(stream)>>>(task);
+  const std::uint32_t blocks = grouped.most_parts / kWriteThreads + 1;
+  write_offsets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
+  write_buckets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   if (large_groups > 0) {
     write_records<Key>
         <<<static_cast<std::uint32_t>(large_groups), kRecordThreads, 0, DriverLock::Shared(stream)>>>(task);

@@ -14,7 +14,7 @@ namespace warpmer::backend {
 namespace {
 
 /// For each shard, its place in the file and its shape; for each count, a node of a map.
-constexpr std::uint64_t kBytesOfShard = 64, kBytesOfCount = 64;
+constexpr std::uint64_t kBytesOfShard = 104, kBytesOfCount = 64;
 /// Bytes that a thread merges in, at most, about.
 constexpr std::uint64_t kMergeBytesOfThread = std::uint64_t{16} << 20;
 /// Less than this, or than such a part of the cap, is never too much by itself.

@@ -105,7 +105,7 @@ class Ranks(RanksTest):
         self.check_refused(3, INPUT, "missing.fq.*line 2 of -", "count", "-o", "out.wmi", "@-", stdin=b"reads.fq\nmissing.fq\n")
         self.check_refused(2, USAGE, "-k", "count", "-k", 0, "-o", "out.wmi", "reads.fq")
         self.check_refused(2, RESOURCE, "folder/out.wmi", "count", "-o", "folder/out.wmi", "reads.fq")
-        script = self.file("limited", f'#!/bin/sh\ntrap "" XFSZ\nulimit -f 600\nexec "{common.WARPMER}" "$@"\n')
+        script = self.file("limited", f'#!/bin/sh\ntrap "" XFSZ\nulimit -f 100\nexec "{common.WARPMER}" "$@"\n')
         script.chmod(0o755)
         self.check_refused(3, RESOURCE, "out.wmi.*ulimit", "count", "-o", "out.wmi", "reads.fq", program=script)
 

@@ -22,7 +22,7 @@ class RanksMemory(RanksTest):
     @classmethod
     def setUpClass(cls):
         chance = random.Random(9)
-        cls.text = b"".join(b">r\n%s\n" % chance.randbytes(1000).translate(BASES) for _ in range(6000))
+        cls.text = b"".join(b">r\n%s\n" % chance.randbytes(1000).translate(BASES) for _ in range(36000))
 
     def setUp(self):
         super().setUp()
