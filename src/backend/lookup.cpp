@@ -8,6 +8,7 @@
 #include "backend/kmer_text.h"
 #include "base/error.h"
 #include "groups/flanked_kmer.h"
+#include "groups/group_key.h"
 #include "groups/string_lookup.h"
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
@@ -104,15 +105,9 @@ std::uint64_t Lookup::find(std::string_view text) const {
 void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
   const std::uint32_t k = index_.params().k;
   for (const std::string_view text : texts) require_kmer(text, k);
-  if (k <= kMaxDenseK) {
-    find_in_entries(index_, texts, counts);
-  } else if (k <= kMaxNarrowK) {
-    find_in_strings<Key64, Key64>(index_, texts, counts);
-  } else if (k <= groups::kMaxNarrowFlanksK) {
-    find_in_strings<Key128, Key64>(index_, texts, counts);
-  } else {
-    find_in_strings<Key128, Key128>(index_, texts, counts);
-  }
+  if (k <= kMaxDenseK) return find_in_entries(index_, texts, counts);
+  groups::with_key_types(
+      k, [&]<class Key, class Flanks>() { find_in_strings<Key, Flanks>(index_, texts, counts); });
 }
 
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {

@@ -21,7 +21,7 @@ class CpuBackend : public backend::Backend {
     if (plan.kmers.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
     using Made = std::unique_ptr<backend::CountingSession>;
     if (plan.table == backend::CountTable::automatic) {
-      return with_flanked_words(plan.kmers.k, [&]<int Words>() -> Made {
+      return groups::with_flanked_words(plan.kmers.k, [&]<int Words>() -> Made {
         return std::make_unique<StringSession<Words>>(kernels_, plan);
       });
     }
@@ -39,8 +39,8 @@ class CpuBackend : public backend::Backend {
       const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
     if (plan.kmers.k <= kMaxDenseK) return DenseSession::forecast(plan);
     if (plan.table == backend::CountTable::automatic) {
-      return with_flanked_words(plan.kmers.k,
-                                [&]<int Words>() { return StringSession<Words>::forecast(plan, expected); });
+      return groups::with_flanked_words(
+          plan.kmers.k, [&]<int Words>() { return StringSession<Words>::forecast(plan, expected); });
     }
     return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() {
       return KmerSession<Key, Words>::forecast(plan, expected);

@@ -23,6 +23,12 @@ struct alignas(16) FlankedWord {
   friend bool operator==(const FlankedWord&, const FlankedWord&) = default;
 };
 
+/// Calls `f.operator()<Words>()` with the words that k-mers of this k, above kMaxDenseK, are cut into.
+template <class F>
+inline auto with_flanked_words(std::uint32_t k, F&& f) {
+  return k <= kMaxNarrowFlanksK ? f.template operator()<2>() : f.template operator()<4>();
+}
+
 /// Writes and reads words of one k: `Words` is 2 up to kMaxNarrowFlanksK, else 4, into which even 2n bases
 /// fit.
 template <int Words>

@@ -54,10 +54,4 @@ class StringSession : public ShardedSession<StringForm<Words>> {
   }
 };
 
-/// Calls `f.operator()<Words>()` with the words that k-mers of this k, above kMaxDenseK, are cut into.
-template <class F>
-auto with_flanked_words(std::uint32_t k, F&& f) {
-  return k <= groups::kMaxNarrowFlanksK ? f.template operator()<2>() : f.template operator()<4>();
-}
-
 }  // namespace warpmer::cpu

@@ -9,6 +9,7 @@
 
 #include "cpu/simd/flanked_cutter.h"
 #include "cpu/simd/kernels.h"
+#include "groups/flanked_word.h"
 #include "groups/group_shape.h"
 #include "groups/string_lookup.h"
 #include "kmer/minimizer.h"
@@ -119,9 +120,9 @@ class StringFinder : public Finder {
 
 std::unique_ptr<Finder> make_string_finder(const index::IndexFile& index, bool lenient,
                                            backend::SeenKmers* met) {
-  if (index.params().k <= groups::kMaxNarrowFlanksK)
-    return std::make_unique<StringFinder<2>>(index, lenient, met);
-  return std::make_unique<StringFinder<4>>(index, lenient, met);
+  return groups::with_flanked_words(index.params().k, [&]<int Words>() -> std::unique_ptr<Finder> {
+    return std::make_unique<StringFinder<Words>>(index, lenient, met);
+  });
 }
 
 }  // namespace warpmer::cpu
