@@ -165,11 +165,14 @@ class GroupCursor {
   std::size_t at_ = 0;
 };
 
-/// Calls `visit(rest, kmers)` for each group of a shard, in order of their ids: `kmers` is a GroupKmers,
-/// until the call returns.
+/// Calls `visit(rest, kmers)` for each group of a shard with an id in [first, end), in order of their ids:
+/// `kmers` is a GroupKmers, until the call returns.
 template <class Flanks, class Visit>
-void for_each_group(const ShardBits& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
-  for (GroupCursor<Flanks> group(shard); group.has_group(); group.next()) {
+void for_each_group(const ShardBits& shard, std::uint64_t first, std::uint64_t end, GroupKmers<Flanks>& kmers,
+                    Visit&& visit) {
+  for (GroupCursor<Flanks> group(shard, shard.layout.bucket_of(first)); group.has_group(); group.next()) {
+    if (group.rest() < first) continue;
+    if (group.rest() >= end) break;
     kmers.clear();
     group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
       kmers.add(lengths, left, right, counts);
@@ -177,6 +180,11 @@ void for_each_group(const ShardBits& shard, GroupKmers<Flanks>& kmers, Visit&& v
     kmers.sort();
     visit(group.rest(), kmers);
   }
+}
+/// Does so for all groups.
+template <class Flanks, class Visit>
+void for_each_group(const ShardBits& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
+  for_each_group(shard, 0, UINT64_MAX, kmers, visit);
 }
 
 }  // namespace warpmer::groups

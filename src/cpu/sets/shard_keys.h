@@ -27,7 +27,7 @@ class ShardKeys {
   using GroupKeys = groups::GroupKeys<Key, Key>;
 
   explicit ShardKeys(const index::IndexParams& params)
-      : k_(params.k), canonical_(params.canonical), shard_bits_(params.shard_bits), hash_(k_), keys_(k_) {}
+      : k_(params.k), canonical_(params.canonical), hash_(k_), keys_(k_) {}
 
   [[nodiscard]] bool are_of_groups() const { return k_ > kMaxDenseK; }
   [[nodiscard]] const GroupKeys& of_groups() const { return keys_; }
@@ -60,7 +60,6 @@ class ShardKeys {
  private:
   std::uint32_t k_;
   bool canonical_;
-  std::uint32_t shard_bits_;
   KmerHash<Key> hash_;
   GroupKeys keys_;
 };
@@ -72,33 +71,12 @@ class StringDecoder {
   explicit StringDecoder(const typename ShardKeys<Key>::GroupKeys& keys)
       : keys_(keys), kmers_(keys.shape().flank_bases()) {}
 
-  /// Calls `visit(rest, kmers)` for each group whose id's top `part_bits` bits are `part`; `kmers` are a
-  /// groups::GroupKmers.
-  template <class Visit>
-  void for_each_group(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits,
-                      Visit&& visit) {
-    if (shard.layout.buckets == 0) return;
-    const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
-    const std::uint64_t first = part << shift, end = (part + 1) << shift;
-    for (groups::GroupCursor<Key> group(shard, shard.layout.bucket_of(first)); group.has_group();
-         group.next()) {
-      if (group.rest() < first) continue;
-      if (group.rest() >= end) break;
-      kmers_.clear();
-      group.for_each_string(
-          [&](groups::FlankLengths lengths, Key left, Key right, const groups::StringCounts& counts) {
-            kmers_.add(lengths, left, right, counts);
-          });
-      kmers_.sort();
-      visit(group.rest(), kmers_);
-    }
-  }
-
-  /// Appends the keys and counts of the same range: `grow(n)` makes room for n more and returns where they
-  /// go, {keys, counts}.
+  /// Appends the keys and counts of the groups whose ids' top `part_bits` bits are `part`: `grow(n)` makes
+  /// room for n more and returns where they go, {keys, counts}.
   template <class Grow>
   void append(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits, Grow&& grow) {
-    for_each_group(shard, part, part_bits, [&](std::uint32_t rest, const groups::GroupKmers<Key>& group) {
+    const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
+    const auto append_group = [&](std::uint32_t rest, const groups::GroupKmers<Key>& group) {
       const auto [keys, counts] = grow(group.size());
       const std::uint32_t* begins = group.layer_begins();
       for (std::uint32_t layer = 0; layer <= shard.flank_bases; ++layer) {
@@ -106,7 +84,8 @@ class StringDecoder {
         for (std::uint32_t i = begins[layer]; i < begins[layer + 1]; ++i) keys[i] = top | group.flanks()[i];
       }
       std::copy(group.counts().begin(), group.counts().end(), counts);
-    });
+    };
+    groups::for_each_group(shard, part << shift, (part + 1) << shift, kmers_, append_group);
   }
 
  private:

@@ -163,8 +163,6 @@ class ShardParts {
   ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds)
       : inputs_(inputs), bounds_(bounds), keys_(inputs.front().params()), decoder_(keys_.of_groups()) {}
 
-  [[nodiscard]] const ShardKeys<Key>& keys() const { return keys_; }
-
   /// Checks the shard in all inputs. InputError for one that is damaged.
   void open(std::uint32_t shard) {
     open(shard,
