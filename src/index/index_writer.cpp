@@ -55,6 +55,7 @@ struct IndexWriter::Impl {
   void adopt_part(const std::string& part);
   void take_part(const std::function<void(std::uint32_t, FrozenShard&&)>& take);
 
+  void check_number(std::uint32_t shard) const;
   layout::DirectoryEntry entry_for(std::uint32_t shard, const ShardShape& shape, std::uint64_t words) const;
   layout::DirectoryEntry entry_for(std::uint32_t shard, const groups::ShardSizes& sizes) const;
   PreparedShard prepare(std::uint32_t shard, FrozenShard&& frozen) const;
@@ -142,11 +143,15 @@ std::uint64_t IndexWriter::Impl::expected_bytes() const {
   return payloads + layout::kHeaderBytes + directory.size() * sizeof directory[0];
 }
 
+void IndexWriter::Impl::check_number(std::uint32_t shard) const {
+  if (shard >= params.shards())
+    throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+}
+
 /// Makes the entry without its place and its checksum.
 layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const ShardShape& shape,
                                                     std::uint64_t words) const {
-  if (shard >= params.shards())
-    throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+  check_number(shard);
   layout::DirectoryEntry entry;
   entry.shape = shape.entries == 0 ? ShardShape{} : shape;
   entry.payload_words = words;
@@ -157,8 +162,7 @@ layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard, const S
 
 layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard,
                                                     const groups::ShardSizes& sizes) const {
-  if (shard >= params.shards())
-    throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+  check_number(shard);
   if (const auto fault = layout::sizes_fault(sizes))
     throw InternalError(fmt::format("shard {} to be written has {}", shard, *fault));
   layout::DirectoryEntry entry;
@@ -170,23 +174,21 @@ layout::DirectoryEntry IndexWriter::Impl::entry_for(std::uint32_t shard,
 /// Does all that can be done without knowing the shards before it.
 PreparedShard IndexWriter::Impl::prepare(std::uint32_t shard, FrozenShard&& frozen) const {
   if (layout::has_strings(params.k) && !frozen.has_strings()) {
-    if (shard >= params.shards())
-      throw InternalError(fmt::format("there is no shard {} of {}", shard, params.shards()));
+    check_number(shard);
     frozen = strings_of(std::move(frozen), shard, params);
   }
+  const std::uint64_t words = payload_words(frozen, params.k);
   PreparedShard prepared;
   prepared.shard = shard;
   prepared.payload = std::move(frozen.payload);
   prepared.source = std::move(frozen.source);
   if (layout::has_strings(params.k)) {
     prepared.entry = entry_for(shard, frozen.sizes);
-    if (!prepared.source && prepared.payload.size() != frozen.sizes.words)
-      throw InternalError(fmt::format("shard {} to be written has {} words, not {}", shard,
-                                      prepared.payload.size(), frozen.sizes.words));
+    if (words != frozen.sizes.words)
+      throw InternalError(
+          fmt::format("shard {} to be written has {} words, not {}", shard, words, frozen.sizes.words));
   } else {
-    prepared.entry =
-        entry_for(shard, frozen.shape,
-                  prepared.source ? payload_layout(frozen.shape, params.k).words : prepared.payload.size());
+    prepared.entry = entry_for(shard, frozen.shape, words);
   }
   prepared.entry.checksum =
       frozen.checksum ? *frozen.checksum : file::checksum(prepared.payload.data(), prepared.held_bytes());

@@ -141,7 +141,13 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   return frozen;
 }
 
-/// Takes a payload that has a source into memory.
+/// Returns the words of a payload, in memory or to be had of its source.
+inline std::uint64_t payload_words(const FrozenShard& frozen, std::uint32_t k) {
+  if (!frozen.source) return frozen.payload.size();
+  return frozen.has_strings() ? frozen.sizes.words : payload_layout(frozen.shape, k).words;
+}
+
+/// Takes a payload of entries that has a source into memory.
 inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
   if (!frozen.source) return;
   frozen.payload.clear();

@@ -22,11 +22,22 @@ struct Entry {
   std::uint64_t count;
 };
 
+/// Entries in order, as those who pack them take them.
 template <class Key>
-void sort_by_key(std::vector<Entry<Key>>& entries) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry<Key>& a, const Entry<Key>& b) { return a.key < b.key; });
-}
+struct SortedEntries {
+  std::vector<Key> keys;
+  std::vector<std::uint64_t> counts;
+
+  explicit SortedEntries(std::vector<Entry<Key>>&& entries) {
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry<Key>& a, const Entry<Key>& b) { return a.key < b.key; });
+    for (const Entry<Key>& entry : entries) {
+      keys.push_back(entry.key);
+      counts.push_back(entry.count);
+    }
+    entries = {};
+  }
+};
 
 template <class Key, class Flanks>
 FrozenShard to_strings(const FrozenShard& from, std::uint32_t shard, const IndexParams& params) {
@@ -41,15 +52,8 @@ FrozenShard to_strings(const FrozenShard& from, std::uint32_t shard, const Index
       throw InternalError(fmt::format("a k-mer of shard {} is in shard {}", place.shard, shard));
     entries.push_back({place.key, count});
   });
-  sort_by_key(entries);
-  std::vector<Key> sorted;
-  std::vector<std::uint64_t> counts;
-  for (const auto& entry : entries) {
-    sorted.push_back(entry.key);
-    counts.push_back(entry.count);
-  }
-  entries = {};
-  groups::EncodedShard encoded = groups::KeyEncoder<Key, Flanks>(params.k).encode(sorted, counts);
+  const SortedEntries<Key> sorted(std::move(entries));
+  groups::EncodedShard encoded = groups::KeyEncoder<Key, Flanks>(params.k).encode(sorted.keys, sorted.counts);
   FrozenShard strings;
   strings.payload = std::move(encoded.payload);
   strings.sizes = encoded.sizes;
@@ -66,14 +70,8 @@ FrozenShard to_entries(const groups::ShardBits& strings, std::uint32_t shard, co
     const Key kmer = keys.template kmer<Key>({shard, key});
     entries.push_back({hash(params.canonical ? canonical(kmer, params.k) : kmer), count});
   });
-  sort_by_key(entries);
-  std::vector<Key> hashes;
-  std::vector<std::uint64_t> counts;
-  for (const auto& entry : entries) {
-    hashes.push_back(entry.key);
-    counts.push_back(entry.count);
-  }
-  return freeze(hashes.data(), counts.data(), hashes.size(), params.k);
+  const SortedEntries<Key> sorted(std::move(entries));
+  return freeze(sorted.keys.data(), sorted.counts.data(), sorted.keys.size(), params.k);
 }
 
 }  // namespace
@@ -81,11 +79,7 @@ FrozenShard to_entries(const groups::ShardBits& strings, std::uint32_t shard, co
 FrozenShard strings_of(FrozenShard&& entries, std::uint32_t shard, const IndexParams& params) {
   FrozenShard from = std::move(entries);
   if (from.shape.entries == 0) return {};
-  if (from.source) {
-    from.source->read([&](const std::uint64_t* words, std::size_t n) {
-      from.payload.insert(from.payload.end(), words, words + n);
-    });
-  }
+  hold_payload(from, params.k);
   const std::size_t words = from.payload.size();
   from.payload.resize(words + kReadAheadWords);
   return groups::with_key_types(

@@ -161,9 +161,7 @@ void GroupIndex::collect_parts() {
 void GroupIndex::hand_over_part() {
   ranks_.receive_from(0, Channel::together);
   writer_->take_part([&](std::uint32_t shard, index::FrozenShard&& frozen) {
-    const std::uint64_t words = !frozen.source         ? frozen.payload.size()
-                                : frozen.has_strings() ? frozen.sizes.words
-                                                       : index::payload_layout(frozen.shape, k_).words;
+    const std::uint64_t words = index::payload_words(frozen, k_);
     Message message;
     put_plain(message, ShardHead{shard, frozen.shape, frozen.sizes, words});
     ranks_.send(0, Channel::results, std::move(message));
