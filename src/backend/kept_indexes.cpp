@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
 
 #include "backend/index_set.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"
+#include "index/index_layout.h"
 
 namespace warpmer::backend {
 namespace {
 
-/// For each shard, its place in the file and its shape; for each count, a node of a map.
-constexpr std::uint64_t kBytesOfShard = 104, kBytesOfCount = 64;
+/// For each shard, its entry of the directory, and what was checked; for each count, a node of a map.
+constexpr std::uint64_t kBytesOfShard = sizeof(index::layout::DirectoryEntry) + 8, kBytesOfCount = 64;
 /// Bytes that a thread merges in, at most, about.
 constexpr std::uint64_t kMergeBytesOfThread = std::uint64_t{16} << 20;
 /// Less than this, or than such a part of the cap, is never too much by itself.
@@ -22,7 +24,7 @@ constexpr std::uint64_t kSmallBytes = std::uint64_t{1} << 20, kSmallPart = 8;
 
 std::uint64_t kept_bytes(const index::IndexFile& file) {
   std::uint64_t bytes = file.params().shards() * kBytesOfShard + file.histogram().size() * kBytesOfCount;
-  for (const std::string& input : file.provenance().inputs) bytes += sizeof input + input.size();
+  for (const std::string& input : file.provenance().inputs) bytes += sizeof(std::string) + input.size();
   return bytes;
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cpu/count/freezer.h"
-#include "cpu/count/sorted_merge.h"
 #include "cpu/count/spilled_runs.h"
 #include "cpu/simd/kernels.h"
 #include "file/checksum.h"
@@ -28,22 +27,16 @@ class SpilledShard : public index::PayloadSource {
   SpilledShard(file::SpillFile& file, std::uint32_t k) : file_(file), k_(k) {}
 
   [[nodiscard]] index::ShardShape shape() const { return index::choose_shape(entries_, widths_, k_); }
-  [[nodiscard]] std::uint64_t entries() const { return entries_; }
-  [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
-
-  /// Calls `visit(hash, count)` for every entry of a block, in increasing order of the hashes.
-  template <class Visit>
-  void visit_block(std::size_t number, Visit&& visit) const {
-    index::FrozenShard block;
-    read_run(file_, blocks_[number], block);
-    const index::ShardView view{block.shape, block.payload.data(), block.payload.size()};
-    index::ShardReader<Key>(view, k_).for_each(visit);
-  }
 
   void read(const Take& take) const override {
     ReadBuffer buffer(take);
     index::pack_payload<Key>(shape(), k_, BufferEnd{&buffer}, [this](auto&& visit) {
-      for (std::size_t number = 0; number < blocks_.size(); ++number) visit_block(number, visit);
+      for (const SpilledRun& spilled : blocks_) {
+        index::FrozenShard block;
+        read_run(file_, spilled, block);
+        const index::ShardView view{block.shape, block.payload.data(), block.payload.size()};
+        index::ShardReader<Key>(view, k_).for_each(visit);
+      }
     });
     buffer.flush();
   }
@@ -117,11 +110,6 @@ class ShardSpill {
     write();
     return {shard_->shape(), {}, shard_};
   }
-  /// Returns the same, to be read entry by entry.
-  std::shared_ptr<const SpilledShard<Key>> finish_entries() {
-    write();
-    return shard_;
-  }
 
  private:
   /// A block is small enough that a thread can hold one without being asked.
@@ -152,45 +140,6 @@ class ShardSpill {
   std::shared_ptr<SpilledShard<Key>> shard_;
   std::vector<index::FrozenShard> blocks_;  ///< not yet written
   std::uint64_t bytes_ = 0;                 ///< bytes of these
-};
-
-/// The entries of a spilled shard, taken from the front.
-template <class Key>
-class SpilledEntries {
- public:
-  /// Has no entries where there is no shard.
-  explicit SpilledEntries(std::shared_ptr<const SpilledShard<Key>> shard) : shard_(std::move(shard)) {}
-
-  /// Takes some of the entries whose hashes are at most `last`, until the next call; none when all of these
-  /// have been taken.
-  SortedList<Key> take_some(Key last) {
-    if (next_ == hashes_.size() && !read_block()) return {};
-    const std::size_t first = next_;
-    next_ = static_cast<std::size_t>(
-        std::upper_bound(hashes_.begin() + static_cast<std::ptrdiff_t>(first), hashes_.end(), last) -
-        hashes_.begin());
-    return {hashes_.data() + first, counts_.data() + first, nullptr, next_ - first};
-  }
-
- private:
-  /// False at the end.
-  bool read_block() {
-    if (!shard_ || block_ == shard_->blocks()) return false;
-    hashes_.clear();
-    counts_.clear();
-    next_ = 0;
-    shard_->visit_block(block_++, [&](Key hash, std::uint64_t count) {
-      hashes_.push_back(hash);
-      counts_.push_back(count);
-    });
-    return true;
-  }
-
-  std::shared_ptr<const SpilledShard<Key>> shard_;
-  std::size_t block_ = 0;  ///< to be read next
-  std::vector<Key> hashes_;
-  std::vector<std::uint64_t> counts_;
-  std::size_t next_ = 0;
 };
 
 }  // namespace warpmer::cpu

@@ -135,9 +135,10 @@ template <class Key>
 Entries<Key> random_entries(std::uint32_t k, std::size_t n) {
   std::mt19937_64 random(n + k);
   Entries<Key> entries;
-  while (entries.size() < n)
+  while (entries.size() < n) {
     entries[random_key<Key>(random, k)] =
         random() % 10 == 0 ? random() >> random() % 64 | 1 : 1 + random() % 3;
+  }
   return entries;
 }
 
@@ -176,30 +177,6 @@ void spill_and_read(std::uint32_t k, std::size_t n) {
         [&](const std::uint64_t* some, std::size_t size) { words.insert(words.end(), some, some + size); });
     CHECK((words == expected.payload));
   }
-  // And entry by entry, up to some hashes: one of them, one before it, all.
-  cpu::SpilledEntries<Key> from_front(spill.finish_entries()), from_none(nullptr);
-  auto next = entries.begin();
-  bool same = true;
-  const auto take_to = [&](Key last) {
-    for (cpu::SortedList<Key> some; (some = from_front.take_some(last)).size > 0;) {
-      for (std::size_t i = 0; i < some.size; ++i) {
-        const Key hash = some.hashes[i];
-        const std::uint64_t count = some.counts[i];
-        same = same && next != entries.end() && hash <= last && next->first == hash && next->second == count;
-        ++next;
-      }
-    }
-    same = same && (next == entries.end() || next->first > last);
-  };
-  for (const std::size_t step : {n / 4, n / 2, n / 2}) {
-    const auto at = std::next(entries.begin(), static_cast<std::ptrdiff_t>(step));
-    if (at != entries.end()) take_to(at->first - 1);
-    if (at != entries.end()) take_to(at->first);
-  }
-  take_to(key_mask<Key>(k));
-  CHECK(same);
-  CHECK(next == entries.end());
-  CHECK(from_none.take_some(key_mask<Key>(k)).size == 0);
 }
 
 /// A payload that a test has.
