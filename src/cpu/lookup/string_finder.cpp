@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "cpu/memory/huge_array.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "cpu/simd/kernels.h"
 #include "groups/flanked_word.h"
@@ -50,13 +52,12 @@ class StringFinder : public Finder {
     for (std::uint32_t shard = 0, begin = 0; shard < kShards; begin = ends_[shard++]) {
       if (begin < ends_[shard]) open(shard);
     }
-    const auto& list = cutter_.list();
     if (met_ != nullptr) {
       look_up_and_note(counts);
     } else if constexpr (Words == 2) {
-      kernels_.find_strings2(shards_.data(), k_, list, numbers_.data(), list.size, counts);
+      kernels_.find_strings2(shards_.data(), k_, asked_.data(), cutter_.list().size, counts);
     } else {
-      kernels_.find_strings4(shards_.data(), k_, list, numbers_.data(), list.size, counts);
+      kernels_.find_strings4(shards_.data(), k_, asked_.data(), cutter_.list().size, counts);
     }
     cutter_.clear();
   }
@@ -68,10 +69,9 @@ class StringFinder : public Finder {
     is_open_[shard] = true;
   }
 
-  /// Sorts the numbers of super-k-mers by shard.
+  /// Sorts super-k-mers by shard.
   void order_by_shard() {
     const auto& list = cutter_.list();
-    numbers_.resize(list.size);
     ends_.assign(kShards, 0);
     for (std::size_t i = 0; i < list.size; ++i) ++ends_[list.shards[i]];
     std::uint32_t before = 0;
@@ -80,25 +80,26 @@ class StringFinder : public Finder {
       end = before;
       before += size;
     }
-    for (std::uint32_t i = 0; i < list.size; ++i) numbers_[ends_[list.shards[i]]++] = i;
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const std::uint16_t shard = list.shards[i];
+      asked_.data()[ends_[shard]++] = {list.words[i], list.starts[i], shard, list.is_forward[i] != 0};
+    }
   }
 
   void look_up_and_note(std::uint64_t* counts) {
-    const auto& list = cutter_.list();
     const groups::FlankedWordFormat<Words> format{groups::GroupShape(k_)};
-    for (const std::uint32_t number : numbers_) {
-      const std::uint32_t shard = list.shards[number];
-      const auto super = format.super_kmer(list.words[number]);
+    for (const AskedSuperKmer<Words>& asked : std::span(asked_.data(), cutter_.list().size)) {
+      const std::uint32_t shard = asked.shard;
+      const auto super = format.super_kmer(asked.word);
       const std::uint32_t kmers = super.left_bases + super.right_bases - shards_[shard].flank_bases + 1;
-      std::uint64_t* const place = counts + list.starts[number];
-      const bool is_forward = list.is_forward[number] != 0;
+      std::uint64_t* const place = counts + asked.start;
       std::fill_n(place, kmers, 0);
-      groups::find_super_kmer(shards_[shard], format.rest(list.words[number]), super,
+      groups::find_super_kmer(shards_[shard], format.rest(asked.word), super,
                               [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here,
                                   std::uint32_t from) {
                                 for (std::uint32_t i = 0; i < found; ++i) {
                                   const std::uint64_t count = here[from + i];
-                                  place[is_forward ? first + i : kmers - 1 - first - i] = count;
+                                  place[asked.is_forward ? first + i : kmers - 1 - first - i] = count;
                                   met_->note(shard, here.bases_at / 2 + from + i, count);
                                 }
                               });
@@ -112,8 +113,8 @@ class StringFinder : public Finder {
   backend::SeenKmers* met_;
   std::vector<groups::ShardBits> shards_;
   std::vector<bool> is_open_;
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::uint32_t> ends_;  ///< of each shard's, in `numbers_`
+  HugeArray<AskedSuperKmer<Words>> asked_{kSuperKmersAtOnce};  ///< in order of shards
+  std::vector<std::uint32_t> ends_;                            ///< of each shard's, in `asked_`
 };
 
 }  // namespace

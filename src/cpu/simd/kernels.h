@@ -68,6 +68,15 @@ struct FlankedList {
   std::size_t size;
 };
 
+/// A super-k-mer that is looked up: what FlankedList has of it, in one place.
+template <int Words>
+struct AskedSuperKmer {
+  groups::FlankedWord<Words> word;
+  std::uint32_t start;
+  std::uint16_t shard;
+  bool is_forward;
+};
+
 /// Slots per window of the counting tables.
 template <class Key>
 inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
@@ -216,13 +225,13 @@ struct Kernels {
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<2>&);
   void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<4>&);
-  /// Looks up `size` super-k-mers of a list, those of `numbers`, in the shards of an index. Writes the counts
-  /// of a super-k-mer's k-mers, 0 for those that are not there, to `counts` from its start on, in the order
-  /// of the text. It is fastest when those of a shard follow each other.
-  void (*find_strings2)(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<2>& list,
-                        const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts);
-  void (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<4>& list,
-                        const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts);
+  /// Looks up `size` super-k-mers in the shards of an index. Writes the counts of a super-k-mer's k-mers, 0
+  /// for those that are not there, to `counts` from its start on, in the order of the text. It is fastest
+  /// when those of a shard follow each other.
+  void (*find_strings2)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<2>* asked,
+                        std::size_t size, std::uint64_t* counts);
+  void (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<4>* asked,
+                        std::size_t size, std::uint64_t* counts);
   /// Adds to of_width[b] how many counts need exactly b bits.
   void (*count_widths)(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width);
   /// The parts of a frozen shard (index/frozen_shard.h), of kLeastPackedBits to kMostPackedBits a field.

@@ -338,7 +338,11 @@ class LaneSteps {
       const groups::BitCursor beyond{reinterpret_cast<const std::uint64_t*>(bytes), at + head.bits};
       return write_counts({beyond, head.smallest, head.width, 0}, from, number, is_forward, to);
     }
-    const __m512i data = _mm512_loadu_si512(packed);
+    // No more is read than most have: what lies behind a bucket is not on its way.
+    const __m512i data =
+        number * head.width <= 248
+            ? _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(packed)))
+            : _mm512_loadu_si512(packed);
     // Lane i takes the i-th k-mer of the text.
     const std::uint32_t at_first = first % 8 + (is_forward ? 0 : (number - 1) * head.width);
     const __m512i step = _mm512_set1_epi32(signed_of(is_forward ? head.width : 0 - head.width));
@@ -380,23 +384,21 @@ template <int Words>
 class StringLookup {
  public:
   [[gnu::always_inline]] inline StringLookup(const groups::ShardBits* shards, std::uint32_t k,
-                                             const FlankedList<Words>& list,
-                                             std::span<const std::uint32_t> numbers, std::uint64_t* counts)
+                                             std::span<const AskedSuperKmer<Words>> asked,
+                                             std::uint64_t* counts)
       : shards_(shards),
-        list_(list),
-        numbers_(numbers),
+        asked_(asked),
         counts_(counts),
         flank_bases_(groups::GroupShape(k).flank_bases()),
         format_(groups::GroupShape(k)),
         lanes_(flank_bases_) {}
 
   [[gnu::always_inline]] inline void find_all() {
-    const std::size_t blocks = (numbers_.size() + kSuperKmersAtOnce - 1) / kSuperKmersAtOnce;
-    for (std::size_t block = 0; block < blocks + 3; ++block) {
-      if (block < blocks) fetch(block);
-      if (block >= 1 && block - 1 < blocks) take(block - 1);
-      if (block >= 2 && block - 2 < blocks) locate(block - 2);
-      if (block >= 3) lanes_.find(queries_[(block - 3) % kBlocks], size_of(block - 3));
+    const std::size_t blocks = (asked_.size() + kSuperKmersAtOnce - 1) / kSuperKmersAtOnce;
+    for (std::size_t block = 0; block < blocks + 2; ++block) {
+      if (block < blocks) take(block);
+      if (block >= 1 && block - 1 < blocks) locate(block - 1);
+      if (block >= 2) lanes_.find(queries_[(block - 2) % kBlocks], size_of(block - 2));
     }
   }
 
@@ -405,30 +407,20 @@ class StringLookup {
   using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
 
   [[gnu::always_inline]] inline std::size_t size_of(std::size_t block) const {
-    const std::size_t left = numbers_.size() - block * kSuperKmersAtOnce;
+    const std::size_t left = asked_.size() - block * kSuperKmersAtOnce;
     return left < kSuperKmersAtOnce ? left : kSuperKmersAtOnce;
   }
-  [[gnu::always_inline]] inline void fetch(std::size_t block) const {
-    const std::uint32_t* const here = numbers_.data() + block * kSuperKmersAtOnce;
-    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
-      __builtin_prefetch(list_.words + here[i]);
-      __builtin_prefetch(list_.starts + here[i]);
-      __builtin_prefetch(list_.is_forward + here[i]);
-      __builtin_prefetch(list_.shards + here[i]);
-    }
-  }
   [[gnu::always_inline]] inline void take(std::size_t block) {
-    const std::uint32_t* const here = numbers_.data() + block * kSuperKmersAtOnce;
+    const AskedSuperKmer<Words>* const here = asked_.data() + block * kSuperKmersAtOnce;
     LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
     for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
-      const groups::FlankedWord<Words>& word = list_.words[here[i]];
+      const AskedSuperKmer<Words>& asked = here[i];
       LookupQuery<Flanks>& query = queries[i];
-      query.shard = shards_ + list_.shards[here[i]];
-      query.super = format_.super_kmer(word);
-      query.rest = format_.rest(word);
-      query.places = {counts_ + list_.starts[here[i]],
-                      query.super.left_bases + query.super.right_bases - flank_bases_ + 1,
-                      list_.is_forward[here[i]] != 0};
+      query.shard = shards_ + asked.shard;
+      query.super = format_.super_kmer(asked.word);
+      query.rest = format_.rest(asked.word);
+      query.places = {counts_ + asked.start,
+                      query.super.left_bases + query.super.right_bases - flank_bases_ + 1, asked.is_forward};
       query.shard->prefetch_offset(query.rest);
     }
   }
@@ -436,6 +428,8 @@ class StringLookup {
     LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
     for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
       const groups::ShardBits& shard = *queries[i].shard;
+      __builtin_prefetch(queries[i].places.first, 1);
+      __builtin_prefetch(queries[i].places.first + queries[i].places.kmers - 1, 1);
       queries[i].bucket_at = 0;
       if (shard.layout.buckets == 0) continue;
       queries[i].bucket_at = shard.part(shard.layout.bucket_of(queries[i].rest)).at;
@@ -446,8 +440,7 @@ class StringLookup {
   }
 
   const groups::ShardBits* shards_;
-  const FlankedList<Words>& list_;
-  std::span<const std::uint32_t> numbers_;
+  std::span<const AskedSuperKmer<Words>> asked_;
   std::uint64_t* counts_;
   std::uint32_t flank_bases_;
   groups::FlankedWordFormat<Words> format_;
@@ -456,7 +449,7 @@ class StringLookup {
 };
 
 template <int Words>
-void find_strings(const groups::ShardBits* shards, std::uint32_t k, const FlankedList<Words>& list,
-                  const std::uint32_t* numbers, std::size_t size, std::uint64_t* counts) {
-  StringLookup<Words>(shards, k, list, {numbers, size}, counts).find_all();
+void find_strings(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<Words>* asked,
+                  std::size_t size, std::uint64_t* counts) {
+  StringLookup<Words>(shards, k, {asked, size}, counts).find_all();
 }

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -77,13 +76,15 @@ struct Finder {
     cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true);
     std::vector<std::uint64_t> counts(text.size(), UINT64_MAX);
     const auto look_up = [&] {
-      std::vector<std::uint32_t> numbers(cutter.list().size);
-      std::iota(numbers.begin(), numbers.end(), 0);
-      std::shuffle(numbers.begin(), numbers.end(), std::minstd_rand(1));
+      const auto& list = cutter.list();
+      std::vector<cpu::AskedSuperKmer<Words>> asked;
+      for (std::size_t i = 0; i < list.size; ++i)
+        asked.push_back({list.words[i], list.starts[i], list.shards[i], list.is_forward[i] != 0});
+      std::shuffle(asked.begin(), asked.end(), std::minstd_rand(1));
       if constexpr (Words == 2) {
-        kernels.find_strings2(shards.data(), k, cutter.list(), numbers.data(), numbers.size(), counts.data());
+        kernels.find_strings2(shards.data(), k, asked.data(), asked.size(), counts.data());
       } else {
-        kernels.find_strings4(shards.data(), k, cutter.list(), numbers.data(), numbers.size(), counts.data());
+        kernels.find_strings4(shards.data(), k, asked.data(), asked.size(), counts.data());
       }
       cutter.clear();
     };
