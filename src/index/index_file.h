@@ -14,7 +14,6 @@
 
 #include "groups/shard_bits.h"
 #include "index/frozen_shard.h"
-#include "index/reserved_offsets.h"
 #include "kmer/hash.h"
 
 namespace warpmer::index {
@@ -65,83 +64,6 @@ struct Provenance {
 struct ShardRange {
   std::uint32_t first = 0;
   std::uint32_t end = 0;
-};
-
-/// The part of a file that one of several processes has that write it together.
-struct PartOfIndex {
-  ShardRange shards;
-  std::string temporary;      ///< the first process's IndexWriter::temporary(); empty: a stream
-  std::string tmp_directory;  ///< for what waits for its place and is more than `most_kept_bytes`
-  std::uint64_t most_kept_bytes = UINT64_MAX;
-};
-
-/// Writes an index that gets the name `path` when it is complete ("-": standard output, streamed). Destroyed
-/// before `finish` has returned, it leaves nothing behind.
-class IndexWriter : public ReservedOffsets {
- public:
-  /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file
-  /// cannot be created.
-  IndexWriter(const std::string& path, const IndexParams& params, unsigned writers = 1);
-  /// For the processes of a job that write one file together, all but the first: takes a part of its shards,
-  /// and keeps them, some in memory and the others in a temporary file (index/kept_shards.h), until their
-  /// place is known. The part of a stream can only be handed over.
-  IndexWriter(const std::string& path, const IndexParams& params, const PartOfIndex& part);
-  ~IndexWriter() override;
-  IndexWriter(const IndexWriter&) = delete;
-  IndexWriter& operator=(const IndexWriter&) = delete;
-
-  /// Hands over one shard; thread-safe, any order, each shard at most once. Shards are laid out in
-  /// shard order whatever the order of calls. Shards never put are empty. A source is read when the
-  /// place of its shard is known, by the thread that comes by, and must live until then. ResourceError on a
-  /// failed write (disk full).
-  void put(std::uint32_t shard, FrozenShard&& frozen);
-
-  /// Announces shards. Of shards that have to wait for others in any case, in a stream or in a part, none is
-  /// ever due.
-  void announce(std::uint32_t first, std::span<const ShardShape> shapes) override;
-  void announce(std::uint32_t first, std::span<const groups::ShardSizes> sizes) override;
-  [[nodiscard]] bool has_offset(std::uint32_t shard) const override;
-
-  /// Keeps what is written from now on out of the page cache: for a job that is short of memory.
-  void leave_cache() noexcept;
-
-  /// Returns a payload that is written, for its memory (what it holds is of no more use); empty if there is
-  /// none.
-  std::vector<std::uint64_t> take_spare();
-
-  /// Writes what remains and gives the file its name. All errors of the file system surface here.
-  void finish(const Totals& totals, const Histogram& histogram, const Provenance& provenance);
-
-  // --- For processes that write one file together. All are called by one thread, when all shards are put.
-
-  /// See OutputFile::temporary.
-  [[nodiscard]] const std::string& temporary();
-  /// Returns the bytes that the shards put so far take in the file.
-  [[nodiscard]] std::uint64_t payload_bytes() const noexcept;
-  /// Writes a part behind `bytes_before` of payload, and completes it on the disk. Returns what the first
-  /// process has to know of it. ResourceError as `put`.
-  std::string write_part(std::uint64_t bytes_before);
-  /// Takes over what `write_part` of the process whose shards come next has returned. InternalError when it
-  /// does not fit.
-  void adopt_part(const std::string& part);
-  /// Hands over a part instead, shard by shard, in order.
-  void take_part(const std::function<void(std::uint32_t shard, FrozenShard&& frozen)>& take);
-  /// Returns the bytes of a part that were written to the temporary file.
-  [[nodiscard]] std::uint64_t bytes_spilled() const;
-
-  [[nodiscard]] std::uint64_t bytes_written() const noexcept;
-  /// Returns the bytes of frozen shards waiting for an earlier shard, or to be written (for the memory plan).
-  [[nodiscard]] std::uint64_t bytes_waiting() const noexcept;
-  /// Waits while `shard`, which was put, has no place in the file yet, and more than `most_bytes` of frozen
-  /// shards are waiting.
-  void wait_for_place(std::uint32_t shard, std::uint64_t most_bytes) const;
-  /// Lets no thread wait for a place from now on. Takes no lock: any thread may call it, whatever others are
-  /// at.
-  void cancel_waiting() noexcept;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
 };
 
 /// A shard of entries, in a mapped file or elsewhere.

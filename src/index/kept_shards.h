@@ -14,21 +14,10 @@
 #include <vector>
 
 #include "file/spill_file.h"
-#include "index/frozen_shard.h"
 #include "index/index_layout.h"
+#include "index/prepared_shard.h"
 
 namespace warpmer::index {
-
-/// A shard with what the directory says of it, but for its place in the file.
-struct PreparedShard {
-  std::uint32_t shard = 0;
-  layout::DirectoryEntry entry;  ///< without a checksum where there is a source
-  std::vector<std::uint64_t> payload;
-  std::shared_ptr<const PayloadSource> source;
-  /// Returns the bytes in the index, and in memory.
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return entry.payload_words * sizeof(std::uint64_t); }
-  [[nodiscard]] std::uint64_t held_bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }
-};
 
 /// Keeps payloads in memory while they are few, and writes them to a temporary file, many at once, before
 /// they are more than what is allowed; only a payload that is larger by itself is in memory until it is

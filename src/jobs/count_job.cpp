@@ -81,8 +81,8 @@ class CountJob {
   void write(backend::CountingSession& session, const backend::ReadTotals& read, mpi::GroupInput& input,
              mpi::GroupIndex& index) {
     const auto middle = Clock::now();
-    if (session.spilled().written_bytes > 0) index.writer().leave_cache();
-    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.writer(),
+    if (session.spilled().written_bytes > 0) index.output().leave_cache();
+    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.output(),
                 backend::JobProgress::Stage::counting, ranks_);
     index::Totals totals = session.tally().totals();
     totals.records = read.records;
@@ -93,7 +93,7 @@ class CountJob {
     index.finish(totals, session.tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
     complete_report(session, index);
-    report_.ranks = rank_reports(session, totals, index.writer().bytes_spilled());
+    report_.ranks = rank_reports(session, totals, index.bytes_spilled());
     progress_.stage = backend::JobProgress::Stage::done;
   }
 

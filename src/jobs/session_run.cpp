@@ -91,26 +91,26 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
   return {input.own().records() + found.records, all_bases + found.bases, all_kmers};
 }
 
-void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
+void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index::ShardOutput& output,
                         backend::JobProgress::Stage stage, mpi::ProcessGroup& ranks) {
   progress_.shards_total = shards;
   progress_.stage = stage;
   const auto stop = [&] {
     failed_ = true;
-    writer.cancel_waiting();
+    output.cancel_waiting();
   };
   const mpi::ProcessGroup::Watch watch(ranks, stop);
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const auto start = Clock::now();
-    writer.put(shard, std::move(frozen));
+    output.put(shard, std::move(frozen));
     // Shards wait in memory for those before them. One that takes long (a hot k-mer), or a device that is
     // ahead of the one before it, must not make all others pile up. The thread that has the next shard has
     // not put it, so it is never the thread that waits.
-    writer.wait_for_place(shard, most_waiting_bytes());
+    output.wait_for_place(shard, most_waiting_bytes());
     write_seconds_ += seconds_since(start);
     if (failed_) throw InternalError("stopped because another thread failed");
   };
-  const backend::ShardSink sink(put, &writer, [&] { return writer.take_spare(); });
+  const backend::ShardSink sink(put, &output, [&] { return output.take_spare(); });
   run_team(
       resources_.threads, [&](unsigned thread) { finish(thread, sink, [&] { ++progress_.shards_done; }); },
       [&] {

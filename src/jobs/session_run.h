@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "backend/job_progress.h"
 #include "host/limits.h"
-#include "index/index_file.h"
+#include "index/index_writer.h"
 #include "io/input_set.h"
 
 namespace warpmer::mpi {
@@ -65,8 +65,8 @@ class SessionRun {
   /// ends all, and instead of io::RawTextRefused `input` says that all must read again.
   backend::ReadTotals read(mpi::GroupInput& input, backend::CountingSession& session, std::uint32_t k);
 
-  /// Takes `shards` shards, all there are or all of this rank, and gives them to `writer`.
-  void freeze(std::uint32_t shards, const FinishShards& finish, index::IndexWriter& writer,
+  /// Takes `shards` shards, all there are or all of this rank, and gives them to `output`.
+  void freeze(std::uint32_t shards, const FinishShards& finish, index::ShardOutput& output,
               backend::JobProgress::Stage stage = backend::JobProgress::Stage::counting,
               mpi::ProcessGroup& ranks = mpi::single_process());
 

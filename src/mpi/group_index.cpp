@@ -77,7 +77,7 @@ GroupIndex::GroupIndex(ProcessGroup& ranks, const index::ShardRange& own, const 
                        const index::IndexParams& params, unsigned threads, std::uint64_t most_kept_bytes,
                        const std::string& tmp_directory)
     : ranks_(ranks), k_(params.k), own_(own) {
-  if (ranks.is_first()) writer_ = std::make_unique<index::IndexWriter>(path, params, threads);
+  if (ranks.is_first()) writer_.emplace(path, params, threads);
   if (!ranks.are_several()) return;
   Message temporary;
   if (ranks.is_first()) {
@@ -89,8 +89,8 @@ GroupIndex::GroupIndex(ProcessGroup& ranks, const index::ShardRange& own, const 
   if (!ranks.is_first()) {
     // An array of counters is one shard, which is in memory as a whole anyway.
     const std::uint64_t most = params.shards() == 1 ? UINT64_MAX : most_kept_bytes;
-    const index::PartOfIndex part{own_, std::string(text_of(temporary)), tmp_directory, most};
-    writer_ = std::make_unique<index::IndexWriter>(path, params, part);
+    part_.emplace(path, params,
+                  index::PartOfIndex{own_, std::string(text_of(temporary)), tmp_directory, most});
   }
   // From here on each rank can remove the file, whichever dies.
   ranks.all_gather(0);
@@ -112,8 +112,7 @@ void GroupIndex::finish(const index::Totals& totals, const index::Histogram& his
   if (!ranks_.are_several()) return;
   // Bytes that the others have written count, too; and they must not take the file for unfinished before it
   // has its name.
-  const std::uint64_t all = ranks_.sum(is_stream_ && !ranks_.is_first() ? 0 : writer_->bytes_written());
-  bytes_written_ = all;
+  bytes_written_ = ranks_.sum(writer_ ? writer_->bytes_written() : part_->bytes_written());
 }
 
 void GroupIndex::add_up(const index::Totals& totals, const index::Histogram& histogram) {
@@ -132,13 +131,14 @@ void GroupIndex::add_up(const index::Totals& totals, const index::Histogram& his
 
 /// Writes, on each rank, its own range: where that begins is the sum of the sizes of those before.
 void GroupIndex::write_parts() {
-  const std::vector<std::uint64_t> sizes = ranks_.all_gather(writer_->payload_bytes());
+  const std::vector<std::uint64_t> sizes =
+      ranks_.all_gather(writer_ ? writer_->payload_bytes() : part_->payload_bytes());
   std::uint64_t before = 0;
   for (unsigned rank = 0; rank < ranks_.rank(); ++rank) before += sizes[rank];
   std::string part;
-  if (!ranks_.is_first()) part = writer_->write_part(before);
+  if (part_) part = part_->write(before);
   const std::vector<Message> parts = ranks_.gather(Message(part.begin(), part.end()));
-  for (std::size_t rank = 1; rank < parts.size(); ++rank)
+  for (std::size_t rank = 1; rank < parts.size(); ++rank)  // on rank 0
     writer_->adopt_part(std::string(text_of(parts[rank])));
 }
 
@@ -160,7 +160,7 @@ void GroupIndex::collect_parts() {
 
 void GroupIndex::hand_over_part() {
   ranks_.receive_from(0, Channel::together);
-  writer_->take_part([&](std::uint32_t shard, index::FrozenShard&& frozen) {
+  part_->take([&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::uint64_t words = index::payload_words(frozen, k_);
     Message message;
     put_plain(message, ShardHead{shard, frozen.shape, frozen.sizes, words});

@@ -2,10 +2,11 @@
 /// An index file that all ranks of a job write together, each the shards it owns.
 
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 
-#include "index/index_file.h"
+#include "index/index_writer.h"
+#include "index/part_writer.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::mpi {
@@ -25,7 +26,9 @@ class GroupIndex {
              const std::string& tmp_directory);
 
   /// Takes this rank's shards.
-  [[nodiscard]] index::IndexWriter& writer() { return *writer_; }
+  [[nodiscard]] index::ShardOutput& output() {
+    return writer_ ? static_cast<index::ShardOutput&>(*writer_) : *part_;
+  }
   [[nodiscard]] const index::ShardRange& own_shards() const { return own_; }
 
   /// To be called on all ranks together, with what each has counted; when it returns, the file has its name.
@@ -35,6 +38,8 @@ class GroupIndex {
   /// Returns the totals of the whole job, after `finish`; on rank 0.
   [[nodiscard]] const index::Totals& totals() const { return totals_; }
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
+  /// Returns the bytes of shards that this rank has written to its temporary file.
+  [[nodiscard]] std::uint64_t bytes_spilled() { return part_ ? part_->bytes_spilled() : 0; }
 
  private:
   void write_parts();
@@ -46,7 +51,8 @@ class GroupIndex {
   std::uint32_t k_;
   index::ShardRange own_;
   bool is_stream_ = false;
-  std::unique_ptr<index::IndexWriter> writer_;
+  std::optional<index::IndexWriter> writer_;  ///< on rank 0
+  std::optional<index::PartWriter> part_;     ///< on the others
   index::Totals totals_;
   index::Histogram histogram_;
   std::uint64_t bytes_written_ = 0;

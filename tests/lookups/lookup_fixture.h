@@ -18,7 +18,7 @@
 #include "backend/backend.h"
 #include "backend/lookup.h"
 #include "gpu/random_text.h"
-#include "index/index_file.h"
+#include "index/index_writer.h"
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"

@@ -17,7 +17,7 @@
 #include "cpu/count/shard_counter.h"
 #include "cpu/count/shard_spill.h"
 #include "cpu/simd/kernels.h"
-#include "index/index_file.h"
+#include "index/index_writer.h"
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
 #include "unit/index/index_file_common.h"

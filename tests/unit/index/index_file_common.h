@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "index/frozen_shard.h"
-#include "index/index_file.h"
+#include "index/index_writer.h"
 #include "index/shard_codec.h"
 #include "kmer/bit_stream.h"
 
