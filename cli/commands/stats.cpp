@@ -135,11 +135,14 @@ void print_spectrum(const SpectrumModel& model, TextOutput& output) {
   }
 }
 
-Json stats_json(const index::IndexFile& index) {
+Json stats_json(const index::IndexFile& index, unsigned threads) {
   Json json = {{"k", index.params().k}, {"strand", strand_name(index.params().canonical)}};
   json.update(totals_json(index.totals()));
   json["file_bytes"] = index.file_bytes();
-  json["bytes_per_kmer"] = bytes_per_kmer(index);
+  const BytesPerKmer bytes = bytes_per_kmer(index, threads);
+  json["bytes_per_kmer"] = bytes.all;
+  json["bytes_per_kmer_parts"] = {
+      {"bases", bytes.bases}, {"counts", bytes.counts}, {"directory", bytes.directory}};
   json["spectrum"] = spectrum_json(model_of(index));
   return json;
 }
@@ -149,7 +152,21 @@ std::string filter_text(const index::Totals& totals) {
   return totals.max_count == UINT64_MAX ? text : text + fmt::format(", at most {}", totals.max_count);
 }
 
-void print_stats(const index::IndexFile& index, TextOutput& output) {
+/// Sums are rounded, not parts, so that those that are printed add up.
+void print_bytes(const BytesPerKmer& bytes, TextOutput& output) {
+  const auto hundredths = [](double number) { return std::llround(100 * number); };
+  const auto print = [&](const char* name, long long number) {
+    print_field(output, name, fmt::format("{}.{:02}", number / 100, number % 100));
+  };
+  const long long bases = hundredths(bytes.bases), kmers = hundredths(bytes.bases + bytes.counts),
+                  all = hundredths(bytes.all);
+  print("bytes per k-mer", all);
+  print("  bases", bases);
+  print("  counts", kmers - bases);
+  print("  directory", all - kmers);
+}
+
+void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& output) {
   const index::Totals& totals = index.totals();
   print_field(output, "k", index.params().k);
   print_field(output, "strand", strand_name(index.params().canonical));
@@ -166,13 +183,14 @@ void print_stats(const index::IndexFile& index, TextOutput& output) {
   print_field(output, "  distinct", totals.stored_distinct);
   print_field(output, "largest count", totals.largest_count);
   print_field(output, "file bytes", index.file_bytes());
-  print_field(output, "bytes per k-mer", fmt::format("{:.2f}", bytes_per_kmer(index)));
+  print_bytes(bytes_per_kmer(index, threads), output);
   print_spectrum(model_of(index), output);
 }
 
 struct StatsOptions {
   ReportFlags report;
   bool tsv = false;
+  unsigned threads = 0;
   std::vector<std::string> indexes;
 };
 
@@ -214,9 +232,9 @@ void print_table(const std::vector<Json>& all, TextOutput& output) {
 }
 
 /// With the index's file as first member.
-Json named_json(const index::IndexFile& index) {
+Json named_json(const index::IndexFile& index, unsigned threads) {
   Json json = {{"file", index.path()}};
-  json.update(stats_json(index));
+  json.update(stats_json(index, threads));
   return json;
 }
 
@@ -226,22 +244,23 @@ int run_stats(const StatsOptions& options) {
   check_standard_input({{"as an index", options.indexes}});
   std::vector<std::unique_ptr<index::IndexFile>> indexes;
   for (const std::string& path : options.indexes) indexes.push_back(std::make_unique<index::IndexFile>(path));
+  const unsigned threads = threads_or_default(options.threads);
   TextOutput output(options.report.output);
   if (options.tsv || (options.report.json && indexes.size() > 1)) {
     std::vector<Json> all;
-    for (const auto& index : indexes) all.push_back(named_json(*index));
+    for (const auto& index : indexes) all.push_back(named_json(*index, threads));
     if (options.tsv) {
       print_table(all, output);
     } else {
       output.write(json_text(Json(all)));
     }
   } else if (options.report.json) {
-    output.write(json_text(stats_json(*indexes.front())));
+    output.write(json_text(stats_json(*indexes.front(), threads)));
   } else {
     for (std::size_t i = 0; i < indexes.size(); ++i) {
       if (i > 0) output.write("\n");
       if (indexes.size() > 1) print_field(output, "file", printable(indexes[i]->path()));
-      print_stats(*indexes[i], output);
+      print_stats(*indexes[i], threads, output);
     }
   }
   output.finish();
@@ -257,7 +276,13 @@ void add_stats_command(Application& application) {
       "Print how many k-mers an index holds, and what they say about a genome.\n"
       "Counted: every occurrence in the input, before --min-count and --max-count of 'warpmer count'. "
       "Stored: what these filters kept. Unique: k-mers that occur exactly once.",
-      R"(The genome, estimated from how many k-mers occur how often:
+      R"(The index:
+  bytes per k-mer  those of the whole file, by the distinct k-mers
+    bases         strings of k-mers, with their lengths (k up to 12: hashes)
+    counts        exact ones, of any size
+    directory     all else: where what is, and what the file is
+
+The genome, estimated from how many k-mers occur how often:
   error cut-off   k-mers of up to this count are mostly sequencing errors
   peaks           counts that stand out, of which the largest is fitted
   ploidy          haplotypes that differ, 1 to 6; 1 also if all are the same
@@ -291,6 +316,7 @@ Examples:
 )");
   add_report_flags(command, options->report);
   command.add_flag("--tsv", options->tsv, "Print a table: a header, and a line for each index.");
+  add_threads_flag(command, options->threads);
   command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
       ->required()
       ->type_name("FILE");

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "index/kmer_bytes.h"
 #include "index/known_totals.h"
 
 namespace warpmer::cli {
@@ -64,9 +65,16 @@ std::string json_text(const Json& json) {
 
 const char* strand_name(bool canonical) { return canonical ? "canonical" : "forward"; }
 
-double bytes_per_kmer(const index::IndexFile& index) {
-  const std::uint64_t kmers = index.totals().stored_distinct;
-  return kmers == 0 ? 0.0 : static_cast<double>(index.file_bytes()) / static_cast<double>(kmers);
+BytesPerKmer bytes_per_kmer(const index::IndexFile& index, unsigned threads) {
+  const auto kmers = static_cast<double>(index.totals().stored_distinct);
+  if (kmers == 0) return {};
+  const index::KmerBits bits = index::kmer_bits(index, threads);
+  BytesPerKmer bytes;
+  bytes.bases = static_cast<double>(bits.bases) / 8 / kmers;
+  bytes.counts = static_cast<double>(bits.counts) / 8 / kmers;
+  bytes.all = static_cast<double>(index.file_bytes()) / kmers;
+  bytes.directory = bytes.all - bytes.bases - bytes.counts;
+  return bytes;
 }
 
 std::string checksum_text(std::uint64_t checksum) { return fmt::format("{:016x}", checksum); }

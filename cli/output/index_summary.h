@@ -22,8 +22,13 @@ std::string json_text(const Json& json);
 /// Returns `canonical` or `forward`.
 const char* strand_name(bool canonical);
 
-/// Returns the file bytes per stored distinct k-mer; 0 for an empty index.
-double bytes_per_kmer(const index::IndexFile& index);
+/// The bytes of an index, each by the number of its distinct k-mers; 0 for an empty index.
+struct BytesPerKmer {
+  double bases = 0, counts = 0, directory = 0;
+  double all = 0;  ///< the sum of these
+};
+/// Reads all of the index, on so many threads, and so checks it.
+BytesPerKmer bytes_per_kmer(const index::IndexFile& index, unsigned threads);
 
 /// Returns a checksum like `0123456789abcdef`.
 std::string checksum_text(std::uint64_t checksum);

@@ -6,6 +6,7 @@ ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli
 
 import collections
 import gzip
+import itertools
 import json
 import random
 
@@ -22,8 +23,33 @@ from common_cli import (
     reverse_complement,
 )
 from common_tier import FULL, some
+from read_wmi import Shape, read_index, reads_around_a_minimizer, shard_groups
 
 FILES = ("forty.fa", "reads_1.fq.gz", "iupac.fa", "low_complexity.fa", "palindromes.fa", "short.fa", "lower_case.fq")
+
+
+def gamma_bits(number):
+    return 2 * number.bit_length() - 1
+
+
+def kmer_bytes(path):
+    """(bytes of the bases, of the counts) of an index, by what its page says that they take."""
+    index = read_index(path)
+    bases = counts = 0
+    shape = Shape(index.k, index.m, index.k - index.m, 2 * index.m - index.shard_bits, bool(index.canonical))
+    length_bits = ((shape.n + 1) * (shape.n + 2) // 2).bit_length()
+    for shard in index.shards:
+        if index.k <= 12:
+            bases += shard.entries * (2 * index.k - shard.bucket_bits)
+            exception_bits = max(shard.entries - 1, 0).bit_length() + shard.exception_bits
+            counts += shard.entries * shard.count_bits + shard.exceptions * exception_bits
+        elif shard.kmers > 0:
+            for string in itertools.chain.from_iterable(shard_groups(shard, shape).values()):
+                smallest = min(string.counts)
+                width = (max(string.counts) - smallest).bit_length()
+                bases += length_bits + 2 * (len(string.left) + len(string.right))
+                counts += gamma_bits(width + 1) + gamma_bits(smallest) + width * len(string.counts)
+    return bases / 8, counts / 8
 
 
 class Counting(CliTest):
@@ -153,6 +179,47 @@ class Readers(CliTest):
         self.assertIn("count -k 19", info["provenance"]["command_line"])
         self.assertEqual(info["file_bytes"], size)
         self.assertIn(info["content_checksum"], self.warpmer("info", self.index))
+
+    def check_bytes_per_kmer(self, index):
+        """Compares what `stats` says with what another reader finds, in all its forms."""
+        path = self.folder / index
+        stats = json.loads(self.warpmer("stats", "--json", index))
+        parts = stats["bytes_per_kmer_parts"]
+        kmers = stats["stored_distinct"]
+        self.assertAlmostEqual(stats["bytes_per_kmer"], path.stat().st_size / kmers)
+        for name, size in zip(("bases", "counts"), kmer_bytes(path)):
+            self.assertAlmostEqual(parts[name], size / kmers, msg=name)
+        self.assertEqual(list(parts), ["bases", "counts", "directory"])
+        self.assertAlmostEqual(sum(parts.values()), stats["bytes_per_kmer"])
+        # The directory of shards is in it, and the sections of a fixed size.
+        self.assertGreater(parts["directory"] * kmers, 64 + 80 + 136)
+
+        lines = self.warpmer("stats", "-t", "1", index).splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("bytes per k-mer"))
+        shown = [line.rsplit(None, 1) for line in lines[first : first + 4]]
+        self.assertEqual([name for name, _ in shown], ["bytes per k-mer", "  bases", "  counts", "  directory"])
+        whole, *hundredths = [int(number.replace(".", "")) for _, number in shown]
+        self.assertEqual(sum(hundredths), whole)
+        for number, (_, exact) in zip(hundredths, parts.items()):
+            self.assertLessEqual(abs(number - 100 * exact), 1)
+        header, cells = (line.split("\t") for line in self.warpmer("stats", "--tsv", index).splitlines())
+        table = dict(zip(header, cells))
+        for name, exact in parts.items():
+            self.assertEqual(table[f"bytes_per_kmer_parts_{name}"], f"{exact:.6g}")
+
+    def test_bytes_per_kmer(self):
+        for k in some((5, 12, 13, 19, 27, 31, 32, 55, 64), 4):
+            with self.subTest(k=k):
+                # Large groups have their counts in records.
+                reads = reads_around_a_minimizer(random.Random(k), k) if k > 12 else ["ACGTTGCATGCA" * 200]
+                (self.folder / "more.fa").write_bytes(fasta(enumerate(reads)))
+                self.check_bytes_per_kmer(self.count("more.fa", DATA / "forty.fq", k=k))
+
+    def test_bytes_per_kmer_of_nothing(self):
+        index = self.count(DATA / "short.fa", k=64, options=["-q", "--min-count", 1000])
+        stats = json.loads(self.warpmer("stats", "--json", index))
+        self.assertEqual(stats["bytes_per_kmer"], 0)
+        self.assertEqual(stats["bytes_per_kmer_parts"], {"bases": 0, "counts": 0, "directory": 0})
 
     def test_stats_of_a_filtered_index(self):
         index = self.count(DATA / "reads_1.fq.gz", k=19, options=["--min-count", 3, "--max-count", 9, "--forward"])
