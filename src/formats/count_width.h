@@ -29,17 +29,27 @@ class CounterLimit {
     limit_ = bytes == 0 || bytes > 7 ? 0 : largest_of_bytes(bytes);
     if (max_count <= limit_) limit_ = 0;
   }
+  /// A user may have set a lower limit, which the file does not say.
+  void may_be_lower() noexcept { may_be_lower_ = true; }
   void note(std::uint64_t count) noexcept {
     if (count == limit_ && count != 0) [[unlikely]] {
       capped_.limit = limit_;
       ++capped_.kmers;
     }
+    if (count < largest_) [[likely]]
+      return;
+    if (count > largest_) at_largest_ = 0;
+    largest_ = count;
+    ++at_largest_;
   }
-  [[nodiscard]] const CappedCounts& capped() const noexcept { return capped_; }
+  [[nodiscard]] CappedCounts capped() const noexcept;
 
  private:
   std::uint64_t limit_ = 0;  ///< 0: none
   CappedCounts capped_;
+  bool may_be_lower_ = false;
+  std::uint64_t largest_ = 1;  ///< of the counts noted so far
+  std::uint64_t at_largest_ = 0;
 };
 
 /// InputError for the first count that `bytes` bytes cannot hold, with its k-mer.

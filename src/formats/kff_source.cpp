@@ -136,6 +136,7 @@ void KffSource::read_footer() {
       read_variables(footer);
       facts_.min_count = std::max<std::uint64_t>(footer.min_count.value_or(1), 1);
       const std::uint64_t max_count = footer.max_count.value_or(UINT64_MAX);
+      if (max_count == kNoKmcLimit) limit_.may_be_lower();  // KMC wrote it, and does not write down -cs
       facts_.max_count = max_count == kNoKmcLimit ? UINT64_MAX : std::max(max_count, facts_.min_count);
     }
   }

@@ -120,8 +120,8 @@ void KmcSource::read_header() {
   const bool has_limit = max_count < kLargestKmcCount && max_count != kNoKmcLimit;
   facts_.max_count = has_limit ? max_count : UINT64_MAX;
   facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
-  // That of -cs, where it is less than counters can hold, is not in the file.
   limit_.set(std::min(count_bytes_, 8u), facts_.max_count);
+  if (max_count == kNoKmcLimit) limit_.may_be_lower();  // KMC wrote it, and does not write down -cs
   if (mode != 0) refuse(prefixes_, "its counts are sums of qualities (kmc -q), no whole numbers");
   if (facts_.k < 1 || facts_.k > kMaxK) {
     refuse(prefixes_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));

@@ -41,6 +41,9 @@ inline constexpr std::uint64_t kNoKmcLimit = 1'000'000'000;
 struct CappedCounts {
   std::uint64_t kmers = 0;
   std::uint64_t limit = 0;  ///< the largest count that the counters hold
+  /// True when the counters hold more, but `limit`, the largest count of several k-mers, looks like one that
+  /// a user has set: KMC does not write down that of -cs.
+  bool is_guess = false;
 };
 
 /// Mapped pages count as ours: what reads a file gives them back every so often.

@@ -81,6 +81,35 @@ class Capped(ConvertTest):
         kmc()
         self.assertEqual(self.said("k", "k.wmi"), "")
 
+    @unittest.skipUnless(shutil.which("kmc"), "no kmc")
+    def test_a_limit_that_kmc_does_not_write_down(self):
+        def kmc(*options):
+            few = ("-k21", "-m2", "-t1", "-n64", "-p5", "-ci1", "-fm")
+            self.run_tool("kmc", *few, *options, "reads.fa", "k", self.folder)
+
+        def guess(kmers, name, limit):
+            return (f"warpmer: warning: {kmers} k-mers of {name} have its largest count, {limit}: if that was a limit "
+                    f"(kmc -cs{limit}), they may occur more often\n")
+
+        self.reads_of(1010, single="GATTACAGATTACAGATTACAGG")
+        for limit in (200, 1000):
+            with self.subTest(limit=limit):
+                kmc(f"-cs{limit}")
+                self.assertEqual(self.said("k", "k.wmi"), guess(KMERS, "k", limit))
+                self.assertEqual(self.said("k", "k.tsv", "--to", "tsv"), guess(KMERS, "k", limit))
+                kmc(f"-cs{limit}", "-okff")
+                self.assertEqual(self.said("k.kff", "k.wmi"), guess(KMERS, "k.kff", limit))
+        # What nobody would set, what is one k-mer's, and what is no database of KMC's.
+        kmc("-cs110")
+        self.assertEqual(self.said("k", "k.wmi"), "")
+        self.file("reads.fa", fasta([(i, READ[:21]) for i in range(1001)] + [(0, READ)]))
+        kmc("-cs1000")
+        self.assertEqual(self.said("k", "k.wmi"), "")
+        counts = dict.fromkeys(("ACGTTGC", "GGATTAC"), 1000)
+        for to in ("kmc", "kff", "jellyfish"):
+            self.convert(self.index_of(counts), to, "--to", to)
+            self.assertEqual(self.said(to, "back.wmi"), "")
+
     @unittest.skipUnless(shutil.which("jellyfish"), "no jellyfish")
     def test_jellyfish(self):
         def jellyfish(*options):
