@@ -120,7 +120,7 @@ class Compressed(EndingsTest):
 class Refused(EndingsTest):
     def test_what_no_command_writes(self):
         reads = ("--reads", READS)
-        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.parquet", "X.Parquet", "x.h5", "x.png", "x.csv"):
+        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.parquet", "X.Parquet", "x.h5", "x.png", "x.csv", "x.ktab"):
             for command in (
                 ("count", "-k", 21, READS), ("dump", self.index), ("query", self.index, *reads), ("histo", self.index),
                 ("locate", "p.wmp", *reads), ("stats", self.index), ("info", self.index), ("compare", self.index, self.index),
