@@ -183,7 +183,7 @@ class PagedBench {
   PagedBench(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes)
       : gpu_(current_gpu()),
         plan_(plan_for(index, texts, memory_bytes)),
-        paged_(page_index(index, plan_, pages_to_pin(index))),
+        paged_(page_index(index, plan_, pages_to_pin(IndexPayloads::as_entries(index)))),
         all_(texts.begin(), texts.end()) {
     // Checks the shards, which is done once, and pins them.
     for (int round = 0; round < 3; ++round) ask_all(all_.size(), UINT32_MAX, 1);
@@ -224,7 +224,8 @@ class PagedBench {
     backend::PagedLookupCosts costs = paged_costs(index, 0, 0);
     costs.bytes_per_tile = 1;
     costs.bytes_per_slice = 0;
-    backend::PagedLookupPlan plan = backend::plan_paged_lookup(shard_words(index), memory_bytes, costs, 1);
+    backend::PagedLookupPlan plan =
+        backend::plan_paged_lookup(shard_words(IndexPayloads::as_entries(index)), memory_bytes, costs, 1);
     if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
     plan.slices = static_cast<std::uint32_t>(texts.size());
     plan.slice_starts = 0;

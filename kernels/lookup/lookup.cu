@@ -325,14 +325,14 @@ class CudaLookup : public Lookup {
   void page(std::uint64_t whole, const LookupMemory& memory) {
     const backend::PagedLookupCosts costs =
         paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
-    const std::vector<std::uint64_t> words = shard_words(index());
+    const std::vector<std::uint64_t> words = shard_words(IndexPayloads::as_entries(index()));
     const backend::PagedLookupPlan plan =
         backend::plan_paged_lookup(words, memory.bytes, costs, most_callers(peers_.size()));
     if (plan.frame_words == 0) {
       const std::uint64_t least = std::min(whole, backend::least_paged_memory(words, costs));
       throw_too_little(index(), peers_, false, least, memory);
     }
-    const std::shared_ptr<FilePages> pages = pages_to_pin(index());
+    const std::shared_ptr<FilePages> pages = pages_to_pin(IndexPayloads::as_entries(index()));
     for (const int gpu : peers_.gpus()) {
       const CurrentDevice current(gpu);
       add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan, pages));

@@ -37,7 +37,7 @@ class ShardFrames {
         params_(index.params()),
         gpu_(current_gpu()),
         child_of_(index.params().shards()),
-        uploaders_(index, upload_threads(plan.frame_words), std::move(pages)) {
+        uploaders_(IndexPayloads::as_entries(index), upload_threads(plan.frame_words), std::move(pages)) {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);

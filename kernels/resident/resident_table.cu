@@ -203,8 +203,8 @@ ResidentTable<Key>::~ResidentTable() {
 
 template <class Key>
 void ResidentTable<Key>::load() {
-  IndexShardWindow coming(index_, {bins_.first_shard(), bins_.end_shard()}, plan_.ring_words,
-                          plan_.uploaders);
+  IndexShardWindow coming(IndexPayloads::as_entries(index_), {bins_.first_shard(), bins_.end_shard()},
+                          plan_.ring_words, plan_.uploaders);
   /// After an error, too, nothing reads shards that are about to be freed.
   const struct Settling {
     const Stream& stream;

@@ -80,7 +80,7 @@ class Merger : public IndexMerger {
         k_(index.params().k),
         shards_(shards),
         plan_(plan),
-        coming_(index, shards, plan.ring_words, plan.uploaders) {
+        coming_(IndexPayloads::as_entries(index), shards, plan.ring_words, plan.uploaders) {
     for (std::uint32_t i = 0; i < kSteps; ++i)
       steps_.emplace_back(most_step_shards(index.params()), plan.most_pieces);
     fill_bytes(tallies_.data(), 0, tallies_.size(), stream_);
@@ -352,7 +352,7 @@ std::uint64_t MergerPlan::device_bytes(const index::IndexParams& params) const {
 
 MergerPlan plan_merger(const index::IndexFile& index, std::uint64_t device_bytes, std::uint64_t host_bytes,
                        std::size_t devices) {
-  const std::vector<std::uint64_t> words = shard_words(index);
+  const std::vector<std::uint64_t> words = shard_words(IndexPayloads::as_entries(index));
   const std::uint64_t all = std::accumulate(words.begin(), words.end(), std::uint64_t{0});
   const std::uint64_t largest = *std::max_element(words.begin(), words.end());
   const auto plan_for = [&](std::uint64_t step_words) {

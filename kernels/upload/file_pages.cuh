@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "index/index_file.h"
+#include "kernels/upload/index_payloads.cuh"
 
 namespace warpmer::gpu {
 
@@ -14,8 +14,7 @@ namespace warpmer::gpu {
 /// known that the pages will be copied again and again. Thread-safe.
 class FilePages {
  public:
-  /// Takes a mapped file, which must outlive this.
-  explicit FilePages(const index::IndexFile& index) : index_(index) {}
+  explicit FilePages(const IndexPayloads& source) : source_(source) {}
   /// Waits until pinning has ended. No copy from the pages may be under way.
   ~FilePages();
   FilePages(const FilePages&) = delete;
@@ -30,14 +29,14 @@ class FilePages {
  private:
   void pin(int gpu);
 
-  const index::IndexFile& index_;
+  const IndexPayloads source_;
   std::once_flag begun_;
   std::atomic<bool> are_pinned_{false};
   std::thread thread_;
 };
 
 /// Returns the pages of an index, or none if they are too many: no other process can use pinned pages, and
-/// others shall have most of the memory, and half of the free memory. `index` must outlive them.
-std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index);
+/// others shall have most of the memory, and half of the free memory.
+std::shared_ptr<FilePages> pages_to_pin(const IndexPayloads& source);
 
 }  // namespace warpmer::gpu

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
 void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
             unsigned threads) {
   const Stream stream;
-  ShardUploader team(index, threads, nullptr);
+  ShardUploader team(IndexPayloads::as_entries(index), threads, nullptr);
   team.start(first, end, to);
   team.finish(end, stream);
   stream.wait();
@@ -51,15 +51,14 @@ void on_each(const std::vector<int>& gpus, Work&& work) {
 
 }  // namespace
 
-std::vector<std::uint64_t> shard_words(const index::IndexFile& index) {
-  std::vector<std::uint64_t> words(index.params().shards());
-  for (std::uint32_t s = 0; s < words.size(); ++s)
-    words[s] = index::payload_layout(index.shape(s), index.params().k).words;
+std::vector<std::uint64_t> shard_words(const IndexPayloads& source) {
+  std::vector<std::uint64_t> words(source.index().params().shards());
+  for (std::uint32_t s = 0; s < words.size(); ++s) words[s] = source.words(s);
   return words;
 }
 
-std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
-  const std::vector<std::uint64_t> words = shard_words(index);
+std::vector<std::uint64_t> first_words(const IndexPayloads& source) {
+  const std::vector<std::uint64_t> words = shard_words(source);
   std::vector<std::uint64_t> first(words.size() + 1);
   std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
   return first;
@@ -74,7 +73,7 @@ unsigned upload_threads(std::uint64_t words, std::size_t devices) {
 
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
                                const std::vector<std::uint32_t>& begins)
-    : k_(index.params().k), first_words_(first_words(index)), parts_(gpus.size()) {
+    : k_(index.params().k), first_words_(first_words(IndexPayloads::as_entries(index))), parts_(gpus.size()) {
   for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     PayloadPart& part = parts_[i];
@@ -91,7 +90,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
 }
 
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
-    : FrozenPayloads(index, gpus, share_out(first_words(index), gpus.size())) {
+    : FrozenPayloads(index, gpus, share_out(first_words(IndexPayloads::as_entries(index)), gpus.size())) {
   on_each(gpus, [&](unsigned number) {
     const PayloadPart& part = parts_[number];
     const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
@@ -101,7 +100,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
 
 std::vector<std::shared_ptr<const FrozenPayloads>> FrozenPayloads::copies(const index::IndexFile& index,
                                                                           Peers& peers) {
-  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint64_t> first = first_words(IndexPayloads::as_entries(index));
   const std::vector<std::uint32_t> begins = share_out(first, peers.size());
   const std::vector<std::uint32_t> whole = {0, index.params().shards()};
   std::vector<std::shared_ptr<const FrozenPayloads>> copies;
@@ -169,7 +168,7 @@ FrozenShards<Key>::FrozenShards(const index::IndexFile& index)
     : FrozenShards(std::make_shared<const FrozenPayloads>(index, std::vector<int>{current_gpu()})) {}
 
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus) {
-  const std::vector<std::uint64_t> first = first_words(index);
+  const std::vector<std::uint64_t> first = first_words(IndexPayloads::as_entries(index));
   const std::vector<std::uint32_t> begins = share_out(first, gpus);
   std::uint64_t words = 0;
   for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);

@@ -6,14 +6,14 @@
 
 namespace warpmer::gpu {
 
-IndexShardWindow::IndexShardWindow(const index::IndexFile& index, index::ShardRange shards,
-                                   std::uint64_t words, unsigned threads)
-    : index_(index),
+IndexShardWindow::IndexShardWindow(const IndexPayloads& source, index::ShardRange shards, std::uint64_t words,
+                                   unsigned threads)
+    : source_(source),
       shards_(shards),
       words_(words + warpmer::kReadAheadWords),
       places_(words),
       end_(shards.first),
-      uploaders_(index, threads, nullptr) {
+      uploaders_(source, threads, nullptr) {
   // The words that are read behind a payload do not matter, but tools that look for such reads cannot know.
   const Stream stream;
   fill_bytes(words_.data(), 0, words_.size(), stream);
@@ -42,12 +42,14 @@ void IndexShardWindow::read_ahead() {
   }
 }
 
-index::ShardView IndexShardWindow::view(std::uint32_t shard) const {
+const std::uint64_t* IndexShardWindow::payload(std::uint32_t shard) const {
   const WindowPart& part =
       *std::find_if(parts_.begin(), parts_.end(), [&](const WindowPart& some) { return shard < some.end; });
-  const std::uint64_t before = first_words()[shard] - first_words()[part.first];
-  return {index_.shape(shard), words_.data() + part.at + before,
-          first_words()[shard + 1] - first_words()[shard]};
+  return words_.data() + part.at + (first_words()[shard] - first_words()[part.first]);
+}
+
+index::ShardView IndexShardWindow::view(std::uint32_t shard) const {
+  return {source_.index().shape(shard), payload(shard), first_words()[shard + 1] - first_words()[shard]};
 }
 
 void IndexShardWindow::give_back(std::uint32_t end, cudaStream_t stream) {

@@ -16,7 +16,7 @@ namespace warpmer::gpu {
 class IndexShardWindow {
  public:
   /// Uses `words` words of the current device, at least as many as the largest shard has.
-  IndexShardWindow(const index::IndexFile& index, index::ShardRange shards, std::uint64_t words,
+  IndexShardWindow(const IndexPayloads& source, index::ShardRange shards, std::uint64_t words,
                    unsigned threads);
 
   /// Begins to bring the shards for which there is room, and to read those behind them.
@@ -28,7 +28,9 @@ class IndexShardWindow {
   /// Waits for all shards before `end`; work that is enqueued in `stream` from then on finds them there.
   /// Throws an InputError for a damaged one.
   void wait_for(std::uint32_t end, cudaStream_t stream) { uploaders_.finish(end, stream); }
-  /// Returns one of the shards that have been begun.
+  /// Returns the payload, on the device, of one of the shards that have been begun.
+  [[nodiscard]] const std::uint64_t* payload(std::uint32_t shard) const;
+  /// Returns such a shard of entries.
   [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
   /// Gives all shards before `end` back: only work that was enqueued in `stream` so far uses them. Begins to
   /// bring more.
@@ -46,7 +48,7 @@ class IndexShardWindow {
 
   void read_ahead();
 
-  const index::IndexFile& index_;
+  const IndexPayloads source_;
   const index::ShardRange shards_;
   DeviceArray<std::uint64_t> words_;
   RingPlaces places_;

@@ -175,13 +175,17 @@ ShardView IndexFile::shard(std::uint32_t shard) const {
   return {entry.shape, impl_->payload(entry), static_cast<std::size_t>(entry.payload_words)};
 }
 
-void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
+std::uint64_t IndexFile::payload_words(std::uint32_t shard) const {
+  return impl_->entry(shard).payload_words;
+}
+
+const std::uint64_t* IndexFile::payload(std::uint32_t shard) const {
+  impl_->verify(shard);
+  return impl_->payload(impl_->entry(shard));
+}
+
+void IndexFile::read_payload(std::uint32_t shard, std::uint64_t* into) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
-  if (const EntryImage* image = entry_image()) {
-    const ShardView view = image->view(shard);
-    std::copy_n(view.payload, view.payload_words, into);
-    return;
-  }
   const bool is_verified = impl_->is_verified(shard);
   file::Checksum checksum;
   // Bytes that have been read are summed while they are in the core's cache.
@@ -194,9 +198,22 @@ void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
   if (!is_verified) impl_->check(shard, into, checksum.value());
 }
 
-const std::uint64_t* IndexFile::payloads() const {
-  if (const EntryImage* image = entry_image()) return image->words();
+const std::uint64_t* IndexFile::all_payloads() const {
   return reinterpret_cast<const std::uint64_t*>(impl_->input.bytes().data() + layout::kHeaderBytes);
+}
+
+void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
+  if (const EntryImage* image = entry_image()) {
+    const ShardView view = image->view(shard);
+    std::copy_n(view.payload, view.payload_words, into);
+  } else {
+    read_payload(shard, into);
+  }
+}
+
+const std::uint64_t* IndexFile::payloads() const {
+  const EntryImage* image = entry_image();
+  return image == nullptr ? all_payloads() : image->words();
 }
 
 void IndexFile::release(std::uint32_t shard) const noexcept {

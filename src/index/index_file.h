@@ -103,16 +103,27 @@ class IndexFile {
   [[nodiscard]] const groups::ShardSizes& sizes(std::uint32_t shard) const;
   [[nodiscard]] groups::ShardBits strings(std::uint32_t shard) const;
 
+  // --- Payloads as they lie in the file, of strings or of entries.
+
+  /// Returns the words of a shard's payload; nothing of it is read.
+  [[nodiscard]] std::uint64_t payload_words(std::uint32_t shard) const;
+  /// Returns a shard's payload in the mapped file, checked the first time.
+  [[nodiscard]] const std::uint64_t* payload(std::uint32_t shard) const;
+  /// Copies a shard's payload, read from the file: its pages are not mapped, which costs more than to copy
+  /// them where each shard is wanted once. The copy is checked as `payload` checks, unless the shard has
+  /// been. `into` has room for kReadAheadWords more. Keeps a descriptor of the file from then on.
+  void read_payload(std::uint32_t shard, std::uint64_t* into) const;
+  /// Returns all payloads, one behind the other: nothing of them is checked until `payload` has been asked
+  /// for it.
+  [[nodiscard]] const std::uint64_t* all_payloads() const;
+
   // --- Shards of entries. Those of an index of strings are made, all of them, when the first is asked for.
 
   [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
   [[nodiscard]] ShardView shard(std::uint32_t shard) const;
-  /// Copies a shard's payload, read from the file: its pages are not mapped, which costs more than to copy
-  /// them where each shard is wanted once. The copy is checked as `shard` checks, unless the shard has been.
-  /// `into` has room for kReadAheadWords more. Keeps a descriptor of the file from then on.
+  /// Does as `read_payload`.
   void read(std::uint32_t shard, std::uint64_t* into) const;
-  /// Returns all payloads as they lie in the file, one behind the other: nothing of them is checked until
-  /// `shard` has been asked for it.
+  /// Does as `all_payloads`.
   [[nodiscard]] const std::uint64_t* payloads() const;
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;

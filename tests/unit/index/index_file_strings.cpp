@@ -130,6 +130,40 @@ TEST_CASE("index of strings: what is written comes back, as strings or as entrie
   }
 }
 
+TEST_CASE("index of strings: payloads as they lie in the file") {
+  const ScratchFolder scratch;
+  const Content<Key64> content = random_content<Key64, Key64>(31, 20000);
+  write_content<Key64, Key64>(content, 31, true, scratch / "a.wmi");
+  const IndexFile file(scratch / "a.wmi"), read(scratch / "a.wmi");
+  std::uint64_t before = 0;
+  for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
+    const std::uint64_t words = file.payload_words(shard);
+    REQUIRE(words == file.sizes(shard).words);
+    REQUIRE(file.payload(shard) == file.all_payloads() + before);
+    REQUIRE(file.payload(shard) == file.strings(shard).words);
+    std::vector<std::uint64_t> copy(words + kReadAheadWords, ~std::uint64_t{0});
+    read.read_payload(shard, copy.data());
+    REQUIRE(std::equal(file.payload(shard), file.payload(shard) + words, copy.begin()));
+    REQUIRE(copy[words] == ~std::uint64_t{0});
+    before += words;
+  }
+  // A copy is checked, too, wherever the damage is.
+  std::string bytes = read_bytes(scratch / "a.wmi");
+  bytes[64 + 1000] ^= 1;
+  write_bytes(scratch / "b.wmi", bytes);
+  const IndexFile damaged(scratch / "b.wmi");
+  std::size_t refused = 0;
+  for (std::uint32_t shard = 0; shard < damaged.params().shards(); ++shard) {
+    std::vector<std::uint64_t> copy(damaged.payload_words(shard) + kReadAheadWords);
+    try {
+      damaged.read_payload(shard, copy.data());
+    } catch (const InputError&) {
+      ++refused;
+    }
+  }
+  CHECK(refused == 1);
+}
+
 TEST_CASE("index of strings: shards that were announced go to their places in any order") {
   const ScratchFolder scratch;
   const Content<Key64> content = random_content<Key64, Key64>(31, 20000);
