@@ -261,7 +261,7 @@ int run_filter(FilterOptions options) {
   jobs::DeviceChoice device = choose_device(options.device, options.all_inputs());
   warn_of(device);
   const auto lookup =
-      jobs::make_lookup(index, {options.reading.lenient, backend::LookupTable::automatic, threads},
+      jobs::make_lookup(index, {options.reading.lenient, backend::LookupTable::automatic},
                         expected_kmers(options.all_inputs()), device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {

@@ -50,7 +50,6 @@ struct QueryOptions : Questions {
   bool progress = false;
   io::ReadingOptions reading;
   DeviceFlags device;
-  std::string table = "auto";
   unsigned threads = 0;
   mpi::ProcessGroup* ranks = nullptr;
 };
@@ -320,9 +319,6 @@ void check(const QueryOptions& options) {
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
   }
-  if (backend::lookup_table_of(options.table) != backend::LookupTable::automatic && options.reads.empty()) {
-    throw UsageError("--table needs --reads");
-  }
   if (options.ranks->are_several() && options.reads.empty()) {
     throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
   }
@@ -339,7 +335,7 @@ jobs::DeviceChoice device_for(const QueryOptions& options) {
 
 /// Other questions than reads are few.
 backend::LookupTable table_of(const QueryOptions& options) {
-  return options.reads.empty() ? backend::LookupTable::index : backend::lookup_table_of(options.table);
+  return options.reads.empty() ? backend::LookupTable::index : backend::LookupTable::automatic;
 }
 
 TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
@@ -410,7 +406,7 @@ int run_query(QueryOptions options) {
   jobs::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
   const unsigned threads = threads_or_default(options.threads);
-  const auto lookup = jobs::make_lookup(index, {options.reading.lenient, table_of(options), threads},
+  const auto lookup = jobs::make_lookup(index, {options.reading.lenient, table_of(options)},
                                         expected_kmers(options.reads), device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
@@ -460,15 +456,6 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
       "the reads are not few, else the CPU. Several GPUs divide an index that is larger than the memory of "
       "each. Parts of one that is larger than that of all take turns there, if the GPU was asked for: that "
       "is for very many reads.");
-  command
-      .add_option(
-          "--table", options.table,
-          "With --reads: what their k-mers are looked up in. index is the index as it is; bcht (bucketed "
-          "cuckoo) and iceberg are hash tables that are built of it first, in memory of the device, 14 "
-          "bytes or more for each of its k-mers. Default: auto, which is bcht on a GPU when the reads have "
-          "very many more k-mers than the index and there is memory for it, else index. The output is the "
-          "same.")
-      ->type_name("auto|index|bcht|iceberg");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
   command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");
@@ -512,7 +499,6 @@ Examples:
   warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph
   warpmer query reads.wmi --reads assembly.fa --format bed \
     --min-count 0 --max-count 0 > errors.bed
-  warpmer query sample.wmi --reads many.fq --device cuda --table bcht > out.tsv
   mpirun -n 4 warpmer query sample.wmi --reads other.fq.gz > summary.tsv
 )");
   declare_flags(command, *options);

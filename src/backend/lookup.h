@@ -29,7 +29,7 @@ struct Profile {
   }
 };
 
-/// The table that the k-mers of reads are looked up in.
+/// The table that the k-mers of reads are looked up in. A CPU has no choice: it is the index.
 enum class LookupTable : std::uint8_t {
   automatic,  ///< a choice (choose_lookup_table)
   index,      ///< the frozen shards, as they are in the file
@@ -37,8 +37,8 @@ enum class LookupTable : std::uint8_t {
   iceberg,    ///< an iceberg hash table
 };
 
-/// Returns the table that a name on the command line stands for: `auto`, `index`, `bcht` or `iceberg`.
-/// UsageError, which lists these, for anything else.
+/// Returns the table of a name: `auto`, `index`, `bcht` or `iceberg`. UsageError, which lists these, for
+/// anything else.
 LookupTable lookup_table_of(std::string_view name);
 
 /// Returns what `automatic` means on a GPU for an index of so many distinct k-mers in which about so many
@@ -49,7 +49,6 @@ LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_k
 struct LookupOptions {
   bool lenient = false;                    ///< the same as in io::ReadingOptions
   LookupTable table = LookupTable::index;  ///< not automatic, for a backend
-  unsigned threads = 1;                    ///< threads that build a table on the CPU
   bool may_page = true;                    ///< shards of an index that GPUs do not hold take turns there
 };
 
@@ -93,7 +92,7 @@ class Lookup {
   const LookupTable table_;
 };
 
-/// `index` must outlive the Lookup. ResourceError when a table cannot be built. Implemented in src/cpu.
+/// `index` must outlive the Lookup. Implemented in src/cpu.
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options = {});
 
 /// Makes the same in the index itself; what is found in profiles is noted in `met`, which must outlive the

@@ -74,11 +74,8 @@ class Devices(CliTest):
         for device in ("cuda", *self.usable):
             on_gpu = self.count(READS, k=21, options=["--device", device], output=f"{device}.wmi")
             self.assertEqual(self.dump(on_gpu), self.dump(index))
-            for table in ("auto", "index", "bcht", "iceberg"):
-                options = ["--device", device, "--table", table, "--profile"]
-                self.assertEqual(self.warpmer("query", *options, index, "--reads", READS), on_cpu)
-            self.refused(RESOURCE, "by a table needs .*--table index", "query", "--device", device, "--table", "bcht",
-                         "--device-memory", "1M", index, "--reads", READS)
+            options = ["--device", device, "--profile"]
+            self.assertEqual(self.warpmer("query", *options, index, "--reads", READS), on_cpu)
 
 
 if __name__ == "__main__":

@@ -68,18 +68,6 @@ class Reads(CliTest):
         self.assertEqual(self.warpmer("query", "--reads", path, index), expected)
         self.assertEqual(self.warpmer("query", index, "--no-header", "--reads", path), expected[len(HEADER) :])
 
-    def test_tables(self):
-        reads = ["--reads", DATA / "reads_1.fq.gz", DATA / "forty.fa"]
-        for k in some((31, 64, 11), 2):
-            index = self.count(DATA / "genome.fa", k=k)
-            expected = self.warpmer("query", index, "--profile", *reads)
-            for table in ("auto", "index", "bcht", "iceberg"):
-                with self.subTest(k=k, table=table):
-                    options = ["--device", "cpu", "--table", table, "--profile"]
-                    self.assertTrue(self.warpmer("query", index, *options, *reads) == expected)
-        self.refused(INPUT, "bad_character.fq", "query", index, "--table", "bcht", "--reads", DATA / "bad_character.fq")
-        self.warpmer("query", index, "--table", "bcht", "--lenient", "--reads", DATA / "bad_character.fq")
-
     @one_thread
     def test_reads_longer_than_a_batch(self):
         # Batches are of 4 MiB; this read has 5.6 MB.

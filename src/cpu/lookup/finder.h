@@ -1,7 +1,5 @@
 #pragma once
-/// Finders look up the k-mers of a batch on the CPU, in anything that has k-mers.
-
-#include <memory>
+/// Finders look up the k-mers of a batch on the CPU.
 
 #include "backend/lookup.h"
 
@@ -13,14 +11,6 @@ class Finder {
   virtual ~Finder() = default;
   /// Fills in `out`, which is laid out.
   virtual void profile(const io::Batch& batch, backend::Profile& out) = 0;
-};
-
-/// The state that finders share; it outlives them.
-class FinderSource {
- public:
-  virtual ~FinderSource() = default;
-  /// Thread-safe.
-  [[nodiscard]] virtual std::unique_ptr<Finder> make() const = 0;
 };
 
 }  // namespace warpmer::cpu

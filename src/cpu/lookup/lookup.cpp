@@ -11,7 +11,6 @@
 #include "base/buffer_pool.h"
 #include "cpu/lookup/finder.h"
 #include "cpu/lookup/string_finder.h"
-#include "cpu/lookup/table_finder.h"
 #include "cpu/simd/cutter.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/kmer_window.h"
@@ -23,7 +22,6 @@ namespace warpmer::backend {
 
 namespace {
 
-using cpu::Cutter;
 using cpu::Finder;
 using cpu::Kernels;
 using cpu::StretchFinder;
@@ -72,27 +70,10 @@ class DenseFinder : public Finder {
   SeenKmers* met_;
 };
 
-class IndexFinders : public cpu::FinderSource {
- public:
-  IndexFinders(const index::IndexFile& index, bool lenient, SeenKmers* met)
-      : index_(index), lenient_(lenient), met_(met) {}
-
-  [[nodiscard]] std::unique_ptr<Finder> make() const override {
-    if (index_.params().k <= kMaxDenseK)
-      return std::make_unique<DenseFinder>(index_, cpu::best_kernels(), lenient_, met_);
-    return cpu::make_string_finder(index_, lenient_, met_);
-  }
-
- private:
-  const index::IndexFile& index_;
-  bool lenient_;
-  SeenKmers* met_;
-};
-
 class CpuLookup : public Lookup {
  public:
-  CpuLookup(const index::IndexFile& index, LookupTable table, std::unique_ptr<cpu::FinderSource> finders)
-      : Lookup(index, table), source_(std::move(finders)) {}
+  CpuLookup(const index::IndexFile& index, bool lenient, SeenKmers* met)
+      : Lookup(index, LookupTable::index), lenient_(lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
@@ -106,25 +87,25 @@ class CpuLookup : public Lookup {
   }
 
  private:
-  const std::unique_ptr<cpu::FinderSource> source_;
-  mutable BufferPool<Finder> finders_{[this] { return source_->make(); }};  ///< they have scratch memory
+  [[nodiscard]] std::unique_ptr<Finder> make_finder() const {
+    if (index().params().k <= kMaxDenseK)
+      return std::make_unique<DenseFinder>(index(), cpu::best_kernels(), lenient_, met_);
+    return cpu::make_string_finder(index(), lenient_, met_);
+  }
+
+  const bool lenient_;
+  SeenKmers* const met_;
+  mutable BufferPool<Finder> finders_{[this] { return make_finder(); }};  ///< they have scratch memory
 };
 
 }  // namespace
 
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options) {
-  std::unique_ptr<cpu::FinderSource> finders;
-  if (options.table == LookupTable::index) {
-    finders = std::make_unique<IndexFinders>(index, options.lenient, nullptr);
-  } else {
-    finders = cpu::make_table_finders(index, options.lenient, options.table, options.threads);
-  }
-  return std::make_unique<CpuLookup>(index, options.table, std::move(finders));
+  return std::make_unique<CpuLookup>(index, options.lenient, nullptr);
 }
 
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met) {
-  return std::make_unique<CpuLookup>(index, LookupTable::index,
-                                     std::make_unique<IndexFinders>(index, lenient, &met));
+  return std::make_unique<CpuLookup>(index, lenient, &met);
 }
 
 }  // namespace warpmer::backend
