@@ -1,6 +1,6 @@
-// Times lookups on the GPU by themselves: in an index in each of its forms on the device, of reads whose text
-// is already there. Prints a line for each form. With --device-memory the index is paged instead, as if there
-// were no more memory, and a line says how many bytes were moved, and what share of the link that is. With
+// Times lookups on the GPU by themselves: in an index that is there, of reads whose text is already there,
+// too; answers stay there. Prints a line. With --device-memory the index is paged instead, as if there were
+// no more memory, and a line says how many bytes were moved, and what share of the link that is. With
 // --gpus several GPUs look up together, in an index that each has, or that they have divided. See
 // docs/results.md.
 
@@ -19,26 +19,23 @@
 #include "index/index_file.h"
 #include "io/input_set.h"
 #include "kernels/exchange/peers.cuh"
-#include "kernels/lookup/lookup_table.cuh"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/paged_index.cuh"
 #include "kernels/lookup/routed_index.cuh"
 #include "kernels/lookup/routed_runs.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/joined_text.cuh"
-#include "kernels/upload/device_index.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::gpu;
-using backend::LookupTable;
 
 struct Options {
   std::string index;
   std::vector<std::string> reads;
-  std::vector<std::string> tables = {"index", "bcht", "iceberg"};
   std::uint32_t rounds = 5;
   double least_kmers = 2e9;
   std::vector<double> paged_gb;
@@ -108,10 +105,10 @@ class Bench {
     reset_status(status_.data(), stream_);
   }
 
-  /// Prints a line. Returns what the answers come to.
-  Answers run(LookupTable table, const std::string& name, std::uint64_t least_kmers) {
+  /// Prints a line.
+  void run(std::uint64_t least_kmers) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto form = table == LookupTable::index ? load_index(index_) : build_lookup_table(index_, table);
+    const auto form = load_index(index_);
     check(cudaDeviceSynchronize(), "loading an index");
     const double loading = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const Answers once = add_up(*form);
@@ -120,17 +117,14 @@ class Bench {
     for (std::uint32_t r = 0; r < rounds_; ++r) seconds.push_back(time(*form, repeats));
     std::sort(seconds.begin(), seconds.end());
     const double median = seconds[seconds.size() / 2] / static_cast<double>(repeats);
-    const std::uint64_t bytes =
-        table == LookupTable::index ? frozen_shards_bytes(index_) : lookup_table_bytes(index_, table).table;
-    std::printf("%-8s %9.1f %9.2f %9.3f %9.3f %7.1f %9.2f\n", name.c_str(),
+    std::printf("%9.1f %9.2f %9.3f %9.3f %7.1f %12llu %9.2f\n",
                 static_cast<double>(index_.totals().stored_distinct) / 1e6,
-                static_cast<double>(bytes) /
+                static_cast<double>(frozen_shards_bytes(index_)) /
                     static_cast<double>(std::max<std::uint64_t>(index_.totals().stored_distinct, 1)),
                 loading, static_cast<double>(once.kmers) / 1e9,
                 100.0 * static_cast<double>(once.found) / static_cast<double>(std::max(once.kmers, 1ull)),
-                static_cast<double>(once.kmers) / median / 1e9);
+                once.sum, static_cast<double>(once.kmers) / median / 1e9);
     std::fflush(stdout);
-    return once;
   }
 
  private:
@@ -183,7 +177,7 @@ class PagedBench {
   PagedBench(const index::IndexFile& index, const std::vector<Text>& texts, std::uint64_t memory_bytes)
       : gpu_(current_gpu()),
         plan_(plan_for(index, texts, memory_bytes)),
-        paged_(page_index(index, plan_, pages_to_pin(IndexPayloads::as_entries(index)))),
+        paged_(page_index(index, plan_, pages_to_pin(index))),
         all_(texts.begin(), texts.end()) {
     // Checks the shards, which is done once, and pins them.
     for (int round = 0; round < 3; ++round) ask_all(all_.size(), UINT32_MAX, 1);
@@ -224,8 +218,7 @@ class PagedBench {
     backend::PagedLookupCosts costs = paged_costs(index, 0, 0);
     costs.bytes_per_tile = 1;
     costs.bytes_per_slice = 0;
-    backend::PagedLookupPlan plan =
-        backend::plan_paged_lookup(shard_words(IndexPayloads::as_entries(index)), memory_bytes, costs, 1);
+    backend::PagedLookupPlan plan = backend::plan_paged_lookup(shard_words(index), memory_bytes, costs, 1);
     if (plan.frame_words == 0) throw ResourceError("too little device memory to page this index in");
     plan.slices = static_cast<std::uint32_t>(texts.size());
     plan.slice_starts = 0;
@@ -371,14 +364,13 @@ class SeveralBench {
     }
     if (form == "routed" || form == "routed-host") {
       const std::uint64_t memory = frozen_shards_bytes(index_, peers_.size()) + (std::uint64_t{4} << 30);
-      loaded->forms =
-          route_index(index_.params(), payloads[0], plan_routed_lookup(index_, peers_.size(), memory),
-                      form == "routed" ? Route::direct : Route::host);
+      loaded->forms = route_index(payloads[0], plan_routed_lookup(index_, peers_.size(), memory),
+                                  form == "routed" ? Route::direct : Route::host);
       return loaded;
     }
     for (std::size_t i = 0; i < gpus_.size(); ++i) {
       const CurrentDevice current(gpus_[i]);
-      loaded->forms.push_back(load_index(index_.params(), payloads[i]));
+      loaded->forms.push_back(load_index(payloads[i]));
     }
     return loaded;
   }
@@ -458,30 +450,19 @@ int run(const Options& options) {
     return 5;
   }
   (void)load_index(index);  // checks the shards, which is done once
-  Bench bench(index, texts, options.rounds);
-  std::printf("%-8s %9s %9s %9s %9s %7s %9s\n", "table", "M dist.", "bytes", "load, s", "G k-mers", "found %",
+  std::printf("%9s %9s %9s %9s %7s %12s %9s\n", "M dist.", "bytes", "load, s", "G k-mers", "found %", "sum",
               "G/s");
-  std::vector<Answers> answers;
-  for (const std::string& name : options.tables) {
-    answers.push_back(
-        bench.run(backend::lookup_table_of(name), name, static_cast<std::uint64_t>(options.least_kmers)));
-  }
-  if (!all_equal(answers)) {
-    std::fprintf(stderr, "device_lookup: the tables do not answer alike\n");
-    return 5;
-  }
+  Bench(index, texts, options.rounds).run(static_cast<std::uint64_t>(options.least_kmers));
   return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::CommandLine line(
-      "Looks up reads, whose text is on the GPU, in an index, in each of its forms there.");
+  bench::CommandLine line("Looks up reads, whose text is on the GPU, in an index that is there, too.");
   Options options;
   line.add_required("INDEX", options.index, "written by 'warpmer count'");
   line.add_required("READS", options.reads, "any input that warpmer takes");
-  line.add_list("--table", options.tables, ',', "index, bcht, iceberg; any of them, by commas");
   line.add_option("--rounds", options.rounds, "of which the median is printed");
   line.add_list("--device-memory", options.paged_gb, ',',
                 "GB that shards take turns in, by commas; texts and answers are not counted. Prints "

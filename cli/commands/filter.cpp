@@ -260,9 +260,7 @@ int run_filter(FilterOptions options) {
   const FilterPlan plan = plan_of(options, index);
   jobs::DeviceChoice device = choose_device(options.device, options.all_inputs());
   warn_of(device);
-  const auto lookup =
-      jobs::make_lookup(index, {options.reading.lenient, backend::LookupTable::automatic},
-                        expected_kmers(options.all_inputs()), device);
+  const auto lookup = jobs::make_lookup(index, {options.reading.lenient}, device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));

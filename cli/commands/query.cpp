@@ -333,11 +333,6 @@ jobs::DeviceChoice device_for(const QueryOptions& options) {
   return choose_device(flags, options.reads);
 }
 
-/// Other questions than reads are few.
-backend::LookupTable table_of(const QueryOptions& options) {
-  return options.reads.empty() ? backend::LookupTable::index : backend::LookupTable::automatic;
-}
-
 TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
   const auto format =
       options.format == "bed" ? TrackRule::TrackFormat::bed : TrackRule::TrackFormat::bedgraph;
@@ -406,8 +401,7 @@ int run_query(QueryOptions options) {
   jobs::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
   const unsigned threads = threads_or_default(options.threads);
-  const auto lookup = jobs::make_lookup(index, {options.reading.lenient, table_of(options)},
-                                        expected_kmers(options.reads), device);
+  const auto lookup = jobs::make_lookup(index, {options.reading.lenient}, device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;

@@ -138,11 +138,6 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& devi
                 "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.");
 }
 
-std::uint64_t expected_kmers(const std::vector<std::string>& reads) {
-  // A FASTQ file's text is half bases, and compressed files have more of them in a byte.
-  return known_bytes(reads) / 2;
-}
-
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
   jobs::DeviceChoice choice = jobs::choose_device(flags.device, known_bytes(inputs));
   choice.memory_bytes = flags.memory_bytes;

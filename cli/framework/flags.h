@@ -47,8 +47,6 @@ struct DeviceFlags {
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
-/// Returns about how many k-mers come of reads; 0 when unknown.
-std::uint64_t expected_kmers(const std::vector<std::string>& reads);
 /// Returns the device to use for these inputs.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
 /// Warns when a GPU is passed over.

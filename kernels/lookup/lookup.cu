@@ -14,15 +14,14 @@
 #include "base/error.h"
 #include "host/limits.h"
 #include "kernels/exchange/peers.cuh"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/lookup.cuh"
-#include "kernels/lookup/lookup_table.cuh"
 #include "kernels/lookup/paged_index.cuh"
 #include "kernels/lookup/routed_index.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/held_memory.cuh"
 #include "kernels/memory/host_fence.cuh"
 #include "kernels/text/joined_text.cuh"
-#include "kernels/upload/device_index.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 #include "kmer/kmer.h"
 
@@ -31,7 +30,6 @@ namespace warpmer::gpu {
 namespace {
 
 using backend::Lookup;
-using backend::LookupTable;
 using backend::Profile;
 
 /// The shape of a lane, by which the text of a batch goes to the device.
@@ -246,39 +244,37 @@ LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_byte
   return {capped, cap_bytes};
 }
 
-[[noreturn]] void throw_too_little(const index::IndexFile& index, const Peers& peers, bool builds,
-                                   std::uint64_t needed, const LookupMemory& memory) {
+[[noreturn]] void throw_too_little(const index::IndexFile& index, const Peers& peers, std::uint64_t needed,
+                                   const LookupMemory& memory) {
   const std::uint64_t cap = memory.cap_bytes;
-  throw ResourceError("looking up in " + index.path() + (builds ? " by a table" : "") + " needs " +
+  throw ResourceError("looking up in " + index.path() + " needs " +
                       megabytes_up(cap > 0 ? cap_in_pieces(needed) : needed) +
                       (peers.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") + ", and " +
                       (cap > 0 ? "--device-memory allows " + megabytes(cap) + "; raise it, or"
                                : megabytes(memory.bytes) + " can be had;") +
-                      (builds ? " use --table index" : " use --device cpu"));
+                      " use --device cpu");
 }
 
-/// Several GPUs take batches in turn. Each has the whole index, or its table, where there is memory for that;
-/// else a part of the shards, and k-mers go to the GPU that has theirs; else each by itself pages.
+/// Several GPUs take batches in turn. Each has the whole index, where there is memory for that; else a part
+/// of the shards, and k-mers go to the GPU that has theirs; else each by itself pages. An index of one shard
+/// is always whole.
 class CudaLookup : public Lookup {
  public:
   CudaLookup(const index::IndexFile& index, const backend::LookupOptions& options,
              const std::vector<int>& gpus, const LookupMemory& memory)
-      : Lookup(index, options.table), lenient_(options.lenient), peers_(gpus) {
+      : Lookup(index), lenient_(options.lenient), peers_(gpus) {
     const std::uint64_t allowed = memory.bytes;
-    const bool builds = table() != LookupTable::index;
     const std::uint64_t whole = frozen_shards_bytes(index);
-    const LookupTableBytes bytes =
-        builds ? lookup_table_bytes(index, table()) : LookupTableBytes{whole, whole};
-    const std::uint64_t needed = std::max(bytes.building, bytes.table + LaneShape{}.device_bytes());
-    const bool can_divide = !builds && peers_.size() > 1;
+    const std::uint64_t needed = whole + LaneShape{}.device_bytes();
+    const bool has_shards = index.params().shards() > 1, can_divide = has_shards && peers_.size() > 1;
     const RoutedLookupPlan routed =
         can_divide ? plan_routed_lookup(index, peers_.size(), allowed) : RoutedLookupPlan{};
     if (needed <= allowed) {
-      hold_all((allowed - bytes.table) / LaneShape{}.device_bytes());
+      hold_all((allowed - whole) / LaneShape{}.device_bytes());
     } else if (routed.slice_starts > 0) {
       divide(routed, allowed);
-    } else if (builds || !options.may_page) {
-      throw_too_little(index, peers_, builds, can_divide ? least_routed_memory(index, peers_.size()) : needed,
+    } else if (!has_shards || !options.may_page) {
+      throw_too_little(index, peers_, can_divide ? least_routed_memory(index, peers_.size()) : needed,
                        memory);
     } else {
       page(needed, memory);
@@ -299,21 +295,17 @@ class CudaLookup : public Lookup {
 
  private:
   void hold_all(std::uint64_t lanes) {
-    const bool builds = table() != LookupTable::index;
-    std::vector<std::shared_ptr<const FrozenPayloads>> copies;
-    if (!builds) copies = FrozenPayloads::copies(index(), peers_);
+    const auto copies = FrozenPayloads::copies(index(), peers_);
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
       const CurrentDevice current(peers_.gpu(i));
-      add_station(peers_.gpu(i), {}, lanes,
-                  builds ? build_lookup_table(index(), table()) : load_index(index().params(), copies[i]));
+      add_station(peers_.gpu(i), {}, lanes, load_index(copies[i]));
     }
   }
 
   void divide(const RoutedLookupPlan& plan, std::uint64_t allowed) {
     const LaneShape shape{2, plan.slice_starts, true};
     const std::uint64_t lanes = (allowed - plan.bytes) / shape.device_bytes();
-    auto asked =
-        route_index(index().params(), std::make_shared<const FrozenPayloads>(index(), peers_.gpus()), plan);
+    auto asked = route_index(std::make_shared<const FrozenPayloads>(index(), peers_.gpus()), plan);
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
       const CurrentDevice current(peers_.gpu(i));
       add_station(peers_.gpu(i), shape, std::max<std::uint64_t>(lanes, 1), std::move(asked[i]));
@@ -325,14 +317,14 @@ class CudaLookup : public Lookup {
   void page(std::uint64_t whole, const LookupMemory& memory) {
     const backend::PagedLookupCosts costs =
         paged_costs(index(), LaneShape::kAnswerBytes, LaneShape::kBytesPerSlice);
-    const std::vector<std::uint64_t> words = shard_words(IndexPayloads::as_entries(index()));
+    const std::vector<std::uint64_t> words = shard_words(index());
     const backend::PagedLookupPlan plan =
         backend::plan_paged_lookup(words, memory.bytes, costs, most_callers(peers_.size()));
     if (plan.frame_words == 0) {
       const std::uint64_t least = std::min(whole, backend::least_paged_memory(words, costs));
-      throw_too_little(index(), peers_, false, least, memory);
+      throw_too_little(index(), peers_, least, memory);
     }
-    const std::shared_ptr<FilePages> pages = pages_to_pin(IndexPayloads::as_entries(index()));
+    const std::shared_ptr<FilePages> pages = pages_to_pin(index());
     for (const int gpu : peers_.gpus()) {
       const CurrentDevice current(gpu);
       add_station(gpu, {1, plan.slice_starts, true}, plan.slices, page_index(index(), plan, pages));

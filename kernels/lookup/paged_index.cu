@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,7 +27,6 @@ struct TextQuestion {
 
 /// The device as a rotation sees it (backend/shard_rotation.h). All children are asked in one stream, and
 /// loaded by a team, beside it.
-template <class Key>
 class ShardFrames {
  public:
   using Question = TextQuestion;
@@ -36,15 +36,16 @@ class ShardFrames {
         plan_(plan),
         params_(index.params()),
         gpu_(current_gpu()),
+        lengths_(length_table_on_device(index.params().k)),
         child_of_(index.params().shards()),
-        uploaders_(IndexPayloads::as_entries(index), upload_threads(plan.frame_words), std::move(pages)) {
+        uploaders_(index, upload_threads(plan.frame_words), std::move(pages)) {
     std::uint32_t most_shards = 0;
     for (std::uint32_t child = 0; child < plan.children(); ++child)
       most_shards = std::max(most_shards, plan.first_shard[child + 1] - plan.first_shard[child]);
+    shards_.reserve(most_shards);
     for (ShardFrame& frame : frames_) {
       frame.words.reserve(plan.frame_words + warpmer::kReadAheadWords);
-      frame.readers.reserve(most_shards);
-      frame.made.reserve(most_shards);
+      frame.table.emplace(most_shards);
       // The words that are read behind a payload do not matter, but tools that look for such reads cannot
       // know.
       fill_bytes(frame.words.data(), 0, frame.words.size(), stream_);
@@ -77,13 +78,14 @@ class ShardFrames {
     frame.asked.wait();  // passed at once when it was never recorded
     const std::uint32_t first = plan_.first_shard[child], end = plan_.first_shard[child + 1];
     uploaders_.start(first, end, frame.words.data());
+    const groups::GroupShape shape(params_.k);
+    shards_.clear();
     for (std::uint32_t s = first; s < end; ++s) {
-      const std::uint64_t at = uploaders_.first_words()[s], behind = uploaders_.first_words()[s + 1];
-      frame.made[s - first] = index::ShardReader<Key>(
-          {index_.shape(s), frame.words.data() + (at - begin_of(child)), behind - at}, index_.params().k);
+      const std::uint64_t* const payload =
+          frame.words.data() + (uploaders_.first_words()[s] - begin_of(child));
+      shards_.emplace_back(shape, index_.sizes(s), payload, lengths_.data());
     }
-    frame.shards = {frame.readers.data(), first, end - first};
-    copy_to_device(frame.readers.data(), frame.made.data(), end - first, stream_);
+    frame.table->set(first, shards_, stream_);
     uploaders_.finish(end, stream_);
   }
 
@@ -94,8 +96,8 @@ class ShardFrames {
       texts_.push_back(question->text);
       starts += question->starts;
     }
-    look_up_runs<Key>(texts_, static_cast<std::uint32_t>(starts / texts_.size() / plan_.children()), child,
-                      params_, frames_[number].shards, stream_);
+    look_up_runs(texts_, static_cast<std::uint32_t>(starts / texts_.size() / plan_.children()), child,
+                 params_, frames_[number].table->there(), stream_);
     frames_[number].asked.record(stream_);
   }
   void finish(const TextQuestion& question) { question.answered.record(stream_); }
@@ -105,9 +107,7 @@ class ShardFrames {
  private:
   struct ShardFrame {
     DeviceArray<std::uint64_t> words;  ///< payloads, one behind the other
-    DeviceArray<index::ShardReader<Key>> readers;
-    PinnedArray<index::ShardReader<Key>> made;  ///< on their way there
-    ShardsThere<Key> shards{nullptr, 0, 0};
+    std::optional<ShardTable> table;
     Event asked;
   };
 
@@ -119,14 +119,15 @@ class ShardFrames {
   PagedLookupPlan plan_;
   index::IndexParams params_;
   int gpu_;
+  DeviceArray<groups::FlankLengths> lengths_;
   ShardFrame frames_[backend::kPagedFrames];
-  DeviceArray<std::uint16_t> child_of_;  ///< by shard
-  std::vector<CutText> texts_;           ///< those that are asked about
+  DeviceArray<std::uint16_t> child_of_;    ///< by shard
+  std::vector<groups::ShardBits> shards_;  ///< of a child that comes
+  std::vector<CutText> texts_;             ///< those that are asked about
   Stream stream_{Stream::Priority::high};
   ShardUploader uploaders_;  ///< ends before its frames go
 };
 
-template <class Key>
 class PagedShards : public PagedIndex {
  public:
   PagedShards(const index::IndexFile& index, const PagedLookupPlan& plan, std::shared_ptr<FilePages> pages)
@@ -164,9 +165,9 @@ class PagedShards : public PagedIndex {
     return runs;
   }
 
-  mutable ShardFrames<Key> frames_;
+  mutable ShardFrames frames_;
   mutable BufferPool<TextRuns> runs_;
-  mutable backend::ShardRotation<ShardFrames<Key>> rotation_;  ///< ends before its frames go
+  mutable backend::ShardRotation<ShardFrames> rotation_;  ///< ends before its frames go
 };
 
 }  // namespace
@@ -178,15 +179,13 @@ backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32
   return {kTileStarts,
           kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(index.params()),
           bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-          kReadAheadWords * sizeof(std::uint64_t) + shards * sizeof(index::ShardReader<Key128>) + kRounding,
-          kRounding};
+          kReadAheadWords * sizeof(std::uint64_t) + ShardTable::bytes(shards) + 2 * kRounding,
+          2 * kRounding};  // of lengths, and of what child has a shard
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,
                                        std::shared_ptr<FilePages> pages) {
-  return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<PagedIndex> {
-    return std::make_unique<PagedShards<Key>>(index, plan, std::move(pages));
-  });
+  return std::make_unique<PagedShards>(index, plan, std::move(pages));
 }
 
 }  // namespace warpmer::gpu

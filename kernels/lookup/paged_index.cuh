@@ -7,7 +7,7 @@
 
 #include "backend/paged_lookup_plan.h"
 #include "index/index_file.h"
-#include "kernels/upload/device_index.cuh"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/upload/file_pages.cuh"
 #include "table/child_pager.h"
 
@@ -24,11 +24,11 @@ class PagedIndex : public DeviceIndex {
 backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_t bytes_per_start,
                                       std::uint64_t bytes_per_slice);
 
-/// Makes a paged index on the current device. `index` must outlive it. Its `look_up` returns when all
-/// partitions have answered; the more callers there are at once, up to the plan's slices, the more each
-/// partition serves. A text has up to the slice's starts, and may lie in the memory of its answers
-/// (TextRuns::cut). Shards are checked when they are first needed, so that `look_up` may throw an InputError.
-/// `pages` are those of the index, shared by several devices, or none.
+/// Makes a paged index of strings (k above kMaxDenseK) on the current device. `index` must outlive it. Its
+/// `look_up` returns when all partitions have answered; the more callers there are at once, up to the plan's
+/// slices, the more each partition serves. A text has up to the slice's starts, and may lie in the memory of
+/// its answers (TextRuns::cut). Shards are checked when they are first needed, so that `look_up` may throw an
+/// InputError. `pages` are those of the index, shared by several devices, or none.
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const backend::PagedLookupPlan& plan,
                                        std::shared_ptr<FilePages> pages);
 

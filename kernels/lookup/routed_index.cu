@@ -20,33 +20,31 @@ constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator
 constexpr std::uint64_t kArrays = 4;  ///< number of arrays of an origin, and of a holding
 
 /// A GPU's side of the index.
-template <class Key>
 struct Holding {
   explicit Holding(const std::shared_ptr<const FrozenPayloads>& payloads)
-      : shards(payloads), owner_of(payloads->shards()) {
-    const PinnedArray<std::uint16_t> owners(payloads->shards());
-    for (std::uint32_t shard = 0; shard < payloads->shards(); ++shard)
+      : shards(payloads), owner_of(payloads->params().shards()) {
+    const PinnedArray<std::uint16_t> owners(owner_of.size());
+    for (std::uint32_t shard = 0; shard < owners.size(); ++shard)
       owners[shard] = static_cast<std::uint16_t>(payloads->owner_of(shard));
     const Stream stream;
     copy_to_device(owner_of.data(), owners.data(), owners.size(), stream);
     stream.wait();
   }
-  FrozenShards<Key> shards;
+  FrozenShards shards;
   DeviceArray<std::uint16_t> owner_of;  ///< by shard
 };
 
 /// The index that all GPUs hold together.
-template <class Key>
 struct DividedIndex {
-  DividedIndex(const index::IndexParams& index_params, const std::shared_ptr<const FrozenPayloads>& payloads)
-      : params(index_params), gpus(payloads->gpus()) {
+  explicit DividedIndex(const std::shared_ptr<const FrozenPayloads>& payloads)
+      : params(payloads->params()), gpus(payloads->gpus()) {
     for (const int gpu : gpus) holdings.emplace_back(gpu, payloads);
   }
   [[nodiscard]] std::uint32_t owners() const { return static_cast<std::uint32_t>(gpus.size()); }
 
   index::IndexParams params;
   std::vector<int> gpus;
-  std::vector<OnOneDevice<Holding<Key>>> holdings;
+  std::vector<OnOneDevice<Holding>> holdings;
 };
 
 /// The memory in which an owner gets its part of a text, and answers.
@@ -89,10 +87,9 @@ struct Origin {
 };
 
 /// Carries one text at a time from a GPU to the owners of its k-mers, and answers back.
-template <class Key>
 class RoutedBatch {
  public:
-  RoutedBatch(const DividedIndex<Key>& index, std::uint32_t asker, std::uint32_t starts, Route route)
+  RoutedBatch(const DividedIndex& index, std::uint32_t asker, std::uint32_t starts, Route route)
       : index_(index),
         asker_(asker),
         origin_(starts, index.owners(), index.params),
@@ -153,15 +150,14 @@ class RoutedBatch {
     transposition_.run(there, sizeof(std::uint64_t), going);
     for (std::uint32_t owner = 0; owner < owners; ++owner) {
       const CurrentDevice current(index_.gpus[owner]);
-      const FrozenShards<Key>& shards = index_.holdings[owner]->shards;
-      answer_part<Key>({owner_buffers_[owner]->part.data(), base_elements, runs_of(owner)}, index_.params,
-                       {shards.readers(), 0, shards.size()}, owner_buffers_[owner]->answers.data(),
-                       going[owner].stream);
+      answer_part({owner_buffers_[owner]->part.data(), base_elements, runs_of(owner)}, index_.params,
+                  index_.holdings[owner]->shards.there(), owner_buffers_[owner]->answers.data(),
+                  going[owner].stream);
     }
     transposition_.run(back, sizeof(std::uint32_t), coming);
   }
 
-  const DividedIndex<Key>& index_;
+  const DividedIndex& index_;
   const std::uint32_t asker_;
   Origin origin_;
   std::vector<OnOneDevice<OwnerBuffer>> owner_buffers_;  ///< by owner
@@ -169,11 +165,10 @@ class RoutedBatch {
 };
 
 /// The index as one GPU asks it.
-template <class Key>
 class RoutedIndex : public DeviceIndex {
  public:
-  RoutedIndex(std::shared_ptr<const DividedIndex<Key>> index, std::uint32_t asker,
-              const RoutedLookupPlan& plan, Route route)
+  RoutedIndex(std::shared_ptr<const DividedIndex> index, std::uint32_t asker, const RoutedLookupPlan& plan,
+              Route route)
       : index_(std::move(index)),
         routed_batches_(make_routed_batches(*index_, asker, plan, route),
                         RoutedBatches::Order::first_returned) {}
@@ -182,7 +177,7 @@ class RoutedIndex : public DeviceIndex {
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
     const auto lease = routed_batches_.take();
-    RoutedBatch<Key>& routed_batch = **lease;
+    RoutedBatch& routed_batch = **lease;
     try {
       routed_batch.look_up(text, bytes, starts, answers, status, stream);
     } catch (...) {
@@ -193,19 +188,19 @@ class RoutedIndex : public DeviceIndex {
   }
 
  private:
-  using RoutedBatches = BufferPool<OnOneDevice<RoutedBatch<Key>>>;
+  using RoutedBatches = BufferPool<OnOneDevice<RoutedBatch>>;
 
-  static auto make_routed_batches(const DividedIndex<Key>& index, std::uint32_t asker,
-                                  const RoutedLookupPlan& plan, Route route) {
-    std::vector<std::unique_ptr<OnOneDevice<RoutedBatch<Key>>>> routed_batches;
+  static std::vector<std::unique_ptr<OnOneDevice<RoutedBatch>>> make_routed_batches(
+      const DividedIndex& index, std::uint32_t asker, const RoutedLookupPlan& plan, Route route) {
+    std::vector<std::unique_ptr<OnOneDevice<RoutedBatch>>> routed_batches;
     for (std::uint32_t i = 0; i < plan.routed_batches; ++i) {
-      routed_batches.push_back(std::make_unique<OnOneDevice<RoutedBatch<Key>>>(
-          index.gpus[asker], index, asker, plan.slice_starts, route));
+      routed_batches.push_back(std::make_unique<OnOneDevice<RoutedBatch>>(index.gpus[asker], index, asker,
+                                                                          plan.slice_starts, route));
     }
     return routed_batches;
   }
 
-  const std::shared_ptr<const DividedIndex<Key>> index_;
+  const std::shared_ptr<const DividedIndex> index_;
   mutable RoutedBatches
       routed_batches_;  ///< taken is the one whose last text is over, or the first that will be
 };
@@ -246,16 +241,13 @@ RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t
   return plan;
 }
 
-std::vector<std::unique_ptr<DeviceIndex>> route_index(const index::IndexParams& params,
-                                                      std::shared_ptr<const FrozenPayloads> payloads,
+std::vector<std::unique_ptr<DeviceIndex>> route_index(const std::shared_ptr<const FrozenPayloads>& payloads,
                                                       const RoutedLookupPlan& plan, Route route) {
-  return with_key_type(params.k, [&]<class Key>(Key) {
-    const auto divided = std::make_shared<const DividedIndex<Key>>(params, payloads);
-    std::vector<std::unique_ptr<DeviceIndex>> asked;
-    for (std::uint32_t asker = 0; asker < divided->owners(); ++asker)
-      asked.push_back(std::make_unique<RoutedIndex<Key>>(divided, asker, plan, route));
-    return asked;
-  });
+  const auto divided = std::make_shared<const DividedIndex>(payloads);
+  std::vector<std::unique_ptr<DeviceIndex>> asked;
+  for (std::uint32_t asker = 0; asker < divided->owners(); ++asker)
+    asked.push_back(std::make_unique<RoutedIndex>(divided, asker, plan, route));
+  return asked;
 }
 
 }  // namespace warpmer::gpu

@@ -11,7 +11,7 @@
 
 #include "index/index_file.h"
 #include "kernels/exchange/transposition.cuh"
-#include "kernels/upload/device_index.cuh"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 
 namespace warpmer::gpu {
@@ -33,9 +33,8 @@ RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t
 /// Returns, for each GPU, the index that is asked there while that GPU is current. A `look_up` waits for the
 /// text to be cut, and returns when all is enqueued. A text has up to the slice's starts, and may lie in the
 /// memory of its answers (TextRuns::cut). If a text has more runs than there is room for, answers are
-/// kLargeCountAnswer. `payloads` has a part for each GPU.
-std::vector<std::unique_ptr<DeviceIndex>> route_index(const index::IndexParams& params,
-                                                      std::shared_ptr<const FrozenPayloads> payloads,
+/// kLargeCountAnswer. `payloads` has a part for each GPU, and is of strings (k above kMaxDenseK).
+std::vector<std::unique_ptr<DeviceIndex>> route_index(const std::shared_ptr<const FrozenPayloads>& payloads,
                                                       const RoutedLookupPlan& plan,
                                                       Route route = Route::direct);
 

@@ -1,12 +1,12 @@
 // A warp takes 32 runs of a part at a time: it finds room for their answers with one addition to the part's
-// number of k-mers, and later shares these k-mers out evenly among its lanes.
+// number of k-mers, and later shares these k-mers out evenly among its lanes, to put answers in order.
 
 #include <algorithm>
 
+#include "groups/group_key.h"
 #include "kernels/lookup/routed_runs.cuh"
+#include "kernels/lookup/run_lookup.cuh"
 #include "kernels/memory/warp_share.cuh"
-#include "kernels/upload/shard_tile.cuh"
-#include "kmer/minimizer.h"
 
 namespace warpmer::gpu {
 
@@ -15,8 +15,8 @@ namespace {
 constexpr std::uint32_t kThreads = 256;
 constexpr std::uint32_t kMostBlocks = 1024;  ///< blocks for an owner
 
-static_assert(kTileStarts <= 1u << RoutedRun::kKmersBits, "a run is within a tile");
-static_assert(2 * RoutedRun::kStartBits + RoutedRun::kKmersBits + kShardBits <= 64, "a run is a word");
+static_assert(groups::TextRun::kMostKmers <= 1u << RoutedRun::kKmersBits);
+static_assert(groups::TextRun::kSeveral < 1u << (64 - 2 * RoutedRun::kStartBits - RoutedRun::kKmersBits));
 
 /// Blocks for so many runs, a thread each.
 std::uint32_t blocks_for(std::uint64_t runs) {
@@ -43,32 +43,19 @@ __global__ __launch_bounds__(kThreads) void make_parts_kernel(CutText text, std:
   }
 }
 
-/// The runs of a warp's lanes, of `runs` words; none where there is none. As all have the same order of
-/// places as of lanes, the first one's says where those of all are.
-__device__ RoutedRun run_of_lane(const std::uint64_t* runs, std::uint32_t at, std::uint32_t end) {
-  return at < end ? RoutedRun::unpacked(runs[at]) : RoutedRun{0, 0, 0, 0};
-}
-
-template <class Key>
+template <class Key, class Flanks>
 __global__ __launch_bounds__(kThreads) void answer_part_kernel(RoutedPart part, index::IndexParams params,
-                                                               ShardsThere<Key> shards,
-                                                               std::uint32_t* answers) {
-  const std::uint32_t lane = threadIdx.x % 32;
-  const auto* const packed = reinterpret_cast<const std::uint32_t*>(part.elements);
-  const KmerHash<Key> hash(params.k);
-  for (std::uint32_t first = blockIdx.x * kThreads + threadIdx.x - lane; first < part.runs;
-       first += gridDim.x * kThreads) {
-    const RoutedRun run = run_of_lane(part.elements + part.base_elements, first + lane, part.runs);
-    const WarpShare share(run.kmers);
-    const std::uint32_t base = run.start - share.before(), shard = run.shard - shards.first;
-    const std::uint32_t place = __shfl_sync(~0u, run.place, 0);
-    share.for_each([&](std::uint32_t owner, std::uint32_t number, bool is_there) {
-      const std::uint32_t start = __shfl_sync(~0u, base, owner) + number;
-      const std::uint32_t where = __shfl_sync(~0u, shard, owner);
-      if (!is_there) return;
-      answers[place + number] =
-          answer_of(shards.readers[where], hash(kmer_at<Key>(packed, start, params.k, params.canonical)));
+                                                               ShardsThere shards, std::uint32_t* answers) {
+  __shared__ LeftRuns<kThreads> left;
+  __shared__ BlockLengths<Flanks> lengths;
+  const RunLookup<Key, Flanks> lookup(params, shards, reinterpret_cast<const std::uint32_t*>(part.elements),
+                                      lengths);
+  for (std::uint32_t first = blockIdx.x * kThreads; first < part.runs; first += gridDim.x * kThreads) {
+    lookup.template answer<true>(left, min(part.runs - first, kThreads), [&](std::uint32_t i) {
+      const RoutedRun routed = RoutedRun::unpacked(part.elements[part.base_elements + first + i]);
+      return AskedRun{routed.run, answers + routed.place};
     });
+    __syncthreads();  // before the next runs come
   }
 }
 
@@ -83,10 +70,12 @@ __global__ __launch_bounds__(kThreads) void restore_kernel(CutText text, std::ui
   for (std::uint32_t before = 0; before < owner; ++before) returned += kmers[before];
   for (std::uint32_t first = blockIdx.x * kThreads + threadIdx.x - lane; first < runs;
        first += gridDim.x * kThreads) {
-    const RoutedRun run = run_of_lane(part, first + lane, runs);
-    const WarpShare share(run.kmers);
-    const std::uint32_t base = run.start - share.before();
-    const std::uint32_t place = __shfl_sync(~0u, run.place, 0);
+    RoutedRun routed{};
+    if (first + lane < runs) routed = RoutedRun::unpacked(part[first + lane]);
+    const WarpShare share(routed.run.kmers);
+    const std::uint32_t base = routed.run.start - share.before();
+    // All have the same order of places as of lanes: the first one's says where those of all are.
+    const std::uint32_t place = __shfl_sync(~0u, routed.place, 0);
     share.for_each([&](std::uint32_t lane_of_run, std::uint32_t number, bool is_there) {
       const std::uint32_t start = __shfl_sync(~0u, base, lane_of_run) + number;
       if (is_there) text.answers[start] = returned[place + number];
@@ -115,18 +104,15 @@ void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners,
   check_launch("making parts of text for other GPUs");
 }
 
-template <class Key>
-void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere<Key>& shards,
+void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere& shards,
                  std::uint32_t* answers, cudaStream_t stream) {
   if (part.runs == 0) return;
-  answer_part_kernel<Key>
-      <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
+  groups::with_key_types(params.k, [&]<class Key, class Flanks>() {
+    answer_part_kernel<Key, Flanks>
+        <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
+  });
   check_launch("looking up k-mers for other GPUs");
 }
-template void answer_part(const RoutedPart&, const index::IndexParams&, const ShardsThere<Key64>&,
-                          std::uint32_t*, cudaStream_t);
-template void answer_part(const RoutedPart&, const index::IndexParams&, const ShardsThere<Key128>&,
-                          std::uint32_t*, cudaStream_t);
 
 void restore_answers(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs,
                      const std::uint64_t* parts, const std::uint32_t* kmers, const std::uint32_t* returned,

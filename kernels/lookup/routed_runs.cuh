@@ -9,32 +9,30 @@
 
 #include <cstdint>
 
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/shard_runs.cuh"
-#include "kernels/upload/device_index.cuh"
 
 namespace warpmer::gpu {
 
-/// A run of k-mers with one shard, and the place of their answers, as fields of a word.
+/// A run, and the place of its answers, as fields of a word.
 struct RoutedRun {
   static constexpr std::uint32_t kStartBits = 20;  ///< also of `place`
-  static constexpr std::uint32_t kKmersBits = 11;
+  static constexpr std::uint32_t kKmersBits = 6;
 
-  std::uint32_t start;  ///< start of the first k-mer in the text
-  std::uint32_t place;  ///< place of its answer among those of the part
-  std::uint32_t kmers;  ///< 1 up to the k-mers of a tile
-  std::uint32_t shard;
+  groups::TextRun run;
+  std::uint32_t place;  ///< place of its first answer among those of the part
 
   __device__ static std::uint64_t packed(const ShardRun& run, std::uint32_t place) {
     return std::uint64_t{run.start} | std::uint64_t{place} << kStartBits |
            std::uint64_t{run.kmers - 1u} << (2 * kStartBits) |
-           std::uint64_t{run.shard} << (2 * kStartBits + kKmersBits);
+           std::uint64_t{run.minimizer} << (2 * kStartBits + kKmersBits);
   }
   __device__ static RoutedRun unpacked(std::uint64_t word) {
     constexpr std::uint64_t kStarts = (1u << kStartBits) - 1, kKmers = (1u << kKmersBits) - 1;
-    return {static_cast<std::uint32_t>(word & kStarts),
-            static_cast<std::uint32_t>((word >> kStartBits) & kStarts),
-            static_cast<std::uint32_t>((word >> (2 * kStartBits)) & kKmers) + 1,
-            static_cast<std::uint32_t>(word >> (2 * kStartBits + kKmersBits))};
+    return {{static_cast<std::uint32_t>(word & kStarts),
+             static_cast<std::uint32_t>((word >> (2 * kStartBits)) & kKmers) + 1,
+             static_cast<std::uint32_t>(word >> (2 * kStartBits + kKmersBits))},
+            static_cast<std::uint32_t>((word >> kStartBits) & kStarts)};
   }
 };
 
@@ -60,8 +58,7 @@ void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners,
                 std::uint32_t* kmers, cudaStream_t stream);
 
 /// Enqueues the answers to a part, on the device that has its shards.
-template <class Key>
-void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere<Key>& shards,
+void answer_part(const RoutedPart& part, const index::IndexParams& params, const ShardsThere& shards,
                  std::uint32_t* answers, cudaStream_t stream);
 
 /// Enqueues the end of the way back: `returned`, the answers of one part behind those of the other, go to the

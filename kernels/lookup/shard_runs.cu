@@ -1,13 +1,13 @@
-// A text is packed, its k-mers' shards are found, and stretches of k-mers with one shard are staged as runs
-// (a block a tile); then runs are put in order of their children: counted, summed up, placed. To answer, a
-// warp takes 32 runs and shares their k-mers out evenly among its lanes.
+// A text is packed, and cut into runs, which are staged (a block a tile); then runs are put in order of their
+// children: counted, summed up, placed.
 
 #include <algorithm>
 
+#include "groups/group_key.h"
 #include "kernels/exchange/peers.cuh"
+#include "kernels/lookup/run_lookup.cuh"
+#include "kernels/lookup/run_tile.cuh"
 #include "kernels/lookup/shard_runs.cuh"
-#include "kernels/memory/warp_share.cuh"
-#include "kernels/upload/shard_tile.cuh"
 
 namespace warpmer::gpu {
 
@@ -22,16 +22,8 @@ constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uin
 constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kRunsPerBlock = 4096;  ///< few, large parts: each block goes through all children
 constexpr std::uint32_t kAskThreads = 256;
-constexpr std::uint32_t kRunsOfAskBlock = kAskThreads;
 /// Texts that are asked by one launch: what its parameters hold.
 constexpr std::uint32_t kTextsAtOnce = 48;
-
-struct RunTile : ShardTile {
-  std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no run goes on
-  std::uint16_t starts[kTileStarts];         ///< starts of the runs, in order
-  std::uint32_t warp_sums[kTileThreads / 32];
-  std::uint32_t place;  ///< place of the first run
-};
 
 /// A block's counters of runs, one for each child.
 __device__ std::uint32_t* child_counters() {
@@ -48,30 +40,6 @@ __device__ void save_packed(const TextTile& tile, const CutText& text) {
     text.breaks[blockIdx.x * kTileBreakWords + i] = tile.breaks[i];
 }
 
-/// Finds where runs begin: `tile.starts` and `tile.ends`. Returns their number.
-__device__ std::uint32_t find_runs(RunTile& tile) {
-  const std::uint32_t first = threadIdx.x * kStartsPerThread;
-  const std::uint32_t valid = tile.valid[threadIdx.x];
-  bool joins = threadIdx.x > 0 && (tile.valid[threadIdx.x - 1] >> (kStartsPerThread - 1)) != 0;
-  std::uint32_t before = threadIdx.x > 0 ? tile.shards[first - 1] : 0;
-  std::uint32_t begins = 0;
-#pragma unroll
-  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
-    const bool here = ((valid >> j) & 1) != 0;
-    const std::uint32_t shard = tile.shards[first + j];
-    if (here && !(joins && shard == before)) begins |= 1u << j;
-    joins = here;
-    before = shard;
-  }
-  reinterpret_cast<std::uint8_t*>(tile.ends)[threadIdx.x] = static_cast<std::uint8_t>(begins | ~valid);
-  if (threadIdx.x == 0) tile.ends[kTileStarts / 32] = ~0u;
-  std::uint32_t total = 0;
-  std::uint32_t at = block_sum_before(tile.warp_sums, __popc(begins), total);
-  for (std::uint32_t rest = begins; rest != 0; rest &= rest - 1)
-    tile.starts[at++] = static_cast<std::uint16_t>(first + __ffs(static_cast<int>(rest)) - 1);
-  return total;
-}
-
 /// `next` counts the runs of each child. A tile that finds no room for all of its runs is left.
 __global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* characters, std::uint32_t bytes,
                                                                 index::IndexParams params,
@@ -79,29 +47,29 @@ __global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* char
                                                                 ShardRun* staged, std::uint32_t capacity,
                                                                 CutStatus* status) {
   __shared__ RunTile tile;
+  __shared__ std::uint32_t first_place;
   std::uint32_t* const counts = child_counters();
   for (std::uint32_t i = threadIdx.x; i < shards.children; i += kTileThreads) counts[i] = 0;
   const std::uint32_t first = blockIdx.x * kTileStarts;
   pack_tile(tile, characters, first, bytes, status);
-  __syncthreads();
+  cut_into_runs(tile, params);
   save_packed(tile, text);
-  find_shards(tile, params);
+  const std::uint32_t runs = tile.runs;
+  if (threadIdx.x == 0) first_place = atomicAdd(&text.counters->staged, runs);
   __syncthreads();
-  const std::uint32_t runs = find_runs(tile);
-  if (threadIdx.x == 0) tile.place = atomicAdd(&text.counters->staged, runs);
-  __syncthreads();
-  const std::uint32_t place = tile.place;
+  const std::uint32_t place = first_place;
   if (place > capacity || runs > capacity - place) {
     // The places that were taken stay empty.
     for (std::uint32_t i = threadIdx.x; i < runs && place + i < capacity; i += kTileThreads)
-      staged[place + i] = {0, 0, 0};
+      staged[place + i] = {0, 0, 0, 0};
     if (threadIdx.x == 0) text.left[atomicAdd(&text.counters->left, 1u)] = blockIdx.x;
     return;
   }
   for (std::uint32_t i = threadIdx.x; i < runs; i += kTileThreads) {
-    const std::uint32_t start = tile.starts[i];
-    const std::uint16_t shard = tile.shards[start];
-    staged[place + i] = {first + start, shard, static_cast<std::uint16_t>(stretch_at(tile.ends, start))};
+    const groups::TextRun run = tile.run(i);
+    const std::uint32_t shard = tile.shard_of(run, params);
+    staged[place + i] = {first + run.start, static_cast<std::uint16_t>(shard),
+                         static_cast<std::uint8_t>(run.kmers), static_cast<std::uint8_t>(run.minimizer)};
     atomicAdd(counts + shards.child_of[shard], 1u);
   }
   __syncthreads();
@@ -158,43 +126,31 @@ struct AskedTexts {
   CutText texts[kTextsAtOnce];
 };
 
-/// By a warp: answers for the k-mers of its lanes' runs.
-template <class Key>
-__device__ void answer_runs(const ShardRun& run, const CutText& text, const index::IndexParams& params,
-                            const ShardsThere<Key>& shards) {
-  const WarpShare share(run.kmers);
-  const std::uint32_t base = run.start - share.before();
-  const std::uint32_t shard = run.shard - shards.first;
-  const KmerHash<Key> hash(params.k);
-  share.for_each([&](std::uint32_t owner, std::uint32_t number, bool is_there) {
-    const std::uint32_t start = __shfl_sync(~0u, base, owner) + number;
-    const std::uint32_t where = __shfl_sync(~0u, shard, owner);
-    if (!is_there) return;
-    text.answers[start] =
-        answer_of(shards.readers[where], hash(kmer_at<Key>(text.packed, start, params.k, params.canonical)));
-  });
-}
-
-template <class Key>
+template <class Key, class Flanks>
 __global__ __launch_bounds__(kAskThreads) void look_up_runs_kernel(AskedTexts asked, std::uint32_t child,
                                                                    index::IndexParams params,
-                                                                   ShardsThere<Key> shards) {
+                                                                   ShardsThere shards) {
+  __shared__ LeftRuns<kAskThreads> left;
+  __shared__ BlockLengths<Flanks> lengths;
   const CutText& text = asked.texts[blockIdx.y];
-  const std::uint32_t end = text.begins[child + 1], lane = threadIdx.x % 32;
-  for (std::uint32_t first = text.begins[child] + blockIdx.x * kRunsOfAskBlock + threadIdx.x - lane;
-       first < end; first += gridDim.x * kRunsOfAskBlock) {
-    ShardRun run{};
-    if (first + lane < end) run = text.runs[first + lane];
-    answer_runs(run, text, params, shards);
+  const RunLookup<Key, Flanks> lookup(params, shards, text.packed, lengths);
+  const std::uint32_t end = text.begins[child + 1];
+  for (std::uint32_t first = text.begins[child] + blockIdx.x * kAskThreads; first < end;
+       first += gridDim.x * kAskThreads) {
+    lookup.template answer<true>(left, min(end - first, kAskThreads), [&](std::uint32_t i) {
+      const groups::TextRun run = text.runs[first + i].run();
+      return AskedRun{run, text.answers + run.start};
+    });
+    __syncthreads();  // before the next runs come
   }
 }
 
-/// The tiles that are left: their shards are found again for each child.
-template <class Key>
+/// The tiles that are left: they are cut again for each child.
+template <class Key, class Flanks>
 __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts asked,
                                                                     index::IndexParams params,
-                                                                    ShardsThere<Key> shards) {
-  __shared__ ShardTile tile;
+                                                                    ShardsThere shards) {
+  __shared__ RunTile tile;
   const CutText& text = asked.texts[blockIdx.y];
   const std::uint32_t left = text.counters->left;
   for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x) {
@@ -203,10 +159,12 @@ __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts a
       tile.packed[w] = text.packed[number * kTileWords + w];
     for (std::uint32_t w = threadIdx.x; w < kBreakWords; w += kTileThreads)
       tile.breaks[w] = text.breaks[number * kTileBreakWords + w];
-    __syncthreads();
-    find_shards(tile, params);
-    __syncthreads();
-    answer_tile(tile, number * kTileStarts, params, shards, text.answers);
+    const std::uint32_t valid = cut_into_runs(tile, params);
+    answer_tile<Key, Flanks, false>(tile, valid, params, shards);
+    for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
+      const std::uint32_t answer = tile.answers[start];
+      if (answer != kNoKmerAnswer) text.answers[number * kTileStarts + start] = answer;
+    }
     __syncthreads();  // before the next tile comes
   }
 }
@@ -295,27 +253,24 @@ void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
   check_launch("leaving k-mers to the host");
 }
 
-template <class Key>
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
-                  const index::IndexParams& params, const ShardsThere<Key>& shards, cudaStream_t stream) {
+                  const index::IndexParams& params, const ShardsThere& shards, cudaStream_t stream) {
   constexpr std::uint32_t kEnoughBlocks = 2048;  // for any device
-  constexpr std::uint32_t kKmersOfBlock = 8 * kRunsOfAskBlock, kLeftBlocks = 256;
+  constexpr std::uint32_t kKmersOfBlock = 8 * kAskThreads, kLeftBlocks = 256;
   for (std::size_t first = 0; first < texts.size(); first += kTextsAtOnce) {
     const auto some = static_cast<std::uint32_t>(std::min<std::size_t>(kTextsAtOnce, texts.size() - first));
     AskedTexts asked{};
     std::copy_n(texts.begin() + static_cast<std::ptrdiff_t>(first), some, asked.texts);
     const std::uint32_t blocks = std::max(kmers_of_text / kKmersOfBlock + 1, kEnoughBlocks / some);
-    look_up_runs_kernel<Key>
-        <<<dim3(blocks, some), kAskThreads, 0, DriverLock::Shared(stream)>>>(asked, child, params, shards);
-    look_up_left_kernel<Key>
-        <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, DriverLock::Shared(stream)>>>(asked, params,
-                                                                                              shards);
+    groups::with_key_types(params.k, [&]<class Key, class Flanks>() {
+      look_up_runs_kernel<Key, Flanks>
+          <<<dim3(blocks, some), kAskThreads, 0, DriverLock::Shared(stream)>>>(asked, child, params, shards);
+      look_up_left_kernel<Key, Flanks>
+          <<<dim3(kLeftBlocks / some + 1, some), kTileThreads, 0, DriverLock::Shared(stream)>>>(asked, params,
+                                                                                                shards);
+    });
     check_launch("looking k-mers up in a child");
   }
 }
-template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t,
-                           const index::IndexParams&, const ShardsThere<Key64>&, cudaStream_t);
-template void look_up_runs(const std::vector<CutText>&, std::uint32_t, std::uint32_t,
-                           const index::IndexParams&, const ShardsThere<Key128>&, cudaStream_t);
 
 }  // namespace warpmer::gpu

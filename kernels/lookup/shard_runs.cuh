@@ -1,24 +1,27 @@
 #pragma once
 /// A text is cut once, and then looked up in one partition of an index after another
-/// (kernels/lookup/paged_index.cuh). Consecutive k-mers that share their shard are a run, which takes 8 bytes
-/// for ten k-mers at k = 31. The runs of a text are put in order of the partitions that hold their shards, so
-/// that each partition is asked only for its own k-mers; their bases are read from the text, packed to 2 bits
-/// each.
+/// (kernels/lookup/paged_index.cuh). Consecutive k-mers that share their minimizer are a run, which takes 8
+/// bytes for ten k-mers at k = 31. The runs of a text are put in order of the partitions that hold their
+/// shards, so that each partition is asked only for its own k-mers; their bases are read from the text,
+/// packed to 2 bits each.
 
 #include <cstdint>
 #include <vector>
 
+#include "groups/text_run.h"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
-#include "kernels/upload/device_index.cuh"
 
 namespace warpmer::gpu {
 
-/// The starts of some k-mers of a text, from `start` on.
+/// A run of a text, with its shard, in a word. No k-mers: there is none.
 struct alignas(8) ShardRun {
   std::uint32_t start;
   std::uint16_t shard;
-  std::uint16_t kmers;
+  std::uint8_t kmers, minimizer;
+
+  [[nodiscard]] __device__ groups::TextRun run() const { return {start, kmers, minimizer}; }
 };
 
 /// The progress of a cut.
@@ -80,8 +83,7 @@ class TextRuns {
 
 /// Enqueues the look-up of the k-mers of texts whose shards are in partition `child`, which is there as
 /// `shards`.
-template <class Key>
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,
-                  const index::IndexParams& params, const ShardsThere<Key>& shards, cudaStream_t stream);
+                  const index::IndexParams& params, const ShardsThere& shards, cudaStream_t stream);
 
 }  // namespace warpmer::gpu

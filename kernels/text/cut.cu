@@ -12,13 +12,11 @@ namespace {
 
 constexpr std::uint32_t kWarps = kTileThreads / 32;
 
-struct CutTile : TextTile, MinimizerTile {
-  std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no super-k-mer goes on
-  std::uint32_t minimizers[kTileStarts];     ///< minimizers of the super-k-mers, in order; then their bins
+struct CutTile : TextTile, MinimizerTile, StretchTile {
+  std::uint32_t minimizers[kTileStarts];  ///< minimizers of the super-k-mers, in order; then their bins
   std::uint16_t starts[kTileStarts];
   std::uint16_t lengths[kTileStarts];  ///< in k-mers
   std::uint16_t ranks[kTileStarts];    ///< ranks of their first words among the tile's words of the region
-  std::uint32_t warp_last[kWarps + 1];
   std::uint32_t warp_sums[kWarps];
   std::uint32_t region_words[kRegions], region_begins[kRegions];
   std::uint32_t kmers;
@@ -27,36 +25,11 @@ struct CutTile : TextTile, MinimizerTile {
 
 /// Finds where super-k-mers begin: `tile.starts` and `tile.minimizers`. Returns their number.
 __device__ std::uint32_t find_super_kmers(CutTile& tile, const DeviceCutParams& params) {
-  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t first = threadIdx.x * kStartsPerThread;
   std::uint32_t minimizer[kStartsPerThread];
   window_minima(tile, first, params.k - params.m + 1, minimizer);
   const std::uint32_t valid = valid_starts(tile, first, params.k);
-  // The start before the thread's first: its minimizer, or one that cannot be when it is not valid.
-  // (UINT32_MAX is a hash like others; that it may join what it should not is prevented by `joins`.)
-  const bool last_valid = (valid >> (kStartsPerThread - 1)) != 0;
-  std::uint32_t before = __shfl_up_sync(~0u, minimizer[kStartsPerThread - 1], 1);
-  bool joins = __shfl_up_sync(~0u, last_valid ? 1 : 0, 1) != 0;
-  auto* last_ok = tile.lengths;  // not in use yet
-  if (lane == 31) {
-    tile.warp_last[warp] = minimizer[kStartsPerThread - 1];
-    last_ok[warp] = last_valid ? 1 : 0;
-  }
-  __syncthreads();
-  if (lane == 0) {
-    joins = warp > 0 && last_ok[warp - 1] != 0;
-    before = warp > 0 ? tile.warp_last[warp - 1] : 0;
-  }
-  std::uint32_t begins = 0;
-#pragma unroll
-  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
-    const bool here = (valid >> j) & 1;
-    if (here && !(joins && minimizer[j] == before)) begins |= 1u << j;
-    joins = here;
-    before = minimizer[j];
-  }
-  reinterpret_cast<std::uint8_t*>(tile.ends)[threadIdx.x] = static_cast<std::uint8_t>(begins | ~valid);
-  if (threadIdx.x == 0) tile.ends[kTileStarts / 32] = ~0u;
+  const std::uint32_t begins = stretch_begins(tile, valid, minimizer);
   std::uint32_t total = 0;
   std::uint32_t at = block_sum_before(tile.warp_sums, __popc(begins), total);
   for (std::uint32_t rest = begins; rest != 0; rest &= rest - 1, ++at) {
@@ -79,8 +52,8 @@ __device__ SuperKmer<Words> word_at(const CutTile& tile, std::uint32_t start, st
   const std::uint32_t bits = 2 * (kmers + k - 1);
 #pragma unroll
   for (std::uint32_t i = 0; i < Words; ++i) {
-    const std::uint64_t value = packed_bits(tile.packed, start + 32 * i) |
-                                std::uint64_t{packed_bits(tile.packed, start + 32 * i + 16)} << 32;
+    const std::uint64_t value = groups::sixteen_bases(tile.packed, start + 32 * i) |
+                                std::uint64_t{groups::sixteen_bases(tile.packed, start + 32 * i + 16)} << 32;
     const int here = static_cast<int>(bits) - 64 * static_cast<int>(i);
     const std::uint64_t mask = here >= 64  ? ~std::uint64_t{0}
                                : here <= 0 ? 0

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "groups/text_run.h"
 #include "kernels/memory/warp_scan.cuh"
 #include "kernels/text/cut.cuh"
 #include "kernels/text/text_packing.cuh"
@@ -72,25 +73,11 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
   if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
 }
 
-/// Returns sixteen bases from `base` on, of text that is packed as in a tile.
-__device__ inline std::uint32_t packed_bits(const std::uint32_t* packed, std::uint32_t base) {
-  return __funnelshift_r(packed[base / 16], packed[base / 16 + 1], 2 * (base % 16));
-}
-
 /// Returns the k-mer that begins at a start of packed text, as read or canonical.
 template <class Key>
 __device__ Key kmer_at(const std::uint32_t* packed, std::uint32_t start, std::uint32_t k, bool canonical) {
-  const auto bases = [&](std::uint32_t at) {
-    return std::uint64_t{packed_bits(packed, at)} | std::uint64_t{packed_bits(packed, at + 16)} << 32;
-  };
   // The text has the first base lowest, which a complement is to have; a k-mer has it highest.
-  Key text = bases(start), kmer = reverse_pairs(bases(start));
-  if constexpr (sizeof(Key) == 16) {
-    const std::uint64_t rest = bases(start + 32);
-    text |= Key{rest} << 64;
-    kmer = (kmer << 64) | reverse_pairs(rest);
-  }
-  kmer >>= kKeyBits<Key> - 2 * k;
+  const Key text = groups::text_bases<Key>(packed, start, k), kmer = groups::reverse_flank(text, k);
   const Key other = ~text & key_mask<Key>(k);
   return canonical && other < kmer ? other : kmer;
 }
@@ -165,6 +152,46 @@ __device__ inline std::uint32_t stretch_at(const std::uint32_t (&ends)[kTileStar
   std::uint32_t bits = ends[word] & (~0u << (at % 32));
   while (bits == 0) bits = ends[++word];
   return 32 * word + __ffs(static_cast<int>(bits)) - 1 - start;
+}
+
+/// The part of a tile by which its threads find stretches of starts.
+struct StretchTile {
+  std::uint32_t ends[kTileStarts / 32 + 1];  ///< starts at which no stretch goes on
+  std::uint32_t last[kTileThreads / 32];     ///< minimizer of each warp's last start
+  std::uint8_t last_is_valid[kTileThreads / 32];
+};
+
+/// Finds where stretches of starts begin that are `valid` and have the same minimizer: returns a mask of the
+/// thread's starts, and fills `tile.ends`, which others may read after a barrier.
+__device__ inline std::uint32_t stretch_begins(StretchTile& tile, std::uint32_t valid,
+                                               const std::uint32_t (&minimizer)[kStartsPerThread]) {
+  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  // The start before the thread's first: its minimizer, or one that cannot be when it is not valid.
+  // (UINT32_MAX is a hash like others; that it may join what it should not is prevented by `joins`.)
+  const bool last_valid = (valid >> (kStartsPerThread - 1)) != 0;
+  std::uint32_t before = __shfl_up_sync(~0u, minimizer[kStartsPerThread - 1], 1);
+  bool joins = __shfl_up_sync(~0u, last_valid ? 1 : 0, 1) != 0;
+  if (lane == 31) {
+    tile.last[warp] = minimizer[kStartsPerThread - 1];
+    tile.last_is_valid[warp] = last_valid ? 1 : 0;
+  }
+  __syncthreads();
+  if (lane == 0) {
+    joins = warp > 0 && tile.last_is_valid[warp - 1] != 0;
+    before = warp > 0 ? tile.last[warp - 1] : 0;
+  }
+  std::uint32_t begins = 0;
+#pragma unroll
+  for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
+    const bool here = (valid >> j) & 1;
+    if (here && !(joins && minimizer[j] == before)) begins |= 1u << j;
+    joins = here;
+    before = minimizer[j];
+  }
+  static_assert(kStartsPerThread == 8, "the ends of a thread are a byte");
+  reinterpret_cast<std::uint8_t*>(tile.ends)[threadIdx.x] = static_cast<std::uint8_t>(begins | ~valid);
+  if (threadIdx.x == 0) tile.ends[kTileStarts / 32] = ~0u;
+  return begins;
 }
 
 /// Returns the sum of the values of all lower threads of the block, and in `total` that of all threads.

@@ -30,7 +30,7 @@ std::vector<std::uint32_t> share_out(const std::vector<std::uint64_t>& first, st
 void upload(const index::IndexFile& index, std::uint32_t first, std::uint32_t end, std::uint64_t* to,
             unsigned threads) {
   const Stream stream;
-  ShardUploader team(IndexPayloads::as_entries(index), threads, nullptr);
+  ShardUploader team(index, threads, nullptr);
   team.start(first, end, to);
   team.finish(end, stream);
   stream.wait();
@@ -73,8 +73,12 @@ unsigned upload_threads(std::uint64_t words, std::size_t devices) {
 
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus,
                                const std::vector<std::uint32_t>& begins)
-    : k_(index.params().k), first_words_(first_words(IndexPayloads::as_entries(index))), parts_(gpus.size()) {
-  for (std::uint32_t s = 0; s < index.params().shards(); ++s) shapes_.push_back(index.shape(s));
+    : params_(index.params()), first_words_(first_words(index)), parts_(gpus.size()) {
+  if (params_.k > kMaxDenseK) {
+    for (std::uint32_t s = 0; s < params_.shards(); ++s) sizes_.push_back(index.sizes(s));
+  } else {
+    shape_ = index.shape(0);
+  }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     PayloadPart& part = parts_[i];
     part.gpu = gpus[i];
@@ -90,7 +94,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
 }
 
 FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<int>& gpus)
-    : FrozenPayloads(index, gpus, share_out(first_words(IndexPayloads::as_entries(index)), gpus.size())) {
+    : FrozenPayloads(index, gpus, share_out(first_words(index), gpus.size())) {
   on_each(gpus, [&](unsigned number) {
     const PayloadPart& part = parts_[number];
     const std::uint64_t words = first_words_[part.end_shard] - first_words_[part.first_shard];
@@ -100,7 +104,7 @@ FrozenPayloads::FrozenPayloads(const index::IndexFile& index, const std::vector<
 
 std::vector<std::shared_ptr<const FrozenPayloads>> FrozenPayloads::copies(const index::IndexFile& index,
                                                                           Peers& peers) {
-  const std::vector<std::uint64_t> first = first_words(IndexPayloads::as_entries(index));
+  const std::vector<std::uint64_t> first = first_words(index);
   const std::vector<std::uint32_t> begins = share_out(first, peers.size());
   const std::vector<std::uint32_t> whole = {0, index.params().shards()};
   std::vector<std::shared_ptr<const FrozenPayloads>> copies;
@@ -143,40 +147,63 @@ std::uint32_t FrozenPayloads::owner_of(std::uint32_t shard) const {
   return static_cast<std::uint32_t>(owner - parts_.begin());
 }
 
-index::ShardView FrozenPayloads::view(std::uint32_t shard) const {
+const std::uint64_t* FrozenPayloads::payload(std::uint32_t shard) const {
   const PayloadPart& part = parts_[owner_of(shard)];
-  return {shapes_[shard], part.words.data() + (first_words_[shard] - first_words_[part.first_shard]),
-          first_words_[shard + 1] - first_words_[shard]};
+  return part.words.data() + (first_words_[shard] - first_words_[part.first_shard]);
 }
 
-template <class Key>
-FrozenShards<Key>::FrozenShards(std::shared_ptr<const FrozenPayloads> payloads)
-    : payloads_(std::move(payloads)) {
-  static_assert(std::is_trivially_copyable_v<Reader>, "it is copied to the device");
-  std::vector<Reader> readers;
-  readers.reserve(payloads_->shards());
-  for (std::uint32_t s = 0; s < payloads_->shards(); ++s)
-    readers.emplace_back(payloads_->view(s), payloads_->k());
-  readers_.reserve(readers.size());
+index::ShardView FrozenPayloads::entries() const {
+  return {shape_, payload(0), static_cast<std::size_t>(first_words_.back())};
+}
+
+DeviceArray<groups::FlankLengths> length_table_on_device(std::uint32_t k) {
+  const std::vector<groups::FlankLengths> made =
+      groups::make_length_table(groups::GroupShape(k).flank_bases());
+  DeviceArray<groups::FlankLengths> table(made.size());
   const Stream stream;
-  copy_to_device(readers_.data(), readers.data(), readers.size(), stream);
+  copy_to_device(table.data(), made.data(), made.size(), stream);
+  stream.wait();
+  return table;
+}
+
+ShardTable::ShardTable(std::uint32_t most)
+    : shards_(most), records_(most), made_shards_(most), made_records_(most) {
+  static_assert(std::is_trivially_copyable_v<groups::ShardBits>, "it is copied to the device");
+}
+
+void ShardTable::set(std::uint32_t first, const std::vector<groups::ShardBits>& shards, cudaStream_t stream) {
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    made_shards_[i] = shards[i];
+    made_records_[i] = groups::ShardRecord(shards[i]);
+  }
+  copy_to_device(shards_.data(), made_shards_.data(), shards.size(), stream);
+  copy_to_device(records_.data(), made_records_.data(), shards.size(), stream);
+  there_ = {shards_.data(), records_.data(), shards.empty() ? nullptr : shards.front().lengths, first,
+            static_cast<std::uint32_t>(shards.size())};
+}
+
+FrozenShards::FrozenShards(std::shared_ptr<const FrozenPayloads> payloads)
+    : payloads_(std::move(payloads)),
+      lengths_(length_table_on_device(payloads_->params().k)),
+      table_(payloads_->params().shards()) {
+  const groups::GroupShape shape(payloads_->params().k);
+  std::vector<groups::ShardBits> shards;
+  shards.reserve(payloads_->params().shards());
+  for (std::uint32_t s = 0; s < payloads_->params().shards(); ++s)
+    shards.emplace_back(shape, payloads_->sizes(s), payloads_->payload(s), lengths_.data());
+  const Stream stream;
+  table_.set(0, shards, stream);
   stream.wait();
 }
 
-template <class Key>
-FrozenShards<Key>::FrozenShards(const index::IndexFile& index)
-    : FrozenShards(std::make_shared<const FrozenPayloads>(index, std::vector<int>{current_gpu()})) {}
-
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus) {
-  const std::vector<std::uint64_t> first = first_words(IndexPayloads::as_entries(index));
+  const std::vector<std::uint64_t> first = first_words(index);
   const std::vector<std::uint32_t> begins = share_out(first, gpus);
   std::uint64_t words = 0;
   for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);
+  constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's, and the table of lengths
   return (words + warpmer::kReadAheadWords) * sizeof(std::uint64_t) +
-         index.params().shards() * sizeof(index::ShardReader<Key128>);
+         ShardTable::bytes(index.params().shards()) + kRounding;
 }
-
-template class FrozenShards<Key64>;
-template class FrozenShards<Key128>;
 
 }  // namespace warpmer::gpu

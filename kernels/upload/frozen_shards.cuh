@@ -1,12 +1,13 @@
 #pragma once
-/// The frozen shards of an index on a GPU, or spread over several, as they are stored.
+/// The shards of an index on a GPU, or spread over several, as they are stored.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "groups/quick_lookup.h"
+#include "groups/shard_bits.h"
 #include "index/index_file.h"
-#include "index/shard_codec.h"
 #include "kernels/exchange/peers.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/upload/index_payloads.cuh"
@@ -26,10 +27,13 @@ class FrozenPayloads {
   FrozenPayloads(const FrozenPayloads&) = delete;
   FrozenPayloads& operator=(const FrozenPayloads&) = delete;
 
+  [[nodiscard]] const index::IndexParams& params() const { return params_; }
   /// Returns a shard's payload in its GPU's memory.
-  [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
-  [[nodiscard]] std::uint32_t shards() const { return static_cast<std::uint32_t>(shapes_.size()); }
-  [[nodiscard]] std::uint32_t k() const { return k_; }
+  [[nodiscard]] const std::uint64_t* payload(std::uint32_t shard) const;
+  /// Returns its sizes, for k above kMaxDenseK.
+  [[nodiscard]] const groups::ShardSizes& sizes(std::uint32_t shard) const { return sizes_[shard]; }
+  /// Returns the one shard there is for other k.
+  [[nodiscard]] index::ShardView entries() const;
   /// Return the GPUs, and the number of the one that has a shard.
   [[nodiscard]] std::vector<int> gpus() const;
   [[nodiscard]] std::uint32_t owner_of(std::uint32_t shard) const;
@@ -46,30 +50,59 @@ class FrozenPayloads {
     DeviceArray<std::uint64_t> words;  ///< one payload behind the other
   };
 
-  std::uint32_t k_;
-  std::vector<index::ShardShape> shapes_;
+  index::IndexParams params_;
+  std::vector<groups::ShardSizes> sizes_;   ///< of strings
+  index::ShardShape shape_;                 ///< of entries
   std::vector<std::uint64_t> first_words_;  ///< number of each shard's first word among all; and the end
   std::vector<PayloadPart> parts_;
 };
 
-/// The shards of an index, to be read by one GPU.
-template <class Key>
+/// Returns, on the current device, what shards of strings are read with (ShardBits::lengths).
+DeviceArray<groups::FlankLengths> length_table_on_device(std::uint32_t k);
+
+/// Some shards of strings whose payloads the device can read: `first` and those behind it.
+struct ShardsThere {
+  const groups::ShardBits* shards;
+  const groups::ShardRecord* records;  ///< of the same shards
+  const groups::FlankLengths* lengths;
+  std::uint32_t first, count;
+};
+
+/// Memory on a device for what leads to shards, of which there may be some or other.
+class ShardTable {
+ public:
+  /// Has room for so many.
+  explicit ShardTable(std::uint32_t most);
+  static std::uint64_t bytes(std::uint32_t most) {
+    return most * (sizeof(groups::ShardBits) + sizeof(groups::ShardRecord));
+  }
+
+  /// Enqueues that these are the shards, `first` and those behind it, whose payloads `shards` name. When this
+  /// is called again, the copies of the time before must be over.
+  void set(std::uint32_t first, const std::vector<groups::ShardBits>& shards, cudaStream_t stream);
+  [[nodiscard]] const ShardsThere& there() const { return there_; }
+
+ private:
+  DeviceArray<groups::ShardBits> shards_;
+  DeviceArray<groups::ShardRecord> records_;
+  PinnedArray<groups::ShardBits> made_shards_;  ///< on their way there
+  PinnedArray<groups::ShardRecord> made_records_;
+  ShardsThere there_{};
+};
+
+/// The shards of strings of an index, to be read by one GPU.
 class FrozenShards {
  public:
-  using Reader = index::ShardReader<Key>;
-
-  /// Makes readers for the current device, which must reach the memory of the payloads.
+  /// Is for the current device, which must reach the memory of the payloads.
   explicit FrozenShards(std::shared_ptr<const FrozenPayloads> payloads);
-  /// Copies the payloads to the current device.
-  explicit FrozenShards(const index::IndexFile& index);
 
-  /// Returns the readers, by shard, on the device, for use there.
-  [[nodiscard]] const Reader* readers() const { return readers_.data(); }
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(readers_.size()); }
+  /// Returns all shards.
+  [[nodiscard]] const ShardsThere& there() const { return table_.there(); }
 
  private:
   std::shared_ptr<const FrozenPayloads> payloads_;
-  DeviceArray<Reader> readers_;
+  DeviceArray<groups::FlankLengths> lengths_;
+  ShardTable table_;
 };
 
 /// Returns the number of words of each shard's payload. Reads no shard.
@@ -80,11 +113,8 @@ std::vector<std::uint64_t> first_words(const IndexPayloads& source);
 /// copied to each of `devices`.
 unsigned upload_threads(std::uint64_t words, std::size_t devices = 1);
 
-/// Returns the most device memory that the shards take on each of so many GPUs that share them. Reads no
-/// shard.
+/// Returns the most device memory that the shards, and what they are read with, take on each of so many GPUs
+/// that share them. Reads no shard.
 std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t gpus = 1);
-
-extern template class FrozenShards<Key64>;
-extern template class FrozenShards<Key128>;
 
 }  // namespace warpmer::gpu

@@ -18,10 +18,6 @@ namespace warpmer::backend {
 
 namespace {
 
-/// Lookups for each k-mer of the index from which on a GPU builds a table. On an H200 building pays for
-/// itself after 10 of k-mers that are there, or 16 that are not.
-constexpr std::uint64_t kLookupsThatPay = 16;
-
 /// For k <= 12: one shard.
 void find_in_entries(const index::IndexFile& index, std::span<const std::string_view> texts,
                      std::uint64_t* counts) {
@@ -80,21 +76,7 @@ void find_in_strings(const index::IndexFile& index, std::span<const std::string_
 
 }  // namespace
 
-LookupTable lookup_table_of(std::string_view name) {
-  if (name == "auto") return LookupTable::automatic;
-  if (name == "index") return LookupTable::index;
-  if (name == "bcht") return LookupTable::bcht;
-  if (name == "iceberg") return LookupTable::iceberg;
-  throw UsageError(fmt::format("--table must be auto, index, bcht or iceberg, not '{}'", name));
-}
-
-LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers) {
-  return expected_kmers / kLookupsThatPay > distinct ? LookupTable::bcht : LookupTable::index;
-}
-
-Lookup::Lookup(const index::IndexFile& index, LookupTable table) : index_(index), table_(table) {
-  check_params(index);
-}
+Lookup::Lookup(const index::IndexFile& index) : index_(index) { check_params(index); }
 
 std::uint64_t Lookup::find(std::string_view text) const {
   std::uint64_t count = 0;

@@ -29,27 +29,10 @@ struct Profile {
   }
 };
 
-/// The table that the k-mers of reads are looked up in. A CPU has no choice: it is the index.
-enum class LookupTable : std::uint8_t {
-  automatic,  ///< a choice (choose_lookup_table)
-  index,      ///< the frozen shards, as they are in the file
-  bcht,       ///< a bucketed cuckoo hash table, built of them first
-  iceberg,    ///< an iceberg hash table
-};
-
-/// Returns the table of a name: `auto`, `index`, `bcht` or `iceberg`. UsageError, which lists these, for
-/// anything else.
-LookupTable lookup_table_of(std::string_view name);
-
-/// Returns what `automatic` means on a GPU for an index of so many distinct k-mers in which about so many
-/// k-mers are going to be looked up (0: unknown): a table when these are so many more that building it pays.
-LookupTable choose_lookup_table(std::uint64_t distinct, std::uint64_t expected_kmers);
-
 /// Says how k-mers are looked up.
 struct LookupOptions {
-  bool lenient = false;                    ///< the same as in io::ReadingOptions
-  LookupTable table = LookupTable::index;  ///< not automatic, for a backend
-  bool may_page = true;                    ///< shards of an index that GPUs do not hold take turns there
+  bool lenient = false;  ///< the same as in io::ReadingOptions
+  bool may_page = true;  ///< shards of an index that GPUs do not hold take turns there
 };
 
 /// Thread-safe: any number of threads may call `find` and `profile` at once.
@@ -77,31 +60,27 @@ class Lookup {
   /// what is looked up waits long and is served together.
   [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }
 
-  /// Returns the table that `profile` looks k-mers up in; never automatic.
-  [[nodiscard]] LookupTable table() const { return table_; }
-
  protected:
   /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
-  Lookup(const index::IndexFile& index, LookupTable table);
+  explicit Lookup(const index::IndexFile& index);
   [[nodiscard]] const index::IndexFile& index() const { return index_; }
   /// Makes room in `out` for the pieces of a batch, every position kNoKmer.
   void lay_out(const io::Batch& batch, Profile& out) const;
 
  private:
   const index::IndexFile& index_;
-  const LookupTable table_;
 };
 
 /// `index` must outlive the Lookup. Implemented in src/cpu.
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options = {});
 
-/// Makes the same in the index itself; what is found in profiles is noted in `met`, which must outlive the
+/// Makes the same; what is found in profiles is noted in `met`, which must outlive the
 /// Lookup.
 std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met);
 
 /// Profiles on the GPUs of `devices`. Where an index is paged, damage of a shard is an InputError of
 /// `profile`. Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it
-/// cannot be used, or a table cannot be built.
+/// cannot be used.
 std::unique_ptr<Lookup> make_cuda_lookup(const index::IndexFile& index, const LookupOptions& options,
                                          const Devices& devices);
 

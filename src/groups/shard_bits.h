@@ -111,6 +111,26 @@ struct StringCounts {
     if (bits == 0) return smallest;
     return smallest + read_bits<std::uint64_t>(beyond.words, beyond.at + std::uint64_t{bits} * i, bits);
   }
+  /// Calls `visit(count)` for those of `number` k-mers from the i-th on; reads many at a time.
+  template <class Visit>
+  WARPMER_HD void for_each(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
+    if (bits > 32) {
+      for (; number > 0; --number) visit((*this)[i++]);
+      return;
+    }
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    std::uint64_t at = beyond.at + std::uint64_t{bits} * i, some = 0;
+    for (std::uint32_t there = 0; number > 0; --number) {
+      if (there < bits) {
+        some = read_bits<std::uint64_t>(beyond.words, at, 64);
+        there = 64;
+      }
+      visit(smallest + (some & mask));
+      some >>= bits;
+      there -= bits;
+      at += bits;
+    }
+  }
 };
 
 /// A shard that lies somewhere in memory, with kReadAheadWords readable words behind it.

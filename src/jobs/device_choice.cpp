@@ -172,23 +172,12 @@ std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice) {
 }
 
 std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,
-                                             std::uint64_t expected_kmers, DeviceChoice& choice) {
+                                             DeviceChoice& choice) {
   // Paging moves all of the index, again and again: on a GPU that was not asked for, the CPU is ahead.
   options.may_page = !choice.automatic;
-  const bool automatic = options.table == backend::LookupTable::automatic;
   return with_fallback(choice, [&] {
-    if (automatic) options.table = backend::LookupTable::index;
-    if (choice.gpus.empty()) return backend::make_cpu_lookup(index, options);
-    backend::LookupOptions paying = options;
-    if (automatic)
-      paying.table = backend::choose_lookup_table(index.totals().stored_distinct, expected_kmers);
-    if (paying.table != options.table) {
-      try {
-        return backend::make_cuda_lookup(index, paying, choice);
-      } catch (const ResourceError&) {  // it was not asked for
-      }
-    }
-    return backend::make_cuda_lookup(index, options, choice);
+    return choice.gpus.empty() ? backend::make_cpu_lookup(index, options)
+                               : backend::make_cuda_lookup(index, options, choice);
   });
 }
 

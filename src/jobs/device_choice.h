@@ -49,10 +49,8 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
 /// Returns the backend for a choice.
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
 
-/// Returns the lookup for a choice, which may become another (`with_fallback`); `index` must outlive it. An
-/// automatic table is one that pays for about `expected_kmers` (0: unknown), and for which there is memory,
-/// else the index itself.
+/// Returns the lookup for a choice, which may become another (`with_fallback`); `index` must outlive it.
 std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,
-                                             std::uint64_t expected_kmers, DeviceChoice& choice);
+                                             DeviceChoice& choice);
 
 }  // namespace warpmer::jobs

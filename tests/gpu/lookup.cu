@@ -14,7 +14,9 @@
 #include "gpu/device.h"
 #include "kernels/lookup/lookup.cuh"
 #include "kernels/memory/held_memory.cuh"
+#include "kmer/alphabet.h"
 #include "lookups/lookup_fixture.h"
+#include "unit/groups/random_sequences.h"
 
 namespace {
 
@@ -68,7 +70,8 @@ void check_refused_alike(const Both& both, const Reads& reads) {
 TEST_CASE("profiles are the CPU's for any k, on one strand or both") {
   const Reads known = tests::random_reads(4000, 20000, 11);
   const Reads foreign = tests::random_reads(300, 20000, 12);
-  for (const std::uint32_t k : {1u, 5u, 12u, 13u, 15u, 20u, 31u, 32u, 33u, 48u, 49u, 55u, 64u}) {
+  for (const std::uint32_t k :
+       {1u, 5u, 12u, 13u, 15u, 20u, 21u, 27u, 28u, 31u, 32u, 33u, 47u, 48u, 49u, 55u, 63u, 64u}) {
     for (const bool canonical : {true, false}) {
       CAPTURE(k);
       CAPTURE(canonical);
@@ -155,6 +158,79 @@ TEST_CASE("counts that 32 bits do not hold") {
   CHECK(profile.counts[8] == kLimit << 20);
 }
 
+/// Sequences in which minimizers stand several times, or on both strands at once.
+Reads awkward_reads(std::uint32_t k) {
+  std::mt19937_64 random(k);
+  Reads reads;
+  for (int round = 0; round < 40; ++round) append(reads, awkward_sequences(k, random));
+  // Microsatellites that are longer than a tile, and that begin and end within one.
+  for (const std::size_t period : {1u, 2u, 3u, 6u, 11u, 17u, 40u}) {
+    const std::string unit = random_sequence(period, random);
+    std::string text = random_sequence(500, random);
+    while (text.size() < 6000) text += unit;
+    reads.push_back(text + random_sequence(500, random));
+  }
+  return reads;
+}
+
+TEST_CASE("ties of minimizers, palindromes and repeats") {
+  for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u, 33u, 47u, 48u, 55u, 63u, 64u}) {
+    for (const bool canonical : {true, false}) {
+      CAPTURE(k);
+      CAPTURE(canonical);
+      const Reads known = awkward_reads(k);
+      const TemporaryIndex file;
+      // Every third is not in it, but most of its k-mers on the other strand are in others.
+      Reads some;
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        if (i % 3 != 0) some.push_back(known[i]);
+      }
+      write_index(file.path(), some, k, canonical);
+      Reads asked = known;
+      for (const std::string& read : known) asked.push_back(other_strand_of(read));
+      const Both both(file.path());
+      CHECK(check_same(both, asked).found > 10000);
+      const Both paged(file.path(), false, std::uint64_t{3} << 20);
+      CHECK(check_same(paged, asked).found > 10000);
+    }
+  }
+}
+
+TEST_CASE("groups of very many strings") {
+  for (const std::uint32_t k : {15u, 31u, 33u, 55u}) {
+    CAPTURE(k);
+    // An m-mer that is the minimizer of nearly all k-mers that have it, among random flanks.
+    const std::uint32_t m = minimizer_length(k);
+    std::mt19937_64 random(k);
+    std::uint32_t least = 0;
+    for (int i = 0; i < 1 << 20; ++i) {
+      const std::uint32_t one = canonical_mmer(random() & ((1u << (2 * m)) - 1), m);
+      if (minimizer_hash(one) < minimizer_hash(least)) least = one;
+    }
+    std::string mmer;
+    for (std::uint32_t i = 0; i < m; ++i) mmer += base_char((least >> (2 * i)) & 3);
+    Reads known;
+    for (int i = 0; i < 20000; ++i) {
+      std::string flank = random_sequence(k - m, random), other = random_sequence(k - m, random);
+      known.push_back(flank.append(mmer).append(other));
+      if (i % 2 == 0) known.back() = other_strand_of(known.back());
+    }
+    const TemporaryIndex file;
+    write_index(file.path(), known, k);
+    const index::IndexFile index(file.path());
+    std::uint64_t large_groups = 0;
+    for (std::uint32_t s = 0; s < index.params().shards(); ++s) large_groups += index.sizes(s).large_groups;
+    REQUIRE(large_groups > 0);
+    Reads asked = known;
+    for (std::size_t i = 0; i < known.size(); i += 5) {
+      asked[i][asked[i].size() / 3] = 'A';
+      asked.push_back(other_strand_of(known[i]));
+    }
+    CHECK(check_same(Both(file.path()), asked).found > 20000);
+    CHECK(check_same(Both(file.path(), false, std::uint64_t{8} << 20), asked).found > 20000);
+  }
+}
+
 TEST_CASE("characters that are no nucleotide codes are refused with the CPU's words, or break k-mers") {
   const Reads known = tests::random_reads(2000, 20000, 17);
   for (const std::uint32_t k : {11u, 31u, 60u}) {
@@ -210,9 +286,9 @@ TEST_CASE("several threads at once, more than have room on the device") {
 }
 
 TEST_CASE("an index that the device memory allowed does not hold is paged") {
-  for (const std::uint32_t k : {13u, 31u, 40u, 64u}) {
+  for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u, 33u, 47u, 48u, 55u, 63u, 64u}) {
     CAPTURE(k);
-    const Reads known = tests::random_reads(40000, 400000, 19);
+    const Reads known = tests::random_reads(60000, 3000000, 19);
     const TemporaryIndex file;
     write_index(file.path(), known, k);
     const std::uint64_t bytes = index::IndexFile(file.path()).file_bytes();
@@ -234,7 +310,7 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
         threads.emplace_back([&, t] {
           for (unsigned i = 0; i < 4; ++i) {
             const io::Batch batch =
-                batch_of(tests::random_reads(1000 * (1 + i), 400000, i % 2 == 0 ? 19 : t));
+                batch_of(tests::random_reads(1000 * (1 + i), 3000000, i % 2 == 0 ? 19 : t));
             backend::Profile expected, got;
             both.cpu->profile(batch, expected);
             both.gpu->profile(batch, got);
@@ -250,13 +326,12 @@ TEST_CASE("an index that the device memory allowed does not hold is paged") {
 
 TEST_CASE("a cap is kept to by all that the memory pool holds") {
   const TemporaryIndex file;
-  // About 50 MB, as entries.
-  write_index(file.path(), tests::random_reads(1200, 9000000, 36, 20000), 31);
+  write_index(file.path(), tests::random_reads(6000, 42000000, 36, 20000), 31);
   const index::IndexFile index(file.path());
-  REQUIRE(index.totals().stored_distinct * 7 > std::uint64_t{36} << 20);
+  REQUIRE(index.file_bytes() > std::uint64_t{36} << 20);
   const std::vector<int> gpus = {tests::gpu_under_test().ordinal};
   const auto cpu = backend::make_cpu_lookup(index);
-  const io::Batch batch = batch_of(tests::random_reads(2000, 9000000, 36));
+  const io::Batch batch = batch_of(tests::random_reads(2000, 42000000, 36));
   backend::Profile expected;
   cpu->profile(batch, expected);
   for (const std::uint64_t megabytes : {40u, 50u, 100u, 200u}) {
@@ -356,7 +431,7 @@ TEST_CASE("too little device memory even for paging, or nobody asked for that") 
   CHECK(refusal_of(std::uint64_t{5} << 20, true).empty());
 }
 
-TEST_CASE("a damaged shard is refused before it is paged in") {
+TEST_CASE("a damaged shard is refused when it is paged in") {
   const TemporaryIndex file;
   write_index(file.path(), tests::random_reads(40000, 400000, 19), 31);
   {
@@ -365,7 +440,10 @@ TEST_CASE("a damaged shard is refused before it is paged in") {
     stream.put('\x55').put('\xAA').put('\x55');
   }
   const index::IndexFile index(file.path());
-  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS((void)on_gpu(index, std::uint64_t{5} << 20), InputError);
+  const auto lookup = on_gpu(index, std::uint64_t{5} << 20);
+  backend::Profile profile;
+  for (int i = 0; i < 2; ++i)
+    CHECK_THROWS_AS(lookup->profile(batch_of({"ACGTACGTACGTACGTACGTACGTACGTACGTACGT"}), profile), InputError);
 }
 
 TEST_CASE("a damaged shard is refused when the index is loaded") {

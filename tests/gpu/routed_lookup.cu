@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "gpu/device.h"
+#include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/lookup.cuh"
 #include "kernels/lookup/routed_index.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/text/joined_text.cuh"
-#include "kernels/upload/device_index.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 #include "lookups/lookup_fixture.h"
 
@@ -31,6 +31,10 @@ std::uint64_t memory_for_parts(const index::IndexFile& index, const std::vector<
   return memory;
 }
 
+/// The genome of large indexes, and reads that have most of it.
+constexpr std::size_t kGenome = 8000000;
+Reads large_reads(unsigned seed) { return random_reads(1200, kGenome, seed, 20000); }
+
 /// An index in parts; nothing is paged.
 std::unique_ptr<backend::Lookup> in_parts(const index::IndexFile& index, const std::vector<int>& gpus,
                                           std::uint64_t more = 0, bool lenient = false) {
@@ -40,10 +44,10 @@ std::unique_ptr<backend::Lookup> in_parts(const index::IndexFile& index, const s
 
 TEST_CASE("several GPUs, each with all of the index or with a part") {
   const TemporaryIndex file;
-  write_index(file.path(), random_reads(20000, 3000000, 21, 1000), 31);
+  write_index(file.path(), large_reads(21), 31);
   const index::IndexFile index(file.path());
   const auto cpu = backend::make_cpu_lookup(index);
-  const Reads known = random_reads(3000, 3000000, 21, 1000);
+  const Reads all = large_reads(21), known(all.begin(), all.begin() + 100);
   for (const std::vector<int>& gpus : sets_of_gpus()) {
     CAPTURE(gpus.size());
     for (const bool has_all : {true, false}) {
@@ -87,7 +91,7 @@ std::vector<std::uint32_t> ask(int gpu, const gpu::DeviceIndex& index, const std
 }
 
 TEST_CASE("answers come back to their places, directly and through the host") {
-  for (const std::uint32_t k : {5u, 13u, 31u, 40u, 64u}) {
+  for (const std::uint32_t k : {13u, 15u, 21u, 31u, 32u, 33u, 47u, 48u, 55u, 63u, 64u}) {
     CAPTURE(k);
     const TemporaryIndex file;
     const Reads known = random_reads(3000, 30000, 31);
@@ -105,7 +109,7 @@ TEST_CASE("answers come back to their places, directly and through the host") {
           gpu::plan_routed_lookup(index, static_cast<std::uint32_t>(gpus.size()), std::uint64_t{100} << 20);
       const auto expected = ask(one, *whole, text, plan);
       for (const gpu::Route route : {gpu::Route::direct, gpu::Route::host}) {
-        const auto asked = gpu::route_index(index.params(), payloads, plan, route);
+        const auto asked = gpu::route_index(payloads, plan, route);
         REQUIRE(asked.size() == gpus.size());
         for (unsigned round = 0; round < plan.routed_batches + 2; ++round) {
           const std::size_t asker = round % gpus.size();
@@ -119,7 +123,7 @@ TEST_CASE("answers come back to their places, directly and through the host") {
 }
 
 TEST_CASE("batches of several slices, one owner's k-mers only, characters that are refused") {
-  const Reads known = random_reads(60000, 600000, 32);
+  const Reads known = large_reads(32);
   for (const std::uint32_t k : {31u, 55u}) {
     CAPTURE(k);
     const TemporaryIndex file;
@@ -127,7 +131,7 @@ TEST_CASE("batches of several slices, one owner's k-mers only, characters that a
     const index::IndexFile index(file.path());
     const auto cpu = backend::make_cpu_lookup(index),
                mild = backend::make_cpu_lookup(index, {.lenient = true});
-    Reads reads(known.begin(), known.begin() + 8000);
+    Reads reads(known.begin(), known.begin() + 200);
     reads.push_back("");
     append(reads, {std::string(600000, 'A'), "ACGT", std::string(5000, 'C')});
     for (const std::vector<int>& gpus : sets_of_gpus()) {
@@ -147,7 +151,7 @@ TEST_CASE("several GPUs: text that is cut into more runs than there is room for"
   for (const std::uint32_t k : {31u, 40u}) {
     CAPTURE(k);
     const std::string text = restless_text(100000, k);
-    Reads known = random_reads(60000, 600000, 33);
+    Reads known = large_reads(33);
     append(known, {text.substr(1000, 60000), text.substr(50000)});
     const TemporaryIndex file;
     write_index(file.path(), known, k);
@@ -160,7 +164,7 @@ TEST_CASE("several GPUs: text that is cut into more runs than there is room for"
 
 TEST_CASE("several GPUs and several threads, more than have room on the devices") {
   const TemporaryIndex file;
-  const Reads known = random_reads(60000, 600000, 34);
+  const Reads known = large_reads(34);
   write_index(file.path(), known, 31);
   const index::IndexFile index(file.path());
   const auto cpu = backend::make_cpu_lookup(index);
@@ -172,7 +176,7 @@ TEST_CASE("several GPUs and several threads, more than have room on the devices"
       for (unsigned t = 0; t < 8; ++t) {
         threads.emplace_back([&, t] {
           for (unsigned i = 0; i < 5; ++i) {
-            const io::Batch batch = batch_of(random_reads(1000 * (1 + i), 600000, i % 2 == 0 ? 34 : t));
+            const io::Batch batch = batch_of(random_reads(1000 * (1 + i), kGenome, i % 2 == 0 ? 34 : t));
             backend::Profile expected, got;
             cpu->profile(batch, expected);
             lookup->profile(batch, got);
@@ -188,7 +192,7 @@ TEST_CASE("several GPUs and several threads, more than have room on the devices"
 
 TEST_CASE("too little memory for the parts of an index, and damage in one") {
   const TemporaryIndex file;
-  write_index(file.path(), random_reads(60000, 600000, 35), 31);
+  write_index(file.path(), large_reads(35), 31);
   const std::vector<int> gpus(2, gpu_under_test().ordinal);
   {
     const index::IndexFile index(file.path());

@@ -73,7 +73,7 @@ class DenseFinder : public Finder {
 class CpuLookup : public Lookup {
  public:
   CpuLookup(const index::IndexFile& index, bool lenient, SeenKmers* met)
-      : Lookup(index, LookupTable::index), lenient_(lenient), met_(met) {}
+      : Lookup(index), lenient_(lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);

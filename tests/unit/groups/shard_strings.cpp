@@ -9,6 +9,7 @@
 #include "doctest/doctest.h"
 #include "groups/flanked_cut.h"
 #include "groups/flanked_kmer.h"
+#include "groups/quick_lookup.h"
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
 #include "unit/groups/encoded_content.h"
@@ -33,6 +34,9 @@ Content<Flanks> decode(const Shard<Flanks>& shard) {
   return content;
 }
 
+/// The numbers of super-k-mers that QuickSearch has looked up, and that it has left to StringSearch.
+std::size_t quickly = 0, left = 0;
+
 /// Looks a super-k-mer up, and compares with what the map says of each of its k-mers.
 template <class Flanks>
 void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, std::uint32_t rest,
@@ -56,6 +60,23 @@ void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, st
     there += at == content.end() ? 0 : 1;
   }
   CHECK(found == there);
+  std::vector<std::uint64_t> quick(kmers, 0);
+  const ShardRecord record(shard.view());
+  const StringLayout layout(shard.shape, shard.lengths.data());
+  QuickSearch<Flanks> search(record, layout, rest, query);
+  if (search.is_left()) {
+    ++left;
+    return;
+  }
+  ++quickly;
+  while (!search.is_done()) {
+    search.compare_next(
+        [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+          counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
+        });
+  }
+  CHECK(quick == answers);
+  CHECK(search.answered() == found);
 }
 
 /// The k-mers of texts whatever their shard is: tests put all into one.
@@ -131,6 +152,7 @@ TEST_CASE("a shard gives its k-mers and counts back, and answers super-k-mers") 
     for (const std::uint32_t k : {33u, 39u, 47u}) check_texts<Key128, Key64>(k, canonical, random);
     for (const std::uint32_t k : {48u, 55u, 63u, 64u}) check_texts<Key128, Key128>(k, canonical, random);
   }
+  CHECK(quickly > left);
 }
 
 TEST_CASE("a group of many strings is searched by layers") {

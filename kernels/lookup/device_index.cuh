@@ -1,12 +1,13 @@
 #pragma once
-/// The interface of an index on the device, in any form, and of the look-up of a text's k-mers in it.
+/// The interface of an index on the device, wherever its shards are, and of the look-up of a text's k-mers in
+/// it.
 
 #include <cstdint>
 #include <memory>
 
 #include "backend/lookup.h"
+#include "groups/shard_bits.h"
 #include "index/index_file.h"
-#include "index/shard_codec.h"
 #include "kernels/text/cut.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 
@@ -30,17 +31,8 @@ class DeviceIndex {
   virtual void cancel() const noexcept {}
 };
 
-/// Some shards whose payloads the device can read: `first` and those behind it.
-template <class Key>
-struct ShardsThere {
-  const index::ShardReader<Key>* readers;  ///< one for each of these shards
-  std::uint32_t first, count;
-};
-
-/// Returns an index of the frozen shards as they are stored, for the current device, which must reach their
-/// memory.
-std::unique_ptr<DeviceIndex> load_index(const index::IndexParams& params,
-                                        std::shared_ptr<const FrozenPayloads> payloads);
+/// Returns an index of shards as they are stored, for the current device, which must reach their memory.
+std::unique_ptr<DeviceIndex> load_index(std::shared_ptr<const FrozenPayloads> payloads);
 /// Does the same with an index that is copied to the current device; `index` need not outlive the result.
 std::unique_ptr<DeviceIndex> load_index(const index::IndexFile& index);
 

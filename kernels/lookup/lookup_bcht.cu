@@ -1,9 +1,0 @@
-#include "kernels/lookup/lookup_table_on_device.cuh"
-
-namespace warpmer::gpu {
-
-std::unique_ptr<DeviceIndex> build_bcht(const index::IndexFile& index, const table::LookupTablePlan& plan) {
-  return build_table<table::BchtLookup>(index, plan);
-}
-
-}  // namespace warpmer::gpu

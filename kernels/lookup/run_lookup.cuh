@@ -1,0 +1,171 @@
+#pragma once
+/// Looking up runs of k-mers of packed text, by a block: each thread looks at the first string of a run's
+/// group, and what is not done then is put together and looked up by full warps.
+
+#include <bit>
+#include <cstdint>
+
+#include "groups/quick_lookup.h"
+#include "groups/string_lookup.h"
+#include "groups/text_run.h"
+#include "index/index_file.h"
+#include "kernels/lookup/device_index.cuh"
+#include "kernels/upload/frozen_shards.cuh"
+#include "kmer/hash.h"
+#include "kmer/minimizer.h"
+
+namespace warpmer::gpu {
+
+/// A run, and where the answers to its k-mers go.
+struct AskedRun {
+  groups::TextRun run;
+  std::uint32_t* answers;
+};
+
+/// The numbers of a block's runs that are looked up after the others.
+template <std::uint32_t kRuns>
+struct LeftRuns {
+  std::uint16_t numbers[kRuns];  ///< from the front those that are not done, from the end the tied ones
+  std::uint32_t not_done, tied;  ///< tied: the minimizer stands in the run more than once
+};
+
+/// Returns a count as it is answered.
+__device__ inline std::uint32_t answer_of(std::uint64_t count) {
+  return count < kLargeCountAnswer ? static_cast<std::uint32_t>(count) : kLargeCountAnswer;
+}
+
+/// A block's copy of what strings' lengths are read with: loads of lanes from shared memory cost less.
+template <class Flanks>
+struct BlockLengths {
+  static constexpr std::uint32_t kMostFlankBases =
+      sizeof(Flanks) == 8 ? groups::kMaxNarrowFlanksK - minimizer_length(groups::kMaxNarrowFlanksK)
+                          : kMaxK - minimizer_length(kMaxK);
+  groups::FlankLengths lengths[std::bit_ceil(groups::StringLengths(kMostFlankBases).large() + 1)];
+};
+
+/// Looks k-mers up in shards that are there. Answers of k-mers whose shards are not there stay unchanged.
+template <class Key, class Flanks>
+class RunLookup {
+ public:
+  /// By all threads of a block, which may look up after a barrier.
+  __device__ RunLookup(const index::IndexParams& params, const ShardsThere& shards,
+                       const std::uint32_t* packed, BlockLengths<Flanks>& lengths)
+      : shape_(params.k),
+        layout_(shape_, lengths.lengths),
+        canonical_(params.canonical),
+        hash_(shape_.m),
+        shards_(shards),
+        packed_(packed) {
+    for (std::uint32_t i = threadIdx.x; i < 1u << layout_.length_bits; i += blockDim.x)
+      lengths.lengths[i] = shards.lengths[i];
+  }
+
+  /// Answers for runs 0 to `runs` - 1, of which `run_at` returns one; all threads of the block together, of
+  /// which each may be asked for any run. Answers are 0 before, unless `kFills`. Has barriers, but none in
+  /// the end.
+  template <bool kFills, std::uint32_t kRuns, class RunAt>
+  __device__ void answer(LeftRuns<kRuns>& left, std::uint32_t runs, RunAt&& run_at) const {
+    if (threadIdx.x == 0) left.not_done = left.tied = 0;
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < runs; i += blockDim.x) {
+      const AskedRun asked = run_at(i);
+      if (asked.run.minimizer == groups::TextRun::kSeveral) {
+        left.numbers[kRuns - 1 - atomicAdd(&left.tied, 1u)] = static_cast<std::uint16_t>(i);
+      } else if (!answer_first<kFills>(asked)) {
+        left.numbers[atomicAdd(&left.not_done, 1u)] = static_cast<std::uint16_t>(i);
+      }
+    }
+    __syncthreads();
+    for (std::uint32_t i = threadIdx.x; i < left.not_done; i += blockDim.x)
+      answer_all(run_at(left.numbers[i]));
+    // A warp for each tied run.
+    for (std::uint32_t i = threadIdx.x / 32; i < left.tied; i += blockDim.x / 32) {
+      const AskedRun asked = run_at(left.numbers[kRuns - 1 - i]);
+      for (std::uint32_t j = threadIdx.x % 32; j < asked.run.kmers; j += 32)
+        answer_kmer<kFills>(asked.run.start + j, asked.answers + j);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNotThere = UINT32_MAX;
+
+  /// Writes the counts of what a super-k-mer and a string have in common.
+  struct Answers {
+    std::uint32_t* answers;
+    std::uint32_t kmers;
+    bool is_forward;
+
+    __device__ void operator()(std::uint32_t first, std::uint32_t number, const groups::StringCounts& counts,
+                               std::uint32_t from) const {
+      std::uint32_t* to = answers + (is_forward ? first : kmers - 1 - first);
+      const std::int32_t step = is_forward ? 1 : -1;
+      counts.for_each(from, number, [&](std::uint64_t count) {
+        *to = answer_of(count);
+        to += step;
+      });
+    }
+  };
+
+  /// Returns the place of a group's shard among those that are there.
+  [[nodiscard]] __device__ std::uint32_t place_of(std::uint32_t id) const {
+    const std::uint32_t place = shape_.shard_of(id) - shards_.first;  // below 0 has wrapped
+    return place < shards_.count ? place : kNotThere;
+  }
+
+  /// Looks at the first string, unless it is much work. Returns whether the run is done.
+  template <bool kFills>
+  __device__ bool answer_first(const AskedRun& asked) const {
+    const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
+    const std::uint32_t id = hash_(text.super.mmer), place = place_of(id);
+    if (place == kNotThere) return true;
+    if constexpr (kFills) {
+      for (std::uint32_t i = 0; i < asked.run.kmers; ++i) asked.answers[i] = 0;
+    }
+    const groups::ShardRecord record = shards_.records[place];
+    groups::QuickSearch<Flanks> search(record, layout_, shape_.rest_of(id), text.super);
+    if (search.is_left()) return false;
+    if (!search.is_done()) search.compare_next(Answers{asked.answers, asked.run.kmers, text.is_forward});
+    return search.is_done();
+  }
+
+  /// The shard is there.
+  __device__ void answer_all(const AskedRun& asked) const {
+    const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
+    find(text.super, {asked.answers, asked.run.kmers, text.is_forward});
+  }
+
+  /// Is rare, and needs many registers.
+  template <bool kFills>
+  __device__ __noinline__ void answer_kmer(std::uint32_t start, std::uint32_t* answer) const {
+    const auto kmer = groups::kmer_at<Key, Flanks>(packed_, start, shape_, canonical_);
+    if (place_of(hash_(kmer.mmer)) == kNotThere) return;
+    if constexpr (kFills) *answer = 0;
+    find(kmer, {answer, 1, true});
+  }
+
+  __device__ void find(const groups::FlankedSuperKmer<Flanks>& super, const Answers& answers) const {
+    const std::uint32_t id = hash_(super.mmer), place = place_of(id), rest = shape_.rest_of(id);
+    const groups::ShardRecord record = shards_.records[place];
+    groups::QuickSearch<Flanks> search(record, layout_, rest, super);
+    if (search.is_left()) {
+      find_slowly(shards_.shards[place], rest, super, answers);
+    } else {
+      while (!search.is_done()) search.compare_next(answers);
+    }
+  }
+
+  static __device__ __noinline__ void find_slowly(const groups::ShardBits& shard, std::uint32_t rest,
+                                                  const groups::FlankedSuperKmer<Flanks>& super,
+                                                  const Answers& answers) {
+    groups::find_super_kmer(shard, rest, super, answers);
+  }
+
+  groups::GroupShape shape_;
+  groups::StringLayout layout_;
+  bool canonical_;
+  GroupHash hash_;
+  ShardsThere shards_;
+  const std::uint32_t* packed_;
+};
+
+}  // namespace warpmer::gpu
