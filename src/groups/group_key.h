@@ -60,8 +60,12 @@ class GroupKeys {
   /// Returns the k-mer of a place, in the orientation of its minimizer.
   template <class Kmer>
   WARPMER_HD constexpr Kmer kmer(const Place& place) const {
-    const std::uint32_t id = (place.shard << shape_.rest_bits()) | rest(place.key);
-    return kmer_of<Kmer>(FlankedKmer<Flanks>{hash_.inverse(id), layer(place.key), flanks(place.key)}, shape_);
+    return kmer_of<Kmer>(
+        FlankedKmer<Flanks>{mmer(place.shard, rest(place.key)), layer(place.key), flanks(place.key)}, shape_);
+  }
+  /// Returns the minimizer of a group.
+  WARPMER_HD constexpr std::uint32_t mmer(std::uint32_t shard, std::uint32_t rest) const {
+    return hash_.inverse((shard << shape_.rest_bits()) | rest);
   }
 
  private:

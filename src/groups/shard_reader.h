@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "groups/flanked_kmer.h"
@@ -15,7 +17,8 @@ namespace warpmer::groups {
 template <class Flanks>
 class GroupKmers {
  public:
-  explicit GroupKmers(std::uint32_t flank_bases) : n_(flank_bases), layer_begins_(flank_bases + 2) {}
+  explicit GroupKmers(std::uint32_t flank_bases)
+      : n_(flank_bases), layer_begins_(flank_bases + 2), layer_ends_(flank_bases + 1) {}
 
   void clear() {
     strings_.clear();
@@ -26,20 +29,46 @@ class GroupKmers {
     strings_.push_back({lengths, left, right, counts});
     kmers_ += lengths.bases() - n_ + 1;
   }
-  /// Puts them in order. Only then are there any of the following.
-  void sort() {
-    std::fill(layer_begins_.begin(), layer_begins_.end(), 0);
-    for (const DecodedString& string : strings_) {
-      for (std::uint32_t layer = n_ - string.lengths.right; layer <= string.lengths.left; ++layer)
-        ++layer_begins_[layer + 1];
+  /// Returns their number.
+  [[nodiscard]] std::size_t size() const { return kmers_; }
+
+  /// Writes all of them, in order: a number made of each, and its count. `lowest(layer, flanks)` makes the
+  /// number of the lowest layer of a string. From layer to layer a base is shifted out at its lower end, and the
+  /// next base of the left flank comes in at bit `top`. `finish(number, layer)` is what is written; in a
+  /// layer it must be in the order of flanks.
+  template <class Number, class Lowest, class Finish>
+  void write(Number* numbers, std::uint64_t* counts, std::uint32_t top, Lowest&& lowest, Finish&& finish) {
+    if (strings_.size() == 1) {  // then there is one in each layer
+      visit(strings_.front(), top, lowest, [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
+        *numbers++ = finish(number, layer);
+        *counts++ = count;
+      });
+      return;
     }
-    for (std::uint32_t layer = 0; layer <= n_; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
-    flanks_.resize(kmers_);
-    counts_.resize(kmers_);
-    for (std::uint32_t layer = 0; layer <= n_; ++layer) fill(layer);
+    find_layers();
+    std::copy(layer_begins_.begin(), layer_begins_.end() - 1, layer_ends_.begin());
+    for (const DecodedString& string : strings_) {
+      visit(string, top, lowest, [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
+        const std::uint32_t at = layer_ends_[layer]++;
+        numbers[at] = finish(number, layer);
+        counts[at] = count;
+      });
+    }
+    for (std::uint32_t layer = 0; layer <= n_; ++layer) {
+      const std::uint32_t begin = layer_begins_[layer], end = layer_begins_[layer + 1];
+      if (end - begin > 1) sort_layer(numbers + begin, counts + begin, end - begin);
+    }
   }
 
-  [[nodiscard]] std::size_t size() const { return flanks_.size(); }
+  /// Puts them in order. Only then are there any of the following.
+  void sort() {
+    flanks_.resize(kmers_);
+    counts_.resize(kmers_);
+    find_layers();
+    write(
+        flanks_.data(), counts_.data(), 2 * (n_ - 1), [](std::uint32_t, Flanks flanks) { return flanks; },
+        [](Flanks flanks, std::uint32_t) { return flanks; });
+  }
   [[nodiscard]] const std::vector<Flanks>& flanks() const { return flanks_; }
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const { return counts_; }
   /// Returns n + 2 numbers: where the k-mers of each layer begin, and the end.
@@ -51,31 +80,71 @@ class GroupKmers {
     Flanks left, right;
     StringCounts counts;
   };
-  struct CountedFlanks {
-    Flanks flanks;
-    std::uint64_t count;
-    bool operator<(const CountedFlanks& other) const { return flanks < other.flanks; }
-  };
+  /// Up to so many are sorted by insertion.
+  static constexpr std::uint32_t kFewKmers = 32;
 
-  void fill(std::uint32_t layer) {
-    entries_.clear();
+  void find_layers() {
+    std::fill(layer_begins_.begin(), layer_begins_.end(), 0);
     for (const DecodedString& string : strings_) {
-      if (layer > string.lengths.left || layer < n_ - string.lengths.right) continue;
-      entries_.push_back(
-          {flanks_at(string.left, string.right, layer, n_), string.counts[string.lengths.left - layer]});
+      for (std::uint32_t layer = n_ - string.lengths.right; layer <= string.lengths.left; ++layer)
+        ++layer_begins_[layer + 1];
     }
-    std::sort(entries_.begin(), entries_.end());
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      flanks_[layer_begins_[layer] + i] = entries_[i].flanks;
-      counts_[layer_begins_[layer] + i] = entries_[i].count;
+    for (std::uint32_t layer = 0; layer <= n_; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
+  }
+
+  /// Calls `visit(number, layer, count)` for the k-mers of a string, from its lowest layer up.
+  template <class Lowest, class Visit>
+  void visit(const DecodedString& string, std::uint32_t top, Lowest&& lowest, Visit&& visit) const {
+    const std::uint32_t first = n_ - string.lengths.right, last = string.lengths.left;
+    auto number = lowest(first, flanks_at(string.left, string.right, first, n_));
+    using Number = decltype(number);
+    Flanks left = first == last ? 0 : string.left >> (2 * first);
+    const auto visit_all = [&](auto&& count_of) {
+      for (std::uint32_t layer = first;; ++layer) {
+        visit(number, layer, count_of(last - layer));
+        if (layer == last) return;
+        number = static_cast<Number>((number >> 2) | (static_cast<Number>(left & 3) << top));
+        left >>= 2;
+      }
+    };
+    const StringCounts& counts = string.counts;
+    if (counts.bits == 0) {
+      visit_all([&](std::uint32_t) { return counts.smallest; });
+    } else {
+      visit_all([&](std::uint32_t i) { return counts[i]; });
     }
   }
 
+  template <class Number>
+  void sort_layer(Number* numbers, std::uint64_t* counts, std::uint32_t n) {
+    if (n > kFewKmers) {
+      sort_many(numbers, counts, n);
+      return;
+    }
+    for (std::uint32_t next = 1; next < n; ++next) {
+      const Number number = numbers[next];
+      const std::uint64_t count = counts[next];
+      std::uint32_t at = next;
+      for (; at > 0 && number < numbers[at - 1]; --at) {
+        numbers[at] = numbers[at - 1];
+        counts[at] = counts[at - 1];
+      }
+      numbers[at] = number;
+      counts[at] = count;
+    }
+  }
+  template <class Number>
+  static void sort_many(Number* numbers, std::uint64_t* counts, std::uint32_t n) {
+    std::vector<std::pair<Number, std::uint64_t>> entries(n);
+    for (std::uint32_t i = 0; i < n; ++i) entries[i] = {numbers[i], counts[i]};
+    std::sort(entries.begin(), entries.end());
+    for (std::uint32_t i = 0; i < n; ++i) std::tie(numbers[i], counts[i]) = entries[i];
+  }
+
   std::uint32_t n_;
-  std::uint64_t kmers_ = 0;
+  std::size_t kmers_ = 0;
   std::vector<DecodedString> strings_;
-  std::vector<std::uint32_t> layer_begins_;
-  std::vector<CountedFlanks> entries_;
+  std::vector<std::uint32_t> layer_begins_, layer_ends_;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
 };
@@ -91,82 +160,95 @@ class GroupCursor {
   }
 
   /// False behind the last group. Only while it is true there are any of the following.
-  [[nodiscard]] bool has_group() const { return at_ < in_bucket_.size(); }
+  [[nodiscard]] bool has_group() const { return at_ < groups_.size(); }
   /// Returns the id of the group below the shard's number.
-  [[nodiscard]] std::uint32_t rest() const { return in_bucket_[at_].rest; }
+  [[nodiscard]] std::uint32_t rest() const { return groups_[at_].rest; }
   void next() {
     ++at_;
-    while (at_ >= in_bucket_.size() && bucket_ < shard_.layout.buckets) open_bucket();
+    while (at_ >= groups_.size() && bucket_ < shard_.layout.buckets) open_bucket();
   }
 
   /// Calls `visit(lengths, left, right, counts)` for each string of the group, in their order; counts are a
   /// StringCounts.
   template <class Visit>
   void for_each_string(Visit&& visit) const {
-    const GroupPlace& group = in_bucket_[at_];
-    BitCursor bases{shard_.words, group.bases_at}, codes{shard_.words, group.codes_at};
-    if (group.strings == 1 && shard_.lengths_at(group.lengths_at).is_large()) {
-      const LargeGroup large(shard_,
-                             shard_.part(shard_.layout.buckets + bases.read(shard_.layout.large_bits)));
-      visit_strings(large.strings, large.lengths_at, {shard_.words, large.bases_at},
-                    {shard_.words, large.counts_at}, visit);
-    } else {
-      visit_strings(group.strings, group.lengths_at, bases, codes, visit);
+    const GroupPlace& group = groups_[at_];
+    const StringPlace* const first = strings_.data() + group.first_string;
+    BitCursor bases{shard_.words, group.bases_at};
+    if (first->lengths.is_large()) {
+      visit_large(bases, visit);
+      return;
+    }
+    for (std::uint32_t i = 0; i < group.strings; ++i) {
+      const FlankLengths lengths = first[i].lengths;
+      const Flanks left = bases.read_flank<Flanks>(lengths.left);
+      const Flanks right = bases.read_flank<Flanks>(lengths.right);
+      visit(lengths, left, right, first[i].counts);
     }
   }
 
  private:
+  struct StringPlace {
+    FlankLengths lengths;
+    StringCounts counts;
+  };
   struct GroupPlace {
-    std::uint32_t rest;
-    std::uint64_t strings, lengths_at, bases_at, codes_at;
+    std::uint32_t rest, first_string, strings;
+    std::uint64_t bases_at;
   };
 
   template <class Visit>
-  void visit_strings(std::uint64_t strings, std::uint64_t lengths_at, BitCursor bases, BitCursor codes,
-                     Visit& visit) const {
-    for (std::uint64_t i = 0; i < strings; ++i) {
-      const FlankLengths lengths = shard_.lengths_at(lengths_at + i * shard_.layout.length_bits);
+  void visit_large(BitCursor number, Visit& visit) const {
+    const LargeGroup large(shard_, shard_.part(shard_.layout.buckets + number.read(shard_.layout.large_bits)));
+    BitCursor bases{shard_.words, large.bases_at}, codes{shard_.words, large.counts_at};
+    for (std::uint64_t i = 0; i < large.strings; ++i) {
+      const FlankLengths lengths = large.lengths_of(shard_, i);
       const Flanks left = bases.read_flank<Flanks>(lengths.left);
       const Flanks right = bases.read_flank<Flanks>(lengths.right);
       visit(lengths, left, right, StringCounts::read(codes, shard_.kmers(lengths)));
     }
   }
 
-  /// Finds the places of the groups of the next bucket.
+  /// Finds the groups and strings of the next bucket.
   void open_bucket() {
-    in_bucket_.clear();
+    groups_.clear();
     at_ = 0;
     const Bucket bucket(shard_, shard_.part(bucket_));
+    strings_.resize(bucket.strings);
     std::uint64_t bases_at = bucket.bases_at, codes_at = bases_at;
-    const auto lengths_at = [&](std::uint64_t string) {
-      return bucket.lengths_at + string * shard_.layout.length_bits;
-    };
-    for (std::uint64_t i = 0; i < bucket.strings; ++i)
-      codes_at += shard_.base_bits(shard_.lengths_at(lengths_at(i)));
+    BitCursor lengths{shard_.words, bucket.lengths_at};
+    for (StringPlace& string : strings_) {
+      string.lengths = shard_.lengths[lengths.read(shard_.layout.length_bits)];
+      codes_at += shard_.base_bits(string.lengths);
+    }
     const std::uint64_t first = shard_.layout.first_of(bucket_++);
     BitCursor codes{shard_.words, codes_at}, remainders{shard_.words, bucket.remainders_at};
-    for (std::uint64_t i = 0; i < bucket.strings; ++i) {
-      if (read_bits<std::uint64_t>(shard_.words, bucket.flags_at + i, 1) != 0) {
+    std::uint64_t flags = bucket.flags;
+    for (std::uint32_t i = 0; i < bucket.strings; ++i, flags >>= 1) {
+      if (i % 64 == 0 && i > 0) flags = read_bits<std::uint64_t>(shard_.words, bucket.flags_at + i, 64);
+      if ((flags & 1) != 0) {
         const auto rest = static_cast<std::uint32_t>(first + remainders.read(shard_.layout.remainder_bits));
-        in_bucket_.push_back({rest, 0, lengths_at(i), bases_at, codes.at});
+        groups_.push_back({rest, i, 0, bases_at});
       }
-      ++in_bucket_.back().strings;
-      const FlankLengths lengths = shard_.lengths_at(lengths_at(i));
-      bases_at += shard_.base_bits(lengths);
-      if (!lengths.is_large()) StringCounts::read(codes, shard_.kmers(lengths));
+      ++groups_.back().strings;
+      StringPlace& string = strings_[i];
+      bases_at += shard_.base_bits(string.lengths);
+      if (!string.lengths.is_large()) string.counts = StringCounts::read(codes, shard_.kmers(string.lengths));
     }
-    std::sort(in_bucket_.begin(), in_bucket_.end(),
-              [](const GroupPlace& a, const GroupPlace& b) { return a.rest < b.rest; });
+    if (groups_.size() > 1)
+      std::sort(groups_.begin(), groups_.end(),
+                [](const GroupPlace& a, const GroupPlace& b) { return a.rest < b.rest; });
   }
 
   ShardBits shard_;
   std::uint64_t bucket_;
-  std::vector<GroupPlace> in_bucket_;
+  std::vector<StringPlace> strings_;  ///< of a bucket
+  std::vector<GroupPlace> groups_;    ///< of it, in order of their ids
   std::size_t at_ = 0;
 };
 
 /// Calls `visit(rest, kmers)` for each group of a shard with an id in [first, end), in order of their ids:
-/// `kmers` is a GroupKmers, until the call returns.
+/// `kmers` is a GroupKmers, not yet sorted, until the call returns.
 template <class Flanks, class Visit>
 void for_each_group(const ShardBits& shard, std::uint64_t first, std::uint64_t end, GroupKmers<Flanks>& kmers,
                     Visit&& visit) {
@@ -177,14 +259,16 @@ void for_each_group(const ShardBits& shard, std::uint64_t first, std::uint64_t e
     group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
       kmers.add(lengths, left, right, counts);
     });
-    kmers.sort();
     visit(group.rest(), kmers);
   }
 }
-/// Does so for all groups.
+/// Does so for all groups, and sorts their k-mers.
 template <class Flanks, class Visit>
 void for_each_group(const ShardBits& shard, GroupKmers<Flanks>& kmers, Visit&& visit) {
-  for_each_group(shard, 0, UINT64_MAX, kmers, visit);
+  for_each_group(shard, 0, UINT64_MAX, kmers, [&](std::uint32_t rest, GroupKmers<Flanks>& group) {
+    group.sort();
+    visit(rest, std::as_const(group));
+  });
 }
 
 }  // namespace warpmer::groups

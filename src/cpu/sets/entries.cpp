@@ -62,10 +62,9 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
     ListBuffer<Key> list;
   };
   using Block = std::vector<CountedKmer>;
-  const ShardKeys<Key> keys(index.params());
   const backend::CountBounds all;
   const std::vector<ShardPiece> pieces =
-      cut_into_pieces(index.params().shards(), kBlockEntries, keys.most_part_bits(),
+      cut_into_pieces(index.params().shards(), kBlockEntries, most_part_bits(index.params()),
                       [&](std::uint32_t shard) { return index.kmers(shard); });
   make_in_order<State, Block>(
       pieces.size(), threads,
@@ -74,11 +73,10 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
       },
       [&](State& state, std::uint64_t number, Block& block) {
         block.clear();
-        read_piece(state.parts, pieces[number], state.list,
-                   [&](std::uint32_t shard, const ListBuffer<Key>& list) {
-                     for (std::size_t i = 0; i < list.size; ++i)
-                       block.push_back({keys.kmer(shard, list.hashes()[i]), list.counts()[i]});
-                   });
+        read_piece(state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
+          for (std::size_t i = 0; i < list.size; ++i)
+            block.push_back({list.hashes()[i], list.counts()[i]});
+        });
       },
       [&](std::uint64_t, const Block& block) {
         if (!block.empty()) visit(block);

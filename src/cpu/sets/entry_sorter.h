@@ -62,7 +62,6 @@ class EntrySorter {
       : index_(index),
         bounds_(bounds),
         k_(index.params().k),
-        keys_(index.params()),
         order_(k_),
         threads_(threads),
         bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
@@ -72,10 +71,10 @@ class EntrySorter {
         large_of_bin_(bins(), 0),
         others_(backend::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
     if (memory_bytes > 0) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
-    for_each_part([&](unsigned thread, std::uint32_t shard, ListBuffer<Key>& list) {
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
       std::uint64_t* const counts = splitter_.counts(thread);
       for (std::size_t i = 0; i < list.size; ++i) {
-        const std::uint32_t bin = bin_of(rank_of(shard, list.hashes()[i]));
+        const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
         ++counts[bin];
         if (list.counts()[i] >= large_count())
           std::atomic_ref(large_of_bin_[bin]).fetch_add(1, std::memory_order_relaxed);
@@ -100,8 +99,8 @@ class EntrySorter {
     splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
     std::vector<typename Splitter::Writer> writers;
     for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
-    for_each_part([&](unsigned thread, std::uint32_t shard, ListBuffer<Key>& list) {
-      keep_ranks(range, shard, list);
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
+      keep_ranks(range, list);
       typename Splitter::Writer& writer = writers[thread];
       for (std::size_t i = 0; i < list.size; ++i) {
         const Key rank = list.hashes()[i];
@@ -173,9 +172,6 @@ class EntrySorter {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
     return std::min(std::clamp(bits, kLeastBinBits, kMostBinBits), 2 * k);
   }
-  [[nodiscard]] Key rank_of(std::uint32_t shard, Key key) const {
-    return order_.rank(keys_.kmer(shard, key));
-  }
   [[nodiscard]] std::uint32_t bin_of(Key rank) const {
     return static_cast<std::uint32_t>(rank >> rest_bits_);
   }
@@ -187,17 +183,17 @@ class EntrySorter {
     return static_cast<std::uint64_t>(low_bits(count_bits_));
   }
 
-  /// Puts ranks in the place of keys, and keeps those of bins in a range. Which these are is as good as
+  /// Puts ranks in the place of k-mers, and keeps those of bins in a range. Which these are is as good as
   /// random: nothing branches on it.
-  void keep_ranks(const LoadedBins& range, std::uint32_t shard, ListBuffer<Key>& list) const {
-    Key* const keys = list.hashes();
+  void keep_ranks(const LoadedBins& range, ListBuffer<Key>& list) const {
+    Key* const kmers = list.hashes();
     std::uint64_t* const counts = list.counts();
     const std::uint32_t bins = range.end - range.first;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < list.size; ++i) {
-      const Key rank = rank_of(shard, keys[i]);
+      const Key rank = order_.rank(kmers[i]);
       const std::uint64_t count = counts[i];
-      keys[kept] = rank;
+      kmers[kept] = rank;
       counts[kept] = count;
       kept += bin_of(rank) - range.first < bins ? 1 : 0;
     }
@@ -251,8 +247,8 @@ class EntrySorter {
     return end;
   }
 
-  /// Calls `visit(thread, shard, list)` for the entries of all parts of all shards, which it may change; a
-  /// thread always has the same ones.
+  /// Calls `visit(thread, list)` for the k-mers of all parts of all shards, which it may change; a thread
+  /// always has the same ones.
   template <class Visit>
   void for_each_part(Visit&& visit) const {
     std::atomic<bool> failed{false};
@@ -265,8 +261,8 @@ class EntrySorter {
           for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads_) {
             parts.open(shard);
             for (std::uint64_t part = 0; part < parts.parts(); ++part) {
-              parts.read(0, part, list);
-              visit(thread, shard, list);
+              parts.read_kmers(0, part, list);
+              visit(thread, list);
             }
             parts.close();
           }
@@ -277,7 +273,6 @@ class EntrySorter {
   const index::IndexFile& index_;
   const backend::CountBounds& bounds_;
   std::uint32_t k_;
-  ShardKeys<Key> keys_;
   Order order_;
   unsigned threads_;
   std::uint32_t bin_bits_;

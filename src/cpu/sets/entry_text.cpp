@@ -52,7 +52,6 @@ class EntryTextWriter {
       : index_(index),
         plan_(plan),
         k_(index.params().k),
-        keys_(index.params()),
         text_(plan.resources.threads, backend::entries_within(index, plan.bounds), write) {}
 
   void run() {
@@ -108,18 +107,16 @@ class EntryTextWriter {
       ListBuffer<Key> list;
     };
     const std::vector<ShardPiece> pieces =
-        cut_into_pieces(index_.params().shards(), kPieceEntries, keys_.most_part_bits(),
+        cut_into_pieces(index_.params().shards(), kPieceEntries, most_part_bits(index_.params()),
                         [&](std::uint32_t shard) { return index_.kmers(shard); });
     make_texts<State>(0, pieces.size(), [&](State& state, std::uint64_t number, file::TextBuffer& buffer) {
       if (!state.parts)
         state.parts = std::make_unique<ShardParts<Key>>(std::span(&index_, 1), std::span(&plan_.bounds, 1));
-      read_piece(*state.parts, pieces[number], state.list,
-                 [&](std::uint32_t shard, const ListBuffer<Key>& list) {
-                   const Key* const hashes = list.hashes();
-                   const std::uint64_t* const counts = list.counts();
-                   append(buffer, number, list.size,
-                          [&](std::size_t i) { return std::pair(keys_.kmer(shard, hashes[i]), counts[i]); });
-                 });
+      read_piece(*state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
+        const Key* const kmers = list.hashes();
+        const std::uint64_t* const counts = list.counts();
+        append(buffer, number, list.size, [&](std::size_t i) { return std::pair(kmers[i], counts[i]); });
+      });
     });
   }
 
@@ -143,7 +140,6 @@ class EntryTextWriter {
   const index::IndexFile& index_;
   const backend::EntryTextPlan& plan_;
   std::uint32_t k_;
-  ShardKeys<Key> keys_;
   file::OrderedText text_;
 };
 

@@ -29,6 +29,7 @@ class ShardKeys {
   explicit ShardKeys(const index::IndexParams& params)
       : k_(params.k), canonical_(params.canonical), hash_(k_), keys_(k_) {}
 
+  [[nodiscard]] bool is_canonical() const { return canonical_; }
   [[nodiscard]] bool are_of_groups() const { return k_ > kMaxDenseK; }
   [[nodiscard]] const GroupKeys& of_groups() const { return keys_; }
   /// Returns the bits that keys have.
@@ -68,29 +69,52 @@ class ShardKeys {
 template <class Key>
 class StringDecoder {
  public:
-  explicit StringDecoder(const typename ShardKeys<Key>::GroupKeys& keys)
-      : keys_(keys), kmers_(keys.shape().flank_bases()) {}
+  explicit StringDecoder(const ShardKeys<Key>& keys)
+      : all_keys_(keys), keys_(keys.of_groups()), group_(keys_.shape().flank_bases()) {}
 
   /// Appends the keys and counts of the groups whose ids' top `part_bits` bits are `part`: `grow(n)` makes
   /// room for n more and returns where they go, {keys, counts}.
   template <class Grow>
   void append(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits, Grow&& grow) {
-    const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
-    const auto append_group = [&](std::uint32_t rest, const groups::GroupKmers<Key>& group) {
-      const auto [keys, counts] = grow(group.size());
-      const std::uint32_t* begins = group.layer_begins();
-      for (std::uint32_t layer = 0; layer <= shard.flank_bases; ++layer) {
-        const Key top = keys_.pack(rest, layer, 0);
-        for (std::uint32_t i = begins[layer]; i < begins[layer + 1]; ++i) keys[i] = top | group.flanks()[i];
-      }
-      std::copy(group.counts().begin(), group.counts().end(), counts);
-    };
-    groups::for_each_group(shard, part << shift, (part + 1) << shift, kmers_, append_group);
+    for_each_group(shard, part, part_bits, [&](std::uint32_t rest) {
+      const auto [keys, counts] = grow(group_.size());
+      group_.write(
+          keys, counts, 2 * (shard.flank_bases - 1), [](std::uint32_t, Key flanks) { return flanks; },
+          [&](Key flanks, std::uint32_t layer) { return keys_.pack(rest, layer, flanks); });
+    });
+  }
+  /// Does the same with k-mers in the place of their keys. `number` is the shard's.
+  template <class Grow>
+  void append_kmers(const groups::ShardBits& shard, std::uint32_t number, std::uint64_t part,
+                    std::uint32_t part_bits, Grow&& grow) {
+    for_each_group(shard, part, part_bits, [&](std::uint32_t rest) {
+      const auto [kmers, counts] = grow(group_.size());
+      const std::uint32_t mmer = keys_.mmer(number, rest);
+      // Around one minimizer k-mers are in the order of their flanks.
+      group_.write(
+          kmers, counts, 2 * (keys_.shape().k - 1),
+          [&](std::uint32_t layer, Key flanks) {
+            return groups::kmer_of<Key>(groups::FlankedKmer<Key>{mmer, layer, flanks}, keys_.shape());
+          },
+          [](Key kmer, std::uint32_t) { return kmer; });
+      if (!all_keys_.is_canonical()) return;
+      for (std::size_t i = 0; i < group_.size(); ++i) kmers[i] = canonical(kmers[i], keys_.shape().k);
+    });
   }
 
  private:
+  /// Calls `visit(rest)` for the groups of a part, each in `group_`.
+  template <class Visit>
+  void for_each_group(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits,
+                      Visit&& visit) {
+    const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
+    groups::for_each_group(shard, part << shift, (part + 1) << shift, group_,
+                           [&](std::uint32_t rest, groups::GroupKmers<Key>&) { visit(rest); });
+  }
+
+  ShardKeys<Key> all_keys_;
   typename ShardKeys<Key>::GroupKeys keys_;
-  groups::GroupKmers<Key> kmers_;
+  groups::GroupKmers<Key> group_;
 };
 
 /// Packs k-mers with counts into the form that the shards of an index have. One per thread.

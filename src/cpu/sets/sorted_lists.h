@@ -161,7 +161,7 @@ template <class Key>
 class ShardParts {
  public:
   ShardParts(std::span<const index::IndexFile> inputs, std::span<const backend::CountBounds> bounds)
-      : inputs_(inputs), bounds_(bounds), keys_(inputs.front().params()), decoder_(keys_.of_groups()) {}
+      : inputs_(inputs), bounds_(bounds), keys_(inputs.front().params()), decoder_(keys_) {}
 
   /// Checks the shard in all inputs. InputError for one that is damaged.
   void open(std::uint32_t shard) {
@@ -202,8 +202,19 @@ class ShardParts {
     } else {
       read_entries(i, part, out);
     }
-    if (!bounds_[i].contains_all()) filter(bounds_[i], out);
-    if (gives_pages_back_) inputs_[i].release(shard_);
+    finish_reading(i, out);
+  }
+  /// Does the same with k-mers in the place of their keys.
+  void read_kmers(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) {
+    out.empty();
+    if (keys_.are_of_groups()) {
+      decoder_.append_kmers(strings_[i], shard_, part, part_bits_,
+                            [&](std::size_t n) { return out.extend(n); });
+    } else {
+      read_entries(i, part, out);
+      for (std::size_t e = 0; e < out.size; ++e) out.hashes()[e] = keys_.kmer(shard_, out.hashes()[e]);
+    }
+    finish_reading(i, out);
   }
 
  private:
@@ -214,6 +225,10 @@ class ShardParts {
     if (!range.is_sound) backend::refuse_disorder(inputs_[i], shard_);
     out.begin = range.begin;
     out.size = range.end - range.begin;
+  }
+  void finish_reading(std::size_t i, ListBuffer<Key>& list) const {
+    if (!bounds_[i].contains_all()) filter(bounds_[i], list);
+    if (gives_pages_back_) inputs_[i].release(shard_);
   }
   static void filter(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
     Key* const hashes = list.hashes();
@@ -239,13 +254,14 @@ class ShardParts {
   bool gives_pages_back_ = false;
 };
 
-/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(shard, list)` for each.
+/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for each: a list of
+/// k-mers.
 template <class Key, class Visit>
 void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>& list, Visit&& visit) {
   for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
     parts.open(shard, piece.part_bits);
-    parts.read(0, piece.part, list);
-    visit(shard, std::as_const(list));
+    parts.read_kmers(0, piece.part, list);
+    visit(std::as_const(list));
     parts.close();
   }
 }

@@ -127,7 +127,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   using Session = StringSession<Words>;
   struct MergeWorker {
     explicit MergeWorker(const index::IndexFile& index)
-        : keys(index.params()), decoder(keys.of_groups()), encoder(index.params().k) {}
+        : keys(index.params()), decoder(keys), encoder(index.params().k) {}
 
     ShardKeys<Key> keys;
     StringDecoder<Key> decoder;
