@@ -33,16 +33,17 @@ class GroupKmers {
   [[nodiscard]] std::size_t size() const { return kmers_; }
 
   /// Writes all of them, in order: a number made of each, and its count. `lowest(layer, flanks)` makes the
-  /// number of the lowest layer of a string. From layer to layer a base is shifted out at its lower end, and the
-  /// next base of the left flank comes in at bit `top`. `finish(number, layer)` is what is written; in a
+  /// number of the lowest layer of a string. From layer to layer a base is shifted out at its lower end, and
+  /// the next base of the left flank comes in at bit `top`. `finish(number, layer)` is what is written; in a
   /// layer it must be in the order of flanks.
   template <class Number, class Lowest, class Finish>
   void write(Number* numbers, std::uint64_t* counts, std::uint32_t top, Lowest&& lowest, Finish&& finish) {
     if (strings_.size() == 1) {  // then there is one in each layer
-      visit(strings_.front(), top, lowest, [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
-        *numbers++ = finish(number, layer);
-        *counts++ = count;
-      });
+      visit(strings_.front(), top, lowest,
+            [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
+              *numbers++ = finish(number, layer);
+              *counts++ = count;
+            });
       return;
     }
     find_layers();
@@ -199,7 +200,8 @@ class GroupCursor {
 
   template <class Visit>
   void visit_large(BitCursor number, Visit& visit) const {
-    const LargeGroup large(shard_, shard_.part(shard_.layout.buckets + number.read(shard_.layout.large_bits)));
+    const LargeGroup large(shard_,
+                           shard_.part(shard_.layout.buckets + number.read(shard_.layout.large_bits)));
     BitCursor bases{shard_.words, large.bases_at}, codes{shard_.words, large.counts_at};
     for (std::uint64_t i = 0; i < large.strings; ++i) {
       const FlankLengths lengths = large.lengths_of(shard_, i);

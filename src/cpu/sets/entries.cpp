@@ -74,8 +74,7 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, con
       [&](State& state, std::uint64_t number, Block& block) {
         block.clear();
         read_piece(state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
-          for (std::size_t i = 0; i < list.size; ++i)
-            block.push_back({list.hashes()[i], list.counts()[i]});
+          for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
         });
       },
       [&](std::uint64_t, const Block& block) {
