@@ -109,13 +109,24 @@ class KeyEncoder {
         ++layer_begins_[keys_.layer(keys[end]) + 1];
       }
       for (std::uint32_t layer = 0; layer <= n; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
-      encoder_.add_group(rest, [&](auto& strings, auto& string_counts) {
+      add_group(rest, [&](auto& strings, auto& string_counts) {
         return cover_.cover(flanks_, counts.subspan(begin, end - begin), layer_begins_.data(), strings,
                             string_counts);
       });
     }
   }
+  /// Adds a group of strings, as ShardEncoder::add_group does.
+  template <class Append>
+  void add_group(std::uint32_t rest, Append&& append) {
+    encoder_.add_group(rest, append);
+  }
   EncodedShard finish() { return encoder_.finish(); }
+
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return encoder_.memory_bytes() + cover_.memory_bytes() + flanks_.capacity() * sizeof(Flanks);
+  }
+  /// Gives memory back.
+  void clear() { *this = KeyEncoder(keys_.shape().k); }
 
   /// Returns the number of strings of the shard that was made last.
   [[nodiscard]] std::size_t strings() const { return encoder_.strings(); }

@@ -145,21 +145,33 @@ class OpenStrings {
       mine[layer] = (*counts)[layer];
   }
 
+  /// Makes all counts of a string the same.
+  void set_even(String& string, std::uint64_t each) {
+    if (!string.is_even()) free_ |= std::uint64_t{1} << string.counts;
+    string.counts = kEven;
+    string.each = each;
+  }
+
+  /// Appends the strings as they are, as `finish` does those of the cover.
+  std::uint64_t write(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) const {
+    std::uint64_t kmers = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (strings_[i].is_none()) continue;
+      write(strings_[i], strings, counts);
+      kmers += strings.back().kmers(n_);
+    }
+    return kmers;
+  }
   /// Appends the strings of the cover to `strings`, in their order, and the counts of those that have
   /// different ones to `counts`, as PathCover::cover does. Returns the number of k-mers. Only `clear` may
   /// follow.
   std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts) {
-    std::uint64_t kmers = 0;
-    for (std::uint32_t i = 0; i < size_; ++i)
-      kmers += strings_[i].left_bases + strings_[i].right_bases - n_ + 1;
     const std::size_t first = strings.size();
     if (size_ > 1) {
       find_crossings();
       for (const Crossing& crossing : crossings_) join(crossing);
     }
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      if (!strings_[i].is_none()) write(strings_[i], strings, counts);
-    }
+    const std::uint64_t kmers = write(strings, counts);
     if (strings.size() - first > 1)
       std::sort(strings.begin() + static_cast<std::ptrdiff_t>(first), strings.end(), is_before<Flanks>);
     return kmers;

@@ -39,17 +39,16 @@ class GroupKmers {
   template <class Number, class Lowest, class Finish>
   void write(Number* numbers, std::uint64_t* counts, std::uint32_t top, Lowest&& lowest, Finish&& finish) {
     if (strings_.size() == 1) {  // then there is one in each layer
-      visit(strings_.front(), top, lowest,
-            [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
-              *numbers++ = finish(number, layer);
-              *counts++ = count;
-            });
+      visit(strings_.front(), top, lowest, [&](const auto& number, std::uint32_t layer, std::uint64_t count) {
+        *numbers++ = finish(number, layer);
+        *counts++ = count;
+      });
       return;
     }
     find_layers();
     std::copy(layer_begins_.begin(), layer_begins_.end() - 1, layer_ends_.begin());
     for (const DecodedString& string : strings_) {
-      visit(string, top, lowest, [&](const Number& number, std::uint32_t layer, std::uint64_t count) {
+      visit(string, top, lowest, [&](const auto& number, std::uint32_t layer, std::uint64_t count) {
         const std::uint32_t at = layer_ends_[layer]++;
         numbers[at] = finish(number, layer);
         counts[at] = count;
@@ -174,18 +173,19 @@ class GroupCursor {
   template <class Visit>
   void for_each_string(Visit&& visit) const {
     const GroupPlace& group = groups_[at_];
-    const StringPlace* const first = strings_.data() + group.first_string;
-    BitCursor bases{shard_.words, group.bases_at};
-    if (first->lengths.is_large()) {
-      visit_large(bases, visit);
-      return;
+    if (strings_[group.first_string].lengths.is_large()) {
+      visit_large({shard_.words, group.bases_at}, visit);
+    } else {
+      visit_strings(group, visit);
     }
-    for (std::uint32_t i = 0; i < group.strings; ++i) {
-      const FlankLengths lengths = first[i].lengths;
-      const Flanks left = bases.read_flank<Flanks>(lengths.left);
-      const Flanks right = bases.read_flank<Flanks>(lengths.right);
-      visit(lengths, left, right, first[i].counts);
-    }
+  }
+  /// Does so where they are at most `most`, which no large group's are; else returns false.
+  template <class Visit>
+  bool for_strings_up_to(std::uint32_t most, Visit&& visit) const {
+    const GroupPlace& group = groups_[at_];
+    if (group.strings > most || strings_[group.first_string].lengths.is_large()) return false;
+    visit_strings(group, visit);
+    return true;
   }
 
  private:
@@ -198,6 +198,17 @@ class GroupCursor {
     std::uint64_t bases_at;
   };
 
+  template <class Visit>
+  void visit_strings(const GroupPlace& group, Visit& visit) const {
+    const StringPlace* const first = strings_.data() + group.first_string;
+    BitCursor bases{shard_.words, group.bases_at};
+    for (std::uint32_t i = 0; i < group.strings; ++i) {
+      const FlankLengths lengths = first[i].lengths;
+      const Flanks left = bases.read_flank<Flanks>(lengths.left);
+      const Flanks right = bases.read_flank<Flanks>(lengths.right);
+      visit(lengths, left, right, first[i].counts);
+    }
+  }
   template <class Visit>
   void visit_large(BitCursor number, Visit& visit) const {
     const LargeGroup large(shard_,

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/tally.h"
 #include "base/error.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
+#include "cpu/count/tally_filter.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/stopwatch.h"
 #include "cpu/simd/kernels.h"
@@ -25,30 +25,6 @@
 #include "index/frozen_shard.h"
 
 namespace warpmer::cpu {
-
-/// Lets a tally see the counts of a shard, and keeps what its bounds say.
-class TallyFilter {
- public:
-  explicit TallyFilter(backend::Tally& tally) : tally_(tally), keeps_all_(tally.bounds().contains_all()) {}
-
-  void note(std::uint64_t count, std::uint64_t kmers) {
-    tally_.note(count, kmers);
-    kmers_ += kmers;
-  }
-  void note(const std::uint64_t* counts, std::size_t n) {
-    tally_.note(counts, n);
-    kmers_ += n;
-  }
-  [[nodiscard]] bool keeps_all() const { return keeps_all_; }
-  [[nodiscard]] bool keeps(std::uint64_t count) const { return tally_.bounds().contains(count); }
-  /// Returns the number of k-mers that it has seen.
-  [[nodiscard]] std::uint64_t kmers() const { return kmers_; }
-
- private:
-  backend::Tally& tally_;
-  bool keeps_all_;
-  std::uint64_t kmers_ = 0;
-};
 
 /// One per thread. ShardMemory says what it is asked for.
 template <int Words>

@@ -117,45 +117,4 @@ class StringDecoder {
   groups::GroupKmers<Key> group_;
 };
 
-/// Packs k-mers with counts into the form that the shards of an index have. One per thread.
-template <class Key>
-class ShardPacker {
- public:
-  ShardPacker(const Kernels& kernels, std::uint32_t k) : k_(k), freezer_(kernels, k) {}
-
-  /// Returns the bytes that packing so many takes, at most, with the result.
-  static std::uint64_t bytes_for(std::uint64_t entries) {
-    return entries * (2 * (sizeof(Key) + sizeof(std::uint32_t)) + kEncoderBytes);
-  }
-
-  /// Packs `n` k-mers given by their keys in increasing order, counts at least 1.
-  index::FrozenShard pack(const Key* keys, const std::uint64_t* counts, std::size_t n) {
-    if (k_ <= kMaxDenseK) return freezer_.freeze(keys, counts, n);
-    if (!encoder_) encoder_ = std::make_unique<groups::KeyEncoder<Key, Key>>(k_);
-    groups::EncodedShard encoded = encoder_->encode(std::span(keys, n), std::span(counts, n));
-    encoded_ = std::max(encoded_, n);
-    return {{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes};
-  }
-
-  [[nodiscard]] std::uint64_t memory_bytes() const {
-    return freezer_.memory_bytes() + encoded_ * kEncoderBytes;
-  }
-  /// Gives back what an unusually large shard needed.
-  void trim(std::uint64_t most_bytes) {
-    freezer_.trim(most_bytes);
-    if (encoded_ * kEncoderBytes <= most_bytes) return;
-    encoder_.reset();
-    encoded_ = 0;
-  }
-
- private:
-  /// Of a k-mer that is alone in its string: that, its count, and the group.
-  static constexpr std::uint64_t kEncoderBytes = sizeof(groups::GroupString<Key>) + 32;
-
-  std::uint32_t k_;
-  Freezer freezer_;
-  std::unique_ptr<groups::KeyEncoder<Key, Key>> encoder_;
-  std::size_t encoded_ = 0;  ///< most k-mers that were encoded since the last `trim`
-};
-
 }  // namespace warpmer::cpu

@@ -156,6 +156,21 @@ class ListBuffer {
   Scratch<std::uint32_t> samples_;
 };
 
+/// Keeps entries with counts in such bounds.
+template <class Key>
+void keep_within(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
+  Key* const hashes = list.hashes();
+  std::uint64_t* const counts = list.counts();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < list.size; ++i) {
+    const std::uint64_t count = counts[i];
+    hashes[kept] = hashes[i];
+    counts[kept] = count;
+    kept += bounds.contains(count) ? 1 : 0;
+  }
+  list.size = kept;
+}
+
 /// The entries of one shard in several indexes, given out part by part.
 template <class Key>
 class ShardParts {
@@ -227,22 +242,9 @@ class ShardParts {
     out.size = range.end - range.begin;
   }
   void finish_reading(std::size_t i, ListBuffer<Key>& list) const {
-    if (!bounds_[i].contains_all()) filter(bounds_[i], list);
+    if (!bounds_[i].contains_all()) keep_within(bounds_[i], list);
     if (gives_pages_back_) inputs_[i].release(shard_);
   }
-  static void filter(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
-    Key* const hashes = list.hashes();
-    std::uint64_t* const counts = list.counts();
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < list.size; ++i) {
-      const std::uint64_t count = counts[i];
-      hashes[kept] = hashes[i];
-      counts[kept] = count;
-      kept += bounds.contains(count) ? 1 : 0;
-    }
-    list.size = kept;
-  }
-
   std::span<const index::IndexFile> inputs_;
   std::span<const backend::CountBounds> bounds_;
   ShardKeys<Key> keys_;
