@@ -12,6 +12,7 @@
 #include "groups/quick_lookup.h"
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
+#include "groups/string_walk.h"
 #include "unit/groups/encoded_content.h"
 #include "unit/groups/random_sequences.h"
 
@@ -36,6 +37,38 @@ Content<Flanks> decode(const Shard<Flanks>& shard) {
 
 /// The numbers of super-k-mers that QuickSearch has looked up, and that it has left to StringSearch.
 std::size_t quickly = 0, left = 0;
+
+/// Does the same by what each worker does that takes a bucket, or a few strings of a large group.
+template <class Flanks>
+Content<Flanks> walk(const Shard<Flanks>& shard) {
+  Content<Flanks> content;
+  const ShardBits bits = shard.view();
+  const auto take = [&](std::uint32_t rest, FlankLengths lengths, BitCursor bases,
+                        const StringCounts& counts) {
+    for_each_kmer_of_string<Flanks>(bits, lengths, bases, counts,
+                                    [&](std::uint32_t layer, Flanks flanks, std::uint64_t count) {
+                                      CHECK(content.emplace(std::tuple{rest, layer, flanks}, count).second);
+                                    });
+  };
+  std::map<std::uint32_t, std::uint32_t> large;
+  for (std::uint64_t bucket = 0; bucket < bits.layout.buckets; ++bucket) {
+    for_each_string_of_bucket(bits, bucket, take, [&](std::uint32_t rest, std::uint32_t number) {
+      CHECK(large.emplace(number, rest).second);
+    });
+  }
+  CHECK(large.size() == shard.encoded.sizes.large_groups);
+  for (const auto& [number, rest] : large) {
+    const LargeGroup group(bits, bits.part(bits.layout.buckets + number));
+    for (std::uint64_t mark = 0; mark < marks_of(group); ++mark) {
+      for_each_string_of_mark(
+          bits, group, mark,
+          [&, rest = rest](FlankLengths lengths, BitCursor bases, const StringCounts& counts) {
+            take(rest, lengths, bases, counts);
+          });
+    }
+  }
+  return content;
+}
 
 /// Looks a super-k-mer up, and compares with what the map says of each of its k-mers.
 template <class Flanks>
@@ -96,6 +129,7 @@ class Trial {
     const Shard<Flanks> shard(shape_.k, content_);
     CHECK(shard.encoded.sizes.kmers == content_.size());
     CHECK(decode(shard) == content_);
+    CHECK(walk(shard) == content_);
     for (const std::string& text : queries) {
       cutter_.cut(codes_of(text), [&](const CutSuperKmer<Flanks>& cut) {
         check_lookup(shard, content_, rest(cut.super.mmer), cut.super);
@@ -184,5 +218,6 @@ TEST_CASE("a shard of no groups") {
   const Shard<Key64> shard(31, {});
   CHECK(shard.encoded.sizes.words == 0);
   CHECK(decode(shard).empty());
+  CHECK(walk(shard).empty());
   check_lookup(shard, {}, 5, FlankedSuperKmer<Key64>{0, 16, 0, 0, 0});
 }
