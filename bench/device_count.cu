@@ -57,7 +57,7 @@ struct Options {
   std::uint32_t spill_threads = 8;
   std::string directory = ".";
   DeviceTuning tuning;
-  bool separate_bins = false, makes_entries = false;
+  bool separate_bins = false;
   std::string table = "auto";
 };
 
@@ -143,7 +143,6 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   plan.tuning = options.tuning;
   plan.tuning.joins_bins = !options.separate_bins;
   plan.table = backend::count_table_named(options.table);
-  plan.makes_strings = !options.makes_entries;
   plan.spill.host_bytes = static_cast<std::uint64_t>(options.spill_gb * 1e9) / options.gpus;
   plan.spill.place.directory = options.directory;
   plan.spill.threads = options.spill_threads;
@@ -286,7 +285,6 @@ int main(int argc, char** argv) {
   line.add_option("--load", options.tuning.load, "of tables");
   line.add_flag("--separate-lists", options.separate_bins,
                 "each list is counted by itself, however few different k-mers it has");
-  line.add_flag("--entries", options.makes_entries, "shards are frozen as entries instead of strings");
   line.add_option("--table", options.table, "what lists are counted in: " + backend::count_table_names(", "));
   line.add_list("--case", cases, ' ',
                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");

@@ -1,5 +1,4 @@
-// How fast a GPU freezes counted k-mers: into strings (index format 2), and beside it one by one (format 1),
-// with what counting leaves lying in device memory:
+// How fast a GPU freezes counted k-mers into strings, with what counting leaves lying in device memory:
 //
 //   device_freeze_strings K GENOME_MBP [ROUNDS [BINS_PER_SHARD]]
 //
@@ -12,14 +11,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cub/device/device_radix_sort.cuh>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "groups/group_key.h"
-#include "index/shard_codec.h"
-#include "kernels/freeze/freeze.cuh"
 #include "kernels/freeze/quick_place.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/memory/scan_memory.cuh"
@@ -86,17 +82,16 @@ __global__ void make_errors(Entries<Kmer> out, std::uint32_t k, std::uint64_t ge
   out.add(kmer, k, 1);
 }
 
-/// Finds the bin of each k-mer, and the range of its hash.
+/// Finds the bin of each k-mer.
 template <class Kmer, class Key>
 __global__ void find_bins(const Kmer* hashes, std::uint64_t n, groups::GroupKeys<Key, Key> keys,
-                          std::uint32_t bins, std::uint32_t ranges, std::uint32_t* codes,
-                          std::uint32_t* numbers) {
+                          std::uint32_t bins, std::uint32_t* codes, std::uint32_t* numbers) {
   const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
   if (i >= n) return;
   const auto place = QuickPlace<Kmer, Key>(keys, true)(hashes[i]);
   const std::uint32_t in_shard =
       static_cast<std::uint32_t>(std::uint64_t{keys.rest(place.key)} * bins >> keys.shape().rest_bits());
-  codes[i] = (place.shard * bins + in_shard) * ranges + range_of(hashes[i], keys.shape().k, ranges);
+  codes[i] = place.shard * bins + in_shard;
   numbers[i] = static_cast<std::uint32_t>(i);
 }
 
@@ -109,26 +104,13 @@ __global__ void gather(const Kmer* hashes, const std::uint32_t* counts, const st
   out_counts[i] = counts[numbers[i]];
 }
 
-template <class Kmer>
 __global__ void begin_bins(const std::uint32_t* codes, std::uint64_t n, std::uint32_t bins,
-                           CountedView<Kmer> counted) {
-  const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
-  const std::uint32_t columns = counted.range_count + 1;
-  const auto bin = static_cast<std::uint32_t>(i / columns), range = static_cast<std::uint32_t>(i % columns);
+                           std::uint64_t* begins, std::uint32_t* sizes) {
+  const std::uint32_t bin = blockIdx.x * kThreads + threadIdx.x;
   if (bin >= bins) return;
-  const auto find = [&](std::uint32_t code) {
-    return lower_bound(codes, 0u, static_cast<std::uint32_t>(n), code);
-  };
-  const std::uint32_t begin = find(bin * counted.range_count), at = find(bin * counted.range_count + range);
-  counted.ranges_of(bin)[range] = at - begin;
-  if (range == 0) counted.begins[bin] = begin;
-  if (range == counted.range_count) counted.sizes[bin] = at - begin;
-}
-
-__global__ void note_widths(const std::uint32_t* codes, const std::uint32_t* counts, std::uint64_t n,
-                            std::uint32_t codes_per_shard, std::uint32_t* widths) {
-  const std::uint64_t i = blockIdx.x * std::uint64_t{kThreads} + threadIdx.x;
-  if (i < n) atomicAdd(widths + codes[i] / codes_per_shard * 65 + groups::bits_of(counts[i]), 1u);
+  const auto all = static_cast<std::uint32_t>(n);
+  begins[bin] = lower_bound(codes, 0u, all, bin);
+  sizes[bin] = upper_bound(codes, 0u, all, bin) - static_cast<std::uint32_t>(begins[bin]);
 }
 
 template <class T>
@@ -160,13 +142,11 @@ class Bench {
  public:
   Bench(std::uint32_t k, std::uint64_t genome, std::uint32_t bins) : k_(k), bins_(bins), keys_(k) {
     make(genome);
-    ranges_ = ranges_for<Kmer>(static_cast<double>(n_) / kShards);
     put_in_bins();
   }
 
   void run(int rounds) {
     measure_copy(rounds);
-    freeze_one_by_one(rounds);
     freeze_strings(rounds);
   }
 
@@ -190,8 +170,8 @@ class Bench {
 
   void put_in_bins() {
     DeviceArray<std::uint32_t> codes(n_), numbers(n_), sorted_codes(n_), sorted_numbers(n_);
-    find_bins<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), n_, keys_, bins_, ranges_,
-                                                    codes.data(), numbers.data());
+    find_bins<<<blocks(n_), kThreads, 0, stream_>>>(made_hashes_.data(), n_, keys_, bins_, codes.data(),
+                                                    numbers.data());
     ScanMemory memory;
     memory.run("sorting", stream_, [&](void* room, std::size_t& bytes, cudaStream_t in) {
       return cub::DeviceRadixSort::SortPairs(room, bytes, codes.data(), sorted_codes.data(), numbers.data(),
@@ -204,35 +184,19 @@ class Bench {
     const std::uint32_t bins = kShards * bins_;
     begins_.reserve(bins);
     sizes_.reserve(bins);
-    range_begins_.reserve(std::size_t{bins} * (ranges_ + 1));
     big_size_.reserve(1);
     fill_bytes(big_size_.data(), 0, 1, stream_);
-    begin_bins<<<blocks(std::size_t{bins} * (ranges_ + 1)), kThreads, 0, stream_>>>(sorted_codes.data(), n_,
-                                                                                    bins, view());
-    DeviceArray<std::uint32_t> widths(kShards * 65);
-    fill_bytes(widths.data(), 0, widths.size(), stream_);
-    note_widths<<<blocks(n_), kThreads, 0, stream_>>>(sorted_codes.data(), counts_.data(), n_,
-                                                      bins_ * ranges_, widths.data());
+    begin_bins<<<blocks(bins), kThreads, 0, stream_>>>(sorted_codes.data(), n_, bins, begins_.data(),
+                                                       sizes_.data());
     check_launch("putting k-mers in bins");
-    const std::vector<std::uint32_t> all = to_host(widths.data(), widths.size(), stream_);
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      index::CountWidths of_width{};
-      std::copy_n(all.begin() + shard * 65, 65, of_width.begin());
-      ShardPlan plan;
-      plan.shape = index::choose_shape(std::accumulate(of_width.begin(), of_width.end(), std::uint64_t{0}),
-                                       of_width, k_);
-      plan.layout = index::payload_layout(plan.shape, k_);
-      plan.first_word = plan_words_;
-      plan_words_ += plan.layout.words;
-      plans_.push_back(plan);
-    }
+    stream_.wait();
     made_hashes_.reset();
     made_counts_.reset();
   }
 
   [[nodiscard]] CountedView<Kmer> view() const {
-    return {hashes_.data(), counts_.data(),       0,       begins_.data(),
-            sizes_.data(),  range_begins_.data(), ranges_, {nullptr, big_size_.data()}};
+    return {hashes_.data(), counts_.data(), 0, begins_.data(),
+            sizes_.data(),  nullptr,        0, {nullptr, big_size_.data()}};
   }
 
   void measure_copy(int rounds) {
@@ -245,25 +209,6 @@ class Bench {
       });
     });
     bandwidth_ = 2 * static_cast<double>(n_ * sizeof(Kmer)) / seconds;
-  }
-
-  void freeze_one_by_one(int rounds) {
-    DeviceArray<ShardPlan> plans(plans_.size());
-    copy_to_device(plans.data(), plans_.data(), plans_.size(), stream_);
-    DeviceArray<unsigned long long> output(plan_words_ + 4);
-    DeviceArray<std::uint32_t> scratch(freeze_scratch(kShards));
-    FreezeTask<Kmer> task{};
-    task.counted = view();
-    task.k = k_;
-    task.shards = kShards;
-    task.bins_per_shard = bins_;
-    task.plans = plans.data();
-    task.entries = n_;
-    task.output = output.data();
-    task.scratch = scratch.data();
-    report("one by one", plan_words_, median_seconds(rounds, stream_, [&] {
-             return seconds_of(stream_, [&] { launch_freeze(task, stream_); });
-           }));
   }
 
   void freeze_strings(int rounds) {
@@ -338,14 +283,13 @@ class Bench {
         1e-9 * bandwidth_);
   }
 
-  std::uint32_t k_, bins_, ranges_ = 0;
+  std::uint32_t k_, bins_;
   groups::GroupKeys<Key, Key> keys_;
   Stream stream_;
-  std::uint64_t n_ = 0, plan_words_ = 0;
+  std::uint64_t n_ = 0;
   double bandwidth_ = 0;
-  std::vector<ShardPlan> plans_;
   DeviceArray<Kmer> made_hashes_, hashes_;
-  DeviceArray<std::uint32_t> made_counts_, counts_, sizes_, range_begins_, big_size_;
+  DeviceArray<std::uint32_t> made_counts_, counts_, sizes_, big_size_;
   DeviceArray<std::uint64_t> begins_;
 };
 

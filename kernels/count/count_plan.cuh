@@ -55,7 +55,6 @@ struct DeviceCountPlan {
   KmerParams kmers;
   backend::CountBounds kept;
   backend::CountTable table = backend::CountTable::automatic;
-  bool makes_strings = false;      ///< shards are frozen as strings, else as entries
   std::uint64_t memory_bytes = 0;  ///< device memory that may be held
   DeviceTuning tuning;
   std::uint64_t expected_kmers = 0;  ///< estimated occurrences on all devices; 0: unknown

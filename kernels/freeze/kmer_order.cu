@@ -21,7 +21,6 @@ namespace {
 constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kSortThreads = 512, kEach = 4, kCapacity = kSortThreads * kEach;
 constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
-constexpr std::uint32_t kMostBins = 256;  ///< of a segment
 /// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
 constexpr double kUsualFill = 0.8;
 constexpr std::uint32_t kMergeBlocks = 1056;
@@ -83,7 +82,7 @@ struct KeySorter {
   std::uint32_t counts[kCapacity];
   alignas(16) std::uint32_t buckets[kBuckets + 4];   ///< of the first kind: sizes, then begins
   alignas(16) std::uint32_t divided[kCapacity + 4];  ///< of the second kind
-  std::uint32_t bin_ends[kMostBins];                 ///< k-mers of the segment up to the end of each bin
+  std::uint32_t bin_ends[kMostBinsPerShard];         ///< k-mers of the segment up to the end of each bin
   std::uint32_t warp_sums[kSortThreads / 32];
 };
 
@@ -145,7 +144,7 @@ struct BucketBits {
   }
 };
 
-template <class Kmer, class Key>
+template <class Kmer, class Key, OrderInput kInput>
 __global__ __launch_bounds__(kSortThreads,
                              2) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
   extern __shared__ __align__(16) char shared[];
@@ -162,13 +161,19 @@ __global__ __launch_bounds__(kSortThreads,
   for (std::uint32_t i = threadIdx.x; i < kCapacity / 4; i += kSortThreads)
     reinterpret_cast<uint4*>(sorter.divided)[i] = {0, 0, 0, 0};
   const std::uint32_t bin_end = size + sum_before(size, sorter.warp_sums);
-  if (threadIdx.x < kMostBins) sorter.bin_ends[threadIdx.x] = bin_end;
+  if (threadIdx.x < kMostBinsPerShard) sorter.bin_ends[threadIdx.x] = bin_end;
   __syncthreads();
 
   const BucketBits bits(task.keys.bits() - (31 - __clz(static_cast<int>(task.segments_per_shard))));
   Key keys[kEach];
   std::uint32_t counts[kEach], places[kEach];
-  const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
+  const auto key_of = [placing = QuickPlace<Kmer, Key>(task.keys, task.canonical)](Kmer kmer) {
+    if constexpr (kInput == OrderInput::keys) {
+      return kmer;
+    } else {
+      return placing(kmer).key;
+    }
+  };
   const auto for_each = [&](auto&& visit) {
 #pragma unroll
     for (std::uint32_t e = 0; e < kEach; ++e) {
@@ -183,7 +188,7 @@ __global__ __launch_bounds__(kSortThreads,
     const std::uint64_t from =
         task.counted.begins[bin + low] + (first + i - (low == 0 ? 0 : sorter.bin_ends[low - 1]));
     counts[e] = task.counted.counts[from];
-    keys[e] = placing(task.counted.keys[from]).key;
+    keys[e] = key_of(task.counted.keys[from]);
     atomicAdd(sorter.buckets + bits.bucket_of(keys[e]), 1u);
   });
   __syncthreads();
@@ -210,7 +215,10 @@ __global__ __launch_bounds__(kSortThreads,
     const std::uint32_t divided = bits.divided_of(key, bucket[0], bucket[1]);
     std::uint32_t place = sorter.divided[divided];
     const std::uint32_t end = sorter.divided[divided + 1];
-    for (std::uint32_t j = place; j < end; ++j) place += sorter.keys[j] < key ? 1 : 0;
+    for (std::uint32_t j = place; j < end; ++j) {
+      const Key other = sorter.keys[j];
+      place += other < key || (kInput == OrderInput::keys && other == key && j < i) ? 1 : 0;
+    }
     task.sorted[begin + first + place] = key;
     task.counts[begin + first + place] = sorter.counts[i];
   }
@@ -239,7 +247,10 @@ __global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constan
     const std::uint32_t first = chunk * kCapacity, end = min(size - first, kCapacity) + first;
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       const Key key = from[i];
-      const std::uint32_t before = lower_bound(from, other_begin, other_end, key) - other_begin;
+      // Of equal keys those of the first run come first.
+      const std::uint32_t before = (run % 2 == 0 ? lower_bound(from, other_begin, other_end, key)
+                                                 : upper_bound(from, other_begin, other_end, key)) -
+                                   other_begin;
       to[pair_begin + (i - run_begin) + before] = key;
       to_counts[pair_begin + (i - run_begin) + before] = from_counts[i];
     }
@@ -281,24 +292,25 @@ __global__ void find_big(const __grid_constant__ OrderTask<Kmer, Key> task, Orde
 }
 
 /// Returns how many bins make a segment, a power of two.
-std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t most, bool are_ordered) {
+std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t least, std::uint32_t most, bool are_ordered) {
   if (!are_ordered) return most;
-  std::uint32_t bins = 1;
+  std::uint32_t bins = least;
   while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * kCapacity) bins *= 2;
   return bins;
 }
 
 }  // namespace
 
-template <class Kmer, class Key>
-OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shards, cudaStream_t stream) {
+template <class Kmer, class Key, OrderInput kInput>
+OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kmer>& shards,
+                                                         cudaStream_t stream) {
   if (shards.entries >> 32 != 0) throw InternalError("2^32 and more k-mers of a chunk are to be frozen");
   const auto entries = static_cast<std::uint32_t>(shards.entries);
   const std::uint32_t bins = shards.shards * shards.bins_per_shard;
   OrderTask<Kmer, Key> task{keys_, canonical_, shards.counted};
   task.first_bin = shards.first_shard * shards.bins_per_shard;
-  task.bins_per_segment =
-      segment_bins(static_cast<double>(entries) / bins, shards.bins_per_shard, shards.bins_are_ordered);
+  task.bins_per_segment = segment_bins(static_cast<double>(entries) / bins, shards.bins_per_part,
+                                       shards.bins_per_shard, shards.bins_are_ordered);
   task.segments = bins / task.bins_per_segment;
   task.segments_per_shard = shards.bins_per_shard / task.bins_per_segment;
   task.first_shard = shards.first_shard;
@@ -309,7 +321,7 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
   make_room(chunk_segments_, chunks, stream);
   make_room(shard_begins_, shards.shards + 1, stream);
   make_room(most_chunks_, 1, stream);
-  make_room(big_, kMostBigCounts, stream);
+  if (kInput == OrderInput::hashes) make_room(big_, kMostBigCounts, stream);
   task.segment_begins = segment_begins_.data();
   task.chunk_segments = chunk_segments_.data();
   task.most_chunks = most_chunks_.data();
@@ -326,10 +338,11 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
   constexpr int kBytes = sizeof(KeySorter<Key>);
   {
     const DriverLock::Shared use;
-    check(cudaFuncSetAttribute(sort_chunks<Kmer, Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes),
+    check(cudaFuncSetAttribute(sort_chunks<Kmer, Key, kInput>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kBytes),
           "asking for shared memory");
   }
-  sort_chunks<Kmer, Key><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
+  sort_chunks<Kmer, Key, kInput><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
   for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
@@ -338,7 +351,8 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
   const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),
                                 entries,     shard_begins_.data(),   shards.shards,
                                 big_.data(), shards.counted.big.size};
-  find_big<<<8, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
+  if constexpr (kInput == OrderInput::hashes)
+    find_big<<<8, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, kmers, big_.data());
   check_launch("putting k-mers in order");
   return kmers;
 }
@@ -346,5 +360,7 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key>::order(const CountedShards<Kmer>& shar
 template class GroupedOrder<Key64, Key64>;
 template class GroupedOrder<Key128, Key64>;
 template class GroupedOrder<Key128, Key128>;
+template class GroupedOrder<Key64, Key64, OrderInput::keys>;
+template class GroupedOrder<Key128, Key128, OrderInput::keys>;
 
 }  // namespace warpmer::gpu

@@ -1,5 +1,5 @@
 #pragma once
-/// Puts counted k-mers in the order of groups (ordered_kmers.cuh).
+/// Puts k-mers in the order of groups (ordered_kmers.cuh): those that were counted, or those of strings.
 
 #include <cstdint>
 
@@ -10,6 +10,9 @@
 
 namespace warpmer::gpu {
 
+/// A shard is counted in so many bins at most.
+inline constexpr std::uint32_t kMostBinsPerShard = 256;
+
 /// Counted k-mers of consecutive shards.
 template <class Kmer>
 struct CountedShards {
@@ -19,6 +22,8 @@ struct CountedShards {
   /// True when bin i of a shard's 2^b bins has the groups whose ids below the shard's number begin with i.
   bool bins_are_ordered;
   std::uint64_t entries;  ///< k-mers of all shards, below 2^32
+  /// So many neighbouring bins, a power of two, have the same groups.
+  std::uint32_t bins_per_part = 1;
 };
 
 /// Memory of counted k-mers that have been ordered: room for three numbers for each.
@@ -27,19 +32,26 @@ struct SpareNumbers {
 
   template <class Kmer>
   explicit SpareNumbers(const CountedShards<Kmer>& shards)
-      : first(reinterpret_cast<std::uint32_t*>(shards.counted.keys)),
-        second(first + shards.entries),
-        third(shards.counted.counts) {}
+      : SpareNumbers(shards.counted.keys, shards.counted.counts, shards.entries) {}
+  template <class Key>
+  SpareNumbers(Key* keys, std::uint32_t* counts, std::uint64_t n)
+      : first(reinterpret_cast<std::uint32_t*>(keys)), second(first + n), third(counts) {}
 };
 
-/// Orders k-mers, and owns the memory for them. `Kmer` holds a k-mer's hash, `Key` its key in a shard.
-template <class Kmer, class Key>
+/// The form in which k-mers come. Of hashes no two are equal.
+enum class OrderInput { hashes, keys };
+
+/// Orders k-mers, and owns the memory for them. `Kmer` holds a k-mer as it comes, `Key` its key in a shard.
+template <class Kmer, class Key, OrderInput kInput = OrderInput::hashes>
 class GroupedOrder {
  public:
   GroupedOrder(std::uint32_t k, bool canonical) : keys_(k), canonical_(canonical) {}
 
-  /// Enqueues the ordering of k-mers. They are valid until the next call.
+  /// Enqueues the ordering of k-mers. They are valid until the next call. Equal keys stand in any order;
+  /// their counts, which may be numbers of any meaning, stand beside them, and there is no list of big ones.
   OrderedKmers<Key> order(const CountedShards<Kmer>& shards, cudaStream_t stream);
+  /// Returns the memory of so many that are not needed any more.
+  [[nodiscard]] SpareNumbers spare(std::uint64_t n) const { return {sorted_.data(), counts_.data(), n}; }
 
  private:
   groups::GroupKeys<Key, Key> keys_;

@@ -28,6 +28,8 @@ struct OrderedKmers {
   std::uint32_t shards;
   const BigKmer* big;
   const std::uint32_t* big_size;
+  /// If there is any: all counts, for those that do not fit 32 bits. Then there is no list of these.
+  const std::uint64_t* wide = nullptr;
 
   [[nodiscard]] __device__ std::uint32_t flank_bases() const { return keys.shape().flank_bases(); }
   [[nodiscard]] __device__ std::uint64_t count(std::uint32_t i) const {
@@ -42,6 +44,7 @@ struct OrderedKmers {
  private:
   /// Returns a count that the list has. They are very few.
   [[nodiscard]] __device__ std::uint64_t big_count(std::uint32_t i) const {
+    if (wide != nullptr) return wide[i];
     const std::uint32_t n = min(*big_size, kMostBigCounts);
 #pragma unroll 1
     for (std::uint32_t at = 0; at < n; ++at) {
@@ -102,7 +105,22 @@ __device__ std::uint32_t lower_bound(const Key* keys, std::uint32_t begin, std::
   return begin;
 }
 
-/// Does the same where keys[from] is not below `key`, and the answer is near `from`: steps back that double.
+/// Returns the number of the first key in [begin, end) that is above `key`, or `end`.
+template <class Key>
+__device__ std::uint32_t upper_bound(const Key* keys, std::uint32_t begin, std::uint32_t end, Key key) {
+  while (begin < end) {
+    const std::uint32_t middle = begin + (end - begin) / 2;
+    if (key < keys[middle]) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
+/// Does as lower_bound where keys[from] is not below `key`, and the answer is near `from`: steps back that
+/// double.
 template <class Key>
 __device__ std::uint32_t lower_bound_before(const Key* keys, std::uint32_t begin, std::uint32_t from,
                                             Key key) {

@@ -1,3 +1,6 @@
+#include <optional>
+
+#include "kernels/freeze/count_tally.cuh"
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/freeze/string_groups.cuh"
@@ -23,15 +26,13 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
     return groups_.sizes();
   }
 
+  void note_large_counts(backend::Tally& tally, cudaStream_t stream) override {
+    if (!tally_) tally_.emplace();
+    tally_->note(grouped_.view.strings.kmers, nullptr, tally, stream);
+  }
+
   void write(unsigned long long* words, cudaStream_t stream) override {
-    std::uint64_t word_count = 0, large = 0;
-    for (const groups::ShardSizes& sizes : groups_.sizes()) {
-      word_count += sizes.words;
-      large += sizes.large_groups;
-    }
-    if (word_count == 0) return;
-    const auto order = string_order_.order(grouped_.view, groups_.most_strings(), stream);
-    launch_write_payloads<Key>(grouped_.view, order, large, words, word_count, stream);
+    write_strings(grouped_.view, groups_, string_order_, words, stream);
   }
 
  private:
@@ -46,6 +47,7 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
   StringGroups<Key> groups_;
   StringOrder<Key> string_order_;
   Grouped grouped_;
+  std::optional<CountTally<Key>> tally_;
 };
 
 }  // namespace

@@ -1,11 +1,12 @@
 #pragma once
-/// Freezes on the device: makes the payloads of index format 2 (docs/index-format-2.md) from counted bins,
+/// Freezes on the device: makes the payloads of index format 2 (docs/index-format.md) from counted bins,
 /// byte for byte those of groups/group_key.h.
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "backend/tally.h"
 #include "groups/shard_layout.h"
 #include "kernels/freeze/kmer_order.cuh"
 #include "kmer/kmer.h"
@@ -16,14 +17,17 @@ namespace warpmer::gpu {
 template <class Kmer>
 class StringFreezer {
  public:
-  /// The bytes that a counted k-mer takes on the device beside its payload, at most: its key, its count and a
-  /// flag; and 43 for a string, if each is one.
-  static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + 5 + 43;
+  /// The bytes that a k-mer in order takes on the device beside its payload, at most: a flag, and 43 for a
+  /// string, if each is one; and those of a counted one, with its key and count.
+  static constexpr std::uint64_t kStringBytes = 1 + 43;
+  static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + sizeof(std::uint32_t) + kStringBytes;
 
   virtual ~StringFreezer() = default;
   /// Makes strings of the k-mers. Returns the sizes of each shard; the thread waits for the device meanwhile.
   virtual const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
                                                          cudaStream_t stream) = 0;
+  /// Notes the counts of CountHistogram::kTallies and more of the k-mers that were measured last.
+  virtual void note_large_counts(backend::Tally& tally, cudaStream_t stream) = 0;
   /// Enqueues the writing of the payloads of the shards that were measured last, one behind the other. There
   /// is room for them, and its contents do not matter. The counted k-mers' memory is used until that is over.
   virtual void write(unsigned long long* words, cudaStream_t stream) = 0;

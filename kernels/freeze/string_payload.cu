@@ -224,24 +224,29 @@ __global__ __launch_bounds__(kRecordThreads) void write_records(
 }  // namespace
 
 template <class Key>
-void launch_write_payloads(const GroupedStrings<Key>& grouped,
-                           const typename StringOrder<Key>::OrderedStrings& order, std::uint64_t large_groups,
-                           unsigned long long* words, std::uint64_t word_count, cudaStream_t stream) {
-  const PayloadTask<Key> task{grouped, order, words};
+void write_strings(const GroupedStrings<Key>& grouped, const StringGroups<Key>& groups,
+                   StringOrder<Key>& order, unsigned long long* words, cudaStream_t stream) {
+  std::uint64_t word_count = 0, large = 0;
+  for (const groups::ShardSizes& sizes : groups.sizes()) {
+    word_count += sizes.words;
+    large += sizes.large_groups;
+  }
+  if (word_count == 0) return;
+  const PayloadTask<Key> task{grouped, order.order(grouped, groups.most_strings(), stream), words};
   fill_bytes(words, 0, word_count, stream);
   const std::uint32_t blocks = grouped.most_parts / kWriteThreads + 1;
   write_offsets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   write_buckets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
-  if (large_groups > 0) {
+  if (large > 0) {
     write_records<Key>
-        <<<static_cast<std::uint32_t>(large_groups), kRecordThreads, 0, DriverLock::Shared(stream)>>>(task);
+        <<<static_cast<std::uint32_t>(large), kRecordThreads, 0, DriverLock::Shared(stream)>>>(task);
   }
   check_launch("writing strings");
 }
 
-template void launch_write_payloads(const GroupedStrings<Key64>&, const StringOrder<Key64>::OrderedStrings&,
-                                    std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
-template void launch_write_payloads(const GroupedStrings<Key128>&, const StringOrder<Key128>::OrderedStrings&,
-                                    std::uint64_t, unsigned long long*, std::uint64_t, cudaStream_t);
+template void write_strings(const GroupedStrings<Key64>&, const StringGroups<Key64>&, StringOrder<Key64>&,
+                            unsigned long long*, cudaStream_t);
+template void write_strings(const GroupedStrings<Key128>&, const StringGroups<Key128>&, StringOrder<Key128>&,
+                            unsigned long long*, cudaStream_t);
 
 }  // namespace warpmer::gpu

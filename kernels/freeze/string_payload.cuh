@@ -8,11 +8,10 @@
 
 namespace warpmer::gpu {
 
-/// Enqueues the writing of payloads to `words`, which are `word_count` in all and may have any contents;
-/// `large_groups` is the number of large groups.
+/// Enqueues the ordering of strings and the writing of their payloads to `words`, which have room for those
+/// of all shards that `groups` has measured, one behind the other, and may have any contents.
 template <class Key>
-void launch_write_payloads(const GroupedStrings<Key>& grouped,
-                           const typename StringOrder<Key>::OrderedStrings& order, std::uint64_t large_groups,
-                           unsigned long long* words, std::uint64_t word_count, cudaStream_t stream);
+void write_strings(const GroupedStrings<Key>& grouped, const StringGroups<Key>& groups,
+                   StringOrder<Key>& order, unsigned long long* words, cudaStream_t stream);
 
 }  // namespace warpmer::gpu

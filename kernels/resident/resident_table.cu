@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "groups/group_key.h"
+#include "groups/string_walk.h"
 #include "kernels/memory/live_error.cuh"
 #include "kernels/memory/persistent_grid.cuh"
+#include "kernels/memory/scan_memory.cuh"
 #include "kernels/resident/resident_table.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 #include "kernels/upload/index_shard_window.cuh"
@@ -52,24 +55,67 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// Entries `first` to `end` of a frozen shard. `items` were none before.
+/// The k-mers of a shard of strings, or some of them: those whose hashes leave `turn` of `turns`.
+template <class Key>
+struct FrozenItemsTask {
+  groups::GroupKeys<Key, Key> keys;
+  groups::ShardBits shard;
+  std::uint32_t number;
+  bool is_canonical;
+  std::uint32_t turn, turns;
+  Slot<Key>* items;
+  std::uint32_t room;
+  std::uint32_t* taken;  ///< how many there are, also beyond the room
+  BesideBin<Key> beside;
+  std::uint32_t* damaged;
+
+  __device__ void put(std::uint32_t rest, groups::FlankLengths lengths, groups::BitCursor bases,
+                      const groups::StringCounts& counts) const {
+    const std::uint32_t k = keys.shape().k;
+    const KmerHash<Key> hash_of(k);
+    std::uint32_t at = turns > 1 ? 0 : atomicAdd(taken, shard.kmers(lengths));
+    groups::for_each_kmer_of_string<Key>(
+        shard, lengths, bases, counts, [&](std::uint32_t layer, Key flanks, std::uint64_t count) {
+          Key kmer = keys.template kmer<Key>({number, keys.pack(rest, layer, flanks)});
+          if (is_canonical) kmer = canonical(kmer, k);
+          const Key hash = hash_of(kmer);
+          if (table::shard_of_hash(hash, k, is_canonical, kShardBits) != number) *damaged = 1;
+          if (turns > 1 && static_cast<std::uint32_t>(hash) % turns != turn) return;
+          const std::uint32_t here = turns > 1 ? atomicAdd(taken, 1u) : at++;
+          if (here < room) items[here] = item_of(hash, count, beside);
+        });
+  }
+};
+
+/// A thread takes a bucket, and a block the record of a large group.
 template <class Key>
 __global__ void __launch_bounds__(kThreads)
-    frozen_items_kernel(index::ShardReader<Key> shard, std::uint32_t number, std::uint32_t k,
-                        bool is_canonical, std::uint64_t first, std::uint64_t end, Slot<Key>* items,
-                        BesideBin<Key> beside, std::uint32_t* damaged) {
-  const std::size_t stride = std::size_t{gridDim.x} * kThreads;
-  for (std::size_t b = std::size_t{blockIdx.x} * kThreads + threadIdx.x; b < shard.buckets(); b += stride) {
-    const auto [begin, behind] = shard.bucket(b);
-    for (std::uint64_t i = begin; i < behind; ++i) {
-      if (i < first || i >= end) continue;
-      const Key hash = shard.hash_at(b, i);
-      const std::uint64_t count = shard.count_at(i);
-      if (count == 0 || (i > begin && hash <= shard.hash_at(b, i - 1)) ||
-          table::shard_of_hash(hash, k, is_canonical, kShardBits) != number)
-        *damaged = 1;
-      items[i - first] = item_of(hash, count, beside);
-    }
+    frozen_items_kernel(const __grid_constant__ FrozenItemsTask<Key> task, std::uint32_t* record_rests) {
+  const groups::ShardBits& shard = task.shard;
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kThreads;
+  for (std::uint64_t bucket = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
+       bucket < shard.layout.buckets; bucket += stride) {
+    groups::for_each_string_of_bucket(
+        shard, bucket,
+        [&](std::uint32_t rest, groups::FlankLengths lengths, groups::BitCursor bases,
+            const groups::StringCounts& counts) { task.put(rest, lengths, bases, counts); },
+        [&](std::uint32_t rest, std::uint32_t record) { record_rests[record] = rest; });
+  }
+}
+template <class Key>
+__global__ void __launch_bounds__(kThreads)
+    frozen_record_items_kernel(const __grid_constant__ FrozenItemsTask<Key> task,
+                               const std::uint32_t* record_rests) {
+  const groups::ShardBits& shard = task.shard;
+  const groups::LargeGroup group(shard, shard.part(shard.layout.buckets + blockIdx.x));
+  const std::uint32_t rest = record_rests[blockIdx.x], stride = gridDim.y * kThreads;
+  for (std::uint64_t mark = blockIdx.y * kThreads + threadIdx.x; mark < groups::marks_of(group);
+       mark += stride) {
+    groups::for_each_string_of_mark(
+        shard, group, mark,
+        [&](groups::FlankLengths lengths, groups::BitCursor bases, const groups::StringCounts& counts) {
+          task.put(rest, lengths, bases, counts);
+        });
   }
 }
 
@@ -189,7 +235,8 @@ ResidentTable<Key>::ResidentTable(const index::IndexFile& index, const BinRange&
              table::ShardPlace<Key>{k_, bins.first_shard(), bins.end_shard(), index.params().canonical}),
       items_(plan.counted),
       beside_(kMostBeside),
-      noted_(2) {
+      noted_(2),
+      taken_(1) {
   room_.emplace(plan.counted, bins.bins(), CountedFor::counting);
   fill_bytes(noted_.data(), 0, noted_.size(), stream_);
   load();
@@ -203,34 +250,86 @@ ResidentTable<Key>::~ResidentTable() {
 
 template <class Key>
 void ResidentTable<Key>::load() {
-  IndexShardWindow coming(IndexPayloads::as_entries(index_), {bins_.first_shard(), bins_.end_shard()},
-                          plan_.ring_words, plan_.uploaders);
+  IndexShardWindow coming(index_, {bins_.first_shard(), bins_.end_shard()}, plan_.ring_words,
+                          plan_.uploaders);
   /// After an error, too, nothing reads shards that are about to be freed.
   const struct Settling {
     const Stream& stream;
     ~Settling() { cudaStreamSynchronize(stream); }
   } settling{stream_};
   coming.begin();
+  const groups::GroupShape shape(k_);
+  const DeviceArray<groups::FlankLengths> lengths = lengths_on_device(shape);
   std::uint64_t waiting = 0;
   for (std::uint32_t shard = bins_.first_shard(); shard < bins_.end_shard(); ++shard) {
     coming.wait_for(shard + 1, stream_);
-    const index::ShardReader<Key> reader(coming.view(shard), k_);
-    for (std::uint64_t first = 0; first < reader.entries();) {
-      const std::uint64_t some = std::min(reader.entries() - first, items_.size() - waiting);
-      fill_bytes(items_.data() + waiting, 0xFF, some, stream_);
-      frozen_items_kernel<<<blocks_for<frozen_items_kernel<Key>>(reader.buckets(), kThreads, kThreads),
-                            kThreads, 0, DriverLock::Shared(stream_)>>>(
-          reader, shard, k_, index_.params().canonical, first, first + some, items_.data() + waiting,
-          BesideBin<Key>{beside_.data(), noted_.data()}, noted_.data() + 1);
-      check_launch("taking an index's k-mers");
-      first += some;
-      waiting += some;
-      if (waiting == items_.size()) insert_items(std::exchange(waiting, 0));
+    const groups::ShardSizes& sizes = index_.sizes(shard);
+    const groups::ShardBits bits(shape, sizes, coming.payload(shard), lengths.data());
+    if (sizes.kmers > items_.size() - waiting) insert_items(std::exchange(waiting, 0));
+    if (sizes.kmers > items_.size()) {
+      insert_in_turns(shard, bits);
+    } else if (sizes.kmers > 0) {
+      take_items(shard, bits, {0, 1}, waiting, sizes.kmers);
+      waiting += sizes.kmers;
     }
     coming.give_back(shard + 1, stream_);
   }
   insert_items(waiting);
   flush();
+}
+
+/// Enqueues the unpacking of a turn's k-mers to `items_`, from `first` on, as far as there is room for them.
+template <class Key>
+void ResidentTable<Key>::take_items(std::uint32_t shard, const groups::ShardBits& bits, const ShardTurn& turn,
+                                    std::uint64_t first, std::uint64_t room) {
+  const auto records = static_cast<std::uint32_t>(index_.sizes(shard).large_groups);
+  make_room(record_rests_, records, stream_);
+  fill_bytes(taken_.data(), 0, 1, stream_);
+  const FrozenItemsTask<Key> task{groups::GroupKeys<Key, Key>(k_),
+                                  bits,
+                                  shard,
+                                  index_.params().canonical,
+                                  turn.number,
+                                  turn.turns,
+                                  items_.data() + first,
+                                  static_cast<std::uint32_t>(room),
+                                  taken_.data(),
+                                  {beside_.data(), noted_.data()},
+                                  noted_.data() + 1};
+  frozen_items_kernel<<<blocks_for<frozen_items_kernel<Key>>(bits.layout.buckets, kThreads, kThreads),
+                        kThreads, 0, DriverLock::Shared(stream_)>>>(task, record_rests_.data());
+  if (records > 0) {
+    const dim3 grid(records, records < 16 ? 16 : 1);  // one may have nearly all k-mers
+    frozen_record_items_kernel<<<grid, kThreads, 0, DriverLock::Shared(stream_)>>>(task,
+                                                                                   record_rests_.data());
+  }
+  check_launch("taking an index's k-mers");
+}
+
+/// Inserts a shard that has more k-mers than there is room for at once.
+template <class Key>
+void ResidentTable<Key>::insert_in_turns(std::uint32_t shard, const groups::ShardBits& bits) {
+  const std::uint64_t wanted = index_.kmers(shard) / (items_.size() / 4 * 3 + 1) + 1;
+  std::vector<ShardTurn> turns;
+  for (std::uint32_t turn = 0; turn < wanted; ++turn)
+    turns.push_back({turn, static_cast<std::uint32_t>(wanted)});
+  while (!turns.empty()) {
+    const ShardTurn turn = turns.back();
+    turns.pop_back();
+    take_items(shard, bits, turn, 0, 0);  // how many they are
+    std::uint32_t n = 0;
+    copy_to_host(&n, taken_.data(), 1, stream_);
+    stream_.wait();
+    if (n <= items_.size()) {
+      take_items(shard, bits, turn, 0, n);
+      insert_items(n);
+    } else if (turn.turns > UINT32_MAX / 4) {
+      throw InputError(index_.path() + ": the hashes of shard " + std::to_string(shard) + " are all alike");
+    } else {
+      turns.push_back({turn.number, 2 * turn.turns});
+      turns.push_back({turn.number + turn.turns, 2 * turn.turns});
+    }
+  }
 }
 
 /// Those in `items_`, when they are there.

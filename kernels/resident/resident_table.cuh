@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "groups/shard_bits.h"
 #include "index/index_file.h"
 #include "kernels/count/bin_counting.cuh"
 #include "kernels/count/counted.cuh"
@@ -70,7 +71,15 @@ class ResidentTable {
  private:
   using Item = table::Slot<Key>;
 
+  /// The k-mers of a shard whose hashes leave `number` when they are divided by `turns`.
+  struct ShardTurn {
+    std::uint32_t number, turns;
+  };
+
   void load();
+  void take_items(std::uint32_t shard, const groups::ShardBits& bits, const ShardTurn& turn,
+                  std::uint64_t first, std::uint64_t room);
+  void insert_in_turns(std::uint32_t shard, const groups::ShardBits& bits);
   void insert_items(std::uint64_t n);
   void take_noted();
   void begin_reading();
@@ -89,7 +98,9 @@ class ResidentTable {
   std::optional<CountedBins<Key>> room_;  ///< bins to count into; in the end, those of the part that is out
   DeviceArray<Item> items_;
   DeviceArray<CountBeside<Key>> beside_;
-  DeviceArray<std::uint32_t> noted_;  ///< number of these, and a mark when a shard is damaged
+  DeviceArray<std::uint32_t> noted_;         ///< number of these, and a mark when a shard is damaged
+  DeviceArray<std::uint32_t> taken_;         ///< number of items that have come of a shard
+  DeviceArray<std::uint32_t> record_rests_;  ///< for its large groups
   std::map<Key, std::uint64_t> counts_beside_;
   std::vector<table::ChildRange> ranges_;  ///< set in the end
   std::size_t next_range_ = 0;

@@ -51,7 +51,7 @@ IndexLoad load_of(const index::IndexFile& index, const BinRange& bins) {
     load.weights[place.entry_of(shard)] = entries;
     load.most_entries = std::max(load.most_entries, entries);
   }
-  const std::vector<std::uint64_t> words = shard_words(IndexPayloads::as_entries(index));
+  const std::vector<std::uint64_t> words = shard_words(index);
   load.most_words = *std::max_element(words.begin(), words.end());
   return load;
 }

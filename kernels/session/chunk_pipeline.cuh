@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "backend/tally.h"
-#include "index/shard_codec.h"
 #include "kernels/count/bin_counting.cuh"
-#include "kernels/freeze/freeze.cuh"
 #include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/memory/host_fence.cuh"
@@ -66,8 +64,7 @@ class ChunkPipeline {
         buffers_{ChunkBuffers(range.end_shard() - range.first_shard()),
                  ChunkBuffers(range.end_shard() - range.first_shard())},
         tallies_(CountHistogram::kTallies),
-        freeze_scratch_(freeze_scratch(range.end_shard() - range.first_shard())),
-        string_freezer_(plan.makes_strings ? make_string_freezer<Key>(plan.kmers) : nullptr) {
+        freezer_(make_string_freezer<Key>(plan.kmers)) {
     fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
   }
   /// After an error, too, nothing writes to the host's memory afterwards.
@@ -79,10 +76,10 @@ class ChunkPipeline {
   ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
   /// Is called before the first shard. `loads` are the k-mers of each shard; `most_kmers` is the largest
-  /// number of occurrences in all of them, or nothing if large counts are not tallied; `size` is the memory
-  /// that chunks may take. `spare_bytes` of device memory may be taken for a shard that is larger than a
-  /// chunk. With `foresees`, if there are many more k-mers than chunks take, the number of distinct ones in a
-  /// chunk is estimated from the chunks before.
+  /// number of occurrences in all of them, or nothing if there may be any number of large counts; `size` is
+  /// the memory that chunks may take. `spare_bytes` of device memory may be taken for a shard that is larger
+  /// than a chunk. With `foresees`, if there are many more k-mers than chunks take, the number of distinct
+  /// ones in a chunk is estimated from the chunks before.
   void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
              const ChunkSize& size, std::uint64_t spare_bytes, bool foresees) {
     loads_ = std::move(loads);
@@ -91,7 +88,8 @@ class ChunkPipeline {
     foresees_ = foresees;
     const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
-    if (!most_kmers) return;
+    any_are_large_ = !most_kmers.has_value();
+    if (any_are_large_) return;
     // There are no more k-mers than this that occur so often.
     for (ChunkBuffers& buffers : buffers_)
       buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kTallies + 1);
@@ -162,7 +160,7 @@ class ChunkPipeline {
     for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
       if (histogram_[count] > 0) tally.note(count, histogram_[count]);
     }
-    for (const std::uint64_t count : large_counts_) tally.note(count, 1);
+    tally.merge(large_counts_);
   }
   [[nodiscard]] double freeze_seconds() const { return clock_.seconds(); }
 
@@ -186,27 +184,17 @@ class ChunkPipeline {
     DeviceArray<std::uint32_t> found;  ///< `ChunkResult`, and the widths of each shard
     DeviceArray<unsigned long long> tallies;
     DeviceArray<std::uint64_t> large;
-    DeviceArray<ShardPlan> plans;
     PinnedArray<std::uint32_t> host_found;
-    PinnedArray<ShardPlan> host_plans;
     HostFence counted_fence;
     Event frozen_event;
-    std::uint32_t ranges = kLeastRanges;  ///< number of ranges of each counted bin
 
     explicit ChunkBuffers(std::uint32_t shards)
-        : found(found_words(shards)),
-          tallies(CountHistogram::kTallies),
-          plans(shards),
-          host_found(found_words(shards)),
-          host_plans(shards) {}
+        : found(found_words(shards)), tallies(CountHistogram::kTallies), host_found(found_words(shards)) {}
     static std::size_t found_words(std::uint32_t shards) {
       return sizeof(ChunkResult) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
     }
     [[nodiscard]] const ChunkResult& result() const {
       return *reinterpret_cast<const ChunkResult*>(host_found.data());
-    }
-    [[nodiscard]] const std::uint32_t* result_widths() const {
-      return host_found.data() + sizeof(ChunkResult) / sizeof(std::uint32_t);
     }
   };
 
@@ -223,11 +211,6 @@ class ChunkPipeline {
       chunk.kmers = kmers;
       ++chunk.shards;
     }
-    // The chunk does not have a few more shards than are frozen at once: the rest of the device would wait
-    // for these.
-    const std::uint32_t at_once = shards_at_once<Key>(entries_per_shard_);
-    while (chunk.shards < most && chunk.shards > at_once && chunk.shards % at_once != 0)
-      chunk.kmers -= load_of(first + --chunk.shards);
     chunk.bound = foreseen(chunk.kmers);
     return chunk;
   }
@@ -251,8 +234,7 @@ class ChunkPipeline {
     // A shard has more occurrences than fit, but perhaps fewer distinct k-mers: measure their number.
     if (chunk.bound > size_.entries) chunk.bound = counting_.measure(task);
     make_room(buffers, chunk);
-    buffers.ranges = std::min(ranges_for<Key>(entries_per_shard_), buffers.counted.most_ranges(task.bins));
-    task.out = buffers.counted.view(task.first_bin, buffers.ranges);
+    task.out = buffers.counted.view(task.first_bin);
     task.out_capacity = buffers.counted.capacity();
     auto* const found = reinterpret_cast<ChunkResult*>(buffers.found.data());
     const std::size_t found_words = ChunkBuffers::found_words(chunk.shards);
@@ -311,12 +293,9 @@ class ChunkPipeline {
     note_kept(chunk, entries);
     take_large_counts(buffers);
     launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
-    entries_per_shard_ = static_cast<double>(entries) / chunk.shards;
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    const PayloadRing::Room room = string_freezer_
-                                       ? freeze_strings(chunk, buffers, outlets, entries, frozen.strings)
-                                       : freeze_entries(chunk, buffers, outlets, entries, frozen.plans);
+    const PayloadRing::Room room = freeze_strings(chunk, buffers, outlets, entries, frozen.strings);
     buffers.frozen_event.record(freeze_stream_);
     room.ready->record(freeze_stream_);
     frozen.payload = room.words;
@@ -329,7 +308,7 @@ class ChunkPipeline {
   PayloadRing::Room freeze_strings(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets,
                                    std::uint64_t entries, std::vector<StringPlan>& plans) {
     CountedShards<Key> shards{};
-    shards.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
+    shards.counted = buffers.counted.view(task_for(chunk).first_bin);
     shards.first_shard = chunk.first_shard;
     shards.shards = chunk.shards;
     shards.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
@@ -337,43 +316,19 @@ class ChunkPipeline {
     shards.entries = entries;
     std::uint64_t words = 0;
     clock_.time(freeze_stream_, [&] {
-      for (const groups::ShardSizes& sizes : string_freezer_->measure(shards, freeze_stream_)) {
+      for (const groups::ShardSizes& sizes : freezer_->measure(shards, freeze_stream_)) {
         plans.push_back({sizes, words});
         words += sizes.words;
       }
     });
-    const PayloadRing::Room room = take_room(chunk, words, entries, outlets);
-    clock_.time(freeze_stream_, [&] { string_freezer_->write(room.words, freeze_stream_); });
-    return room;
-  }
-
-  PayloadRing::Room take_room(const ShardChunk& chunk, std::uint64_t words, std::uint64_t entries,
-                              const Outlets& outlets) {
+    if (any_are_large_) freezer_->note_large_counts(large_counts_, freeze_stream_);
     words += kSpareWords;
-    return payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
-  }
-
-  /// Enqueues the packing of entries.
-  PayloadRing::Room freeze_entries(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets,
-                                   std::uint64_t entries, std::vector<ShardPlan>& plans) {
-    const PayloadRing::Room room = take_room(chunk, lay_out(chunk, buffers, plans), entries, outlets);
-    std::copy(plans.begin(), plans.end(), buffers.host_plans.data());
-    copy_small(buffers.plans.data(), buffers.host_plans.data(), plans.size(), freeze_stream_);
-    FreezeTask<Key> task{};
-    task.counted = buffers.counted.view(task_for(chunk).first_bin, buffers.ranges);
-    task.k = plan_.kmers.k;
-    task.first_shard = chunk.first_shard;
-    task.shards = chunk.shards;
-    task.bins_per_shard = range_.bins_per_shard() >> chunk.bin_shift;
-    task.plans = buffers.plans.data();
-    task.entries =
-        std::accumulate(plans.begin(), plans.end(), std::uint64_t{0},
-                        [](std::uint64_t sum, const ShardPlan& plan) { return sum + plan.shape.entries; });
-    task.output = room.words;
-    task.scratch = freeze_scratch_.data();
-    clock_.time(freeze_stream_, [&] { launch_freeze(task, freeze_stream_); });
+    const PayloadRing::Room room =
+        payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
+    clock_.time(freeze_stream_, [&] { freezer_->write(room.words, freeze_stream_); });
     return room;
   }
+
   /// The words behind a payload's end that a read of its last fields may touch.
   static constexpr std::uint64_t kSpareWords = 4;
 
@@ -388,25 +343,6 @@ class ChunkPipeline {
     return static_cast<std::uint64_t>(std::min(most, std::max(2 * usual, std::min(4 * usual, kMuchRing))));
   }
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
-
-  /// Lays out the payloads of a chunk's shards. Returns the number of their words.
-  std::uint64_t lay_out(const ShardChunk& chunk, const ChunkBuffers& buffers,
-                        std::vector<ShardPlan>& plans) const {
-    std::uint64_t words = 0;
-    for (std::uint32_t s = 0; s < chunk.shards; ++s) {
-      index::CountWidths of_width{};
-      std::uint64_t entries = 0;
-      for (std::uint32_t b = 0; b < kWidths; ++b)
-        entries += of_width[b] = buffers.result_widths()[s * kWidths + b];
-      ShardPlan plan;
-      plan.shape = index::choose_shape(entries, of_width, plan_.kmers.k);
-      plan.layout = index::payload_layout(plan.shape, plan_.kmers.k);
-      plan.first_word = words;
-      words += plan.layout.words;
-      plans.push_back(plan);
-    }
-    return words;
-  }
 
   void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, ChunkBuffers& buffers,
                        const Outlets& outlets) {
@@ -440,9 +376,10 @@ class ChunkPipeline {
   void take_large_counts(const ChunkBuffers& buffers) {
     const std::uint32_t n = buffers.result().large_size;
     if (n == 0) return;
-    large_counts_.resize(large_counts_.size() + n);
-    copy_to_host(large_counts_.data() + large_counts_.size() - n, buffers.large.data(), n, freeze_stream_);
+    std::vector<std::uint64_t> counts(n);
+    copy_to_host(counts.data(), buffers.large.data(), n, freeze_stream_);
     freeze_stream_.wait();
+    for (const std::uint64_t count : counts) large_counts_.note(count, 1);
   }
 
   /// A chunk has room for the estimated number of distinct k-mers, times a margin, plus this number.
@@ -460,15 +397,14 @@ class ChunkPipeline {
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
+  bool any_are_large_ = false;  ///< counts: they are looked for when k-mers are frozen
   double kept_of_kmers_ = 1;
-  double entries_per_shard_ = 0;      ///< entries a shard in the chunk that was frozen last; 0: not yet known
   std::uint32_t number_ = 0;          ///< number of chunks planned
   std::optional<ShardChunk> before_;  ///< chunk that is counted and still to be frozen
   DeviceArray<unsigned long long> tallies_;
-  DeviceArray<std::uint32_t> freeze_scratch_;
-  std::unique_ptr<StringFreezer<Key>> string_freezer_;  ///< null: shards are frozen as entries
+  std::unique_ptr<StringFreezer<Key>> freezer_;
   std::vector<unsigned long long> histogram_;
-  std::vector<std::uint64_t> large_counts_;
+  backend::Tally large_counts_;  ///< those that it does not have
   SpanClock clock_;
 };
 

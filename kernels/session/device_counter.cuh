@@ -55,7 +55,7 @@ class DeviceCounter : public KmerCounter {
                       const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
 
   /// After the end of input: true when there is a resident table. Then `finish` also freezes the k-mers of
-  /// its index, and does not tally counts of 2^16 and more: an index may have any number of them.
+  /// its index.
   [[nodiscard]] virtual bool is_resident() const = 0;
 
   /// Must be called after `finish`, as the other functions must.

@@ -276,11 +276,9 @@ class DeviceDenseSession : public Session<DenseCounting> {
 /// For k > 12.
 class DeviceShardedSession : public Session<ShardedCounting> {
  public:
-  DeviceShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident,
-                       bool makes_strings)
+  DeviceShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident)
       : Session(peers, plan), delivery_(peers, plan.threads) {
-    DeviceCountPlan device = device_plan(peers, plan, resident);
-    device.makes_strings = makes_strings;
+    const DeviceCountPlan device = device_plan(peers, plan, resident);
     if (plan.ranks->are_several()) {
       auto carrier = make_rank_carrier(peers, *plan.ranks);
       counters_ = make_device_counters(agreed_upon(device, *plan.ranks), std::move(carrier));
@@ -447,8 +445,8 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
 }
 
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const ResidentShare& resident, bool makes_strings) {
-  return std::make_unique<DeviceShardedSession>(peers, plan, resident, makes_strings);
+                                                      const ResidentShare& resident) {
+  return std::make_unique<DeviceShardedSession>(peers, plan, resident);
 }
 
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan) {
@@ -457,7 +455,7 @@ std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::C
 
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan) {
   if (plan.kmers.k <= kMaxDenseK) return make_dense_session(peers, plan);
-  return make_sharded_session(peers, plan, {}, true);
+  return make_sharded_session(peers, plan, {});
 }
 
 }  // namespace warpmer::gpu

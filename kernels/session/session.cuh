@@ -32,10 +32,9 @@ std::uint64_t runtime_host_bytes(const Peers& peers);
 
 /// Makes a session. `peers` must outlive it. Throws a ResourceError when a GPU or its memory does not
 /// suffice. `resident` is an index, if there is one, to whose resident table the counted k-mers are added;
-/// the session decides on the memory of this table. Shards are frozen as strings, if `makes_strings`, else as
-/// entries.
+/// the session decides on the memory of this table.
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const ResidentShare& resident, bool makes_strings);
+                                                      const ResidentShare& resident);
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan);
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan);
 

@@ -90,9 +90,6 @@ class ShardDelivery {
 
  private:
   static void announce(const FrozenChunk& chunk, index::ReservedOffsets& places) {
-    std::vector<index::ShardShape> shapes;
-    for (const ShardPlan& plan : chunk.plans) shapes.push_back(plan.shape);
-    places.announce(chunk.first_shard, shapes);
     std::vector<groups::ShardSizes> sizes;
     for (const StringPlan& plan : chunk.strings) sizes.push_back(plan.sizes);
     places.announce(chunk.first_shard, sizes);

@@ -23,8 +23,8 @@ class ShardQueue {
     std::uint32_t gpu;     ///< GPU that has it
 
     [[nodiscard]] std::uint32_t shard() const { return chunk->first_shard + number; }
-    [[nodiscard]] std::uint64_t first_word() const { return chunk->first_word(number); }
-    [[nodiscard]] std::uint64_t words() const { return chunk->words(number); }
+    [[nodiscard]] std::uint64_t first_word() const { return chunk->strings[number].first_word; }
+    [[nodiscard]] std::uint64_t words() const { return chunk->strings[number].sizes.words; }
     /// Returns it without its payload.
     [[nodiscard]] index::FrozenShard head() const { return chunk->head(number); }
   };

@@ -16,15 +16,14 @@ namespace warpmer::gpu {
 /// The memory that may be held on the device, and on the host for copying there. It does not depend on the
 /// size of the index, except that the largest shard has to fit.
 struct MergerPlan {
-  std::uint64_t step_words = 0;     ///< words of the index that are merged at once, unless one shard has more
-  std::uint64_t ring_words = 0;     ///< words of the index on the device
-  std::uint64_t payload_words = 0;  ///< words of the new shards, until they are fetched
-  std::uint64_t most_payload_words = 0;  ///< the same when a single shard has more
-  std::uint32_t most_pieces = 0;         ///< largest number of pieces that are merged at once
-  unsigned uploaders = 1;                ///< threads that copy the index to the device
-  std::uint64_t uploader_bytes = 0;      ///< host memory for each of these
+  std::uint64_t step_kmers = 0;  ///< of all that is merged at once, unless one shard has more
+  std::uint64_t most_kmers = 0;  ///< the same when a single shard has more
+  std::uint64_t step_words = 0;  ///< words of the index that are merged at once, unless one shard has more
+  std::uint64_t ring_words = 0;  ///< words of the index on the device
+  unsigned uploaders = 1;        ///< threads that copy the index to the device
+  std::uint64_t uploader_bytes = 0;  ///< host memory for each of these
 
-  [[nodiscard]] std::uint64_t device_bytes(const index::IndexParams& params) const;
+  [[nodiscard]] std::uint64_t device_bytes(std::uint32_t k) const;
   [[nodiscard]] std::uint64_t host_bytes() const { return uploaders * uploader_bytes; }
 };
 
@@ -44,14 +43,11 @@ class IndexMerger {
   virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) = 0;
 
   // The following are called after `merge`.
-  /// Adds all counts but those of 2^kTalliedBits and more, which are in the shards' payloads.
-  virtual void add_to(backend::Tally& tally) const = 0;
+  [[nodiscard]] virtual const backend::Tally& tally() const = 0;
   [[nodiscard]] virtual backend::Shortfall shortfall() const = 0;
   [[nodiscard]] virtual double seconds() const = 0;         ///< time that the GPU was busy merging
   [[nodiscard]] virtual double seconds_waited() const = 0;  ///< time that it waited for the index
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;    ///< bytes of the index that have come
-
-  static constexpr std::uint32_t kTalliedBits = 16;
 };
 
 /// Makes the merger of shards [first, end) of an index, which must outlive it.

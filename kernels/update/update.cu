@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,7 +57,7 @@ UpdateDivision divide(const Peers& peers, const backend::UpdatePlan& plan, const
         static_cast<std::uint64_t>(std::count(peers.gpus().begin(), peers.gpus().end(), peers.gpu(0)));
     division.merger = plan_merger(index, planned_with(least) / kMergerShare / sharers,
                                   any.memory_bytes / kMergerHostShare / peers.size(), peers.size());
-    mergers = division.merger.device_bytes(index.params()) * sharers;
+    mergers = division.merger.device_bytes(index.params().k) * sharers;
     host = division.merger.host_bytes() * peers.size();
   }
   division.session_device = (least - mergers) / sessions_of(plan);
@@ -83,14 +82,10 @@ backend::CountPlan shared_plan(const backend::CountPlan& whole, const UpdateDivi
 class DeviceShardedUpdate : public backend::UpdatingSession {
  public:
   DeviceShardedUpdate(Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index)
-      : peers_(peers),
-        k_(index.params().k),
-        division_(divide(peers, plan, index)),
-        delivery_(peers, any_of(plan).threads) {
+      : peers_(peers), division_(divide(peers, plan, index)), delivery_(peers, any_of(plan).threads) {
     const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& resident) {
       if (!whole) return std::unique_ptr<ShardedCounting>();
-      // Merging takes entries.
-      return make_sharded_session(peers, shared_plan(*whole, division_), resident, false);
+      return make_sharded_session(peers, shared_plan(*whole, division_), resident);
     };
     ResidentShare resident;
     if (plan.resident_table != backend::ResidentTableUse::never) resident.index = &index;
@@ -114,37 +109,26 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    backend::Tally large;
-    const auto note_and_put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
-      if (index::may_have_count_from(IndexMerger::kTalliedBits, frozen.shape)) {
-        index::hold_payload(frozen, k_);
-        note_large_counts(frozen, large);
-      }
-      sink(shard, std::move(frozen));
-    };
-    delivery_.run(thread, sink.with(note_and_put), shard_done,
-                  [&](std::uint32_t number, const ChunkOutlets& outlets) {
-                    if (is_counted_whole(number))
-                      return added_->device_counter(number).finish(outlets.take, outlets.reclaim);
-                    std::optional<ChunkFeed> added, removed;
-                    if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
-                    if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
-                    mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr,
-                                            is_resident(number), outlets);
-                    if (added) added->finish();
-                    if (removed) removed->finish();
-                  });
-    const std::lock_guard lock(mutex_);
-    large_.merge(large);
+    delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
+      if (is_counted_whole(number))
+        return added_->device_counter(number).finish(outlets.take, outlets.reclaim);
+      std::optional<ChunkFeed> added, removed;
+      if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
+      if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
+      mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, is_resident(number),
+                              outlets);
+      if (added) added->finish();
+      if (removed) removed->finish();
+    });
   }
 
   [[nodiscard]] backend::Tally tally() const override {
-    backend::Tally all = large_;
+    backend::Tally all;
     for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
       if (is_counted_whole(number)) {
         added_->device_counter(number).add_to(all);
       } else {
-        mergers_[number]->add_to(all);
+        all.merge(mergers_[number]->tally());
       }
     }
     return all;
@@ -196,22 +180,11 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
     return {first_shard_of(number, peers_.size(), shards), first_shard_of(number + 1, peers_.size(), shards)};
   }
 
-  void note_large_counts(const index::FrozenShard& frozen, backend::Tally& tally) const {
-    with_key_type(k_, [&]<class Key>(Key) {
-      const index::ShardReader<Key> reader({frozen.shape, frozen.payload.data(), frozen.payload.size()}, k_);
-      reader.for_each_count_from(IndexMerger::kTalliedBits,
-                                 [&](std::uint64_t count) { tally.note(count, 1); });
-    });
-  }
-
   Peers& peers_;
-  const std::uint32_t k_;
   const UpdateDivision division_;
   std::unique_ptr<ShardedCounting> added_, removed_;
   std::vector<std::unique_ptr<IndexMerger>> mergers_;  ///< by GPU
   ShardDelivery delivery_;
-  std::mutex mutex_;
-  backend::Tally large_;  ///< counts that the mergers do not note
 };
 
 }  // namespace

@@ -1,10 +1,20 @@
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "kernels/upload/index_shard_window.cuh"
 #include "kmer/bit_stream.h"
 
 namespace warpmer::gpu {
+
+DeviceArray<groups::FlankLengths> lengths_on_device(const groups::GroupShape& shape) {
+  const std::vector<groups::FlankLengths> table = groups::make_length_table(shape.flank_bases());
+  DeviceArray<groups::FlankLengths> lengths(table.size());
+  const Stream stream;
+  copy_to_device(lengths.data(), table.data(), table.size(), stream);
+  stream.wait();
+  return lengths;
+}
 
 IndexShardWindow::IndexShardWindow(const IndexPayloads& source, index::ShardRange shards, std::uint64_t words,
                                    unsigned threads)
@@ -46,10 +56,6 @@ const std::uint64_t* IndexShardWindow::payload(std::uint32_t shard) const {
   const WindowPart& part =
       *std::find_if(parts_.begin(), parts_.end(), [&](const WindowPart& some) { return shard < some.end; });
   return words_.data() + part.at + (first_words()[shard] - first_words()[part.first]);
-}
-
-index::ShardView IndexShardWindow::view(std::uint32_t shard) const {
-  return {source_.index().shape(shard), payload(shard), first_words()[shard + 1] - first_words()[shard]};
 }
 
 void IndexShardWindow::give_back(std::uint32_t end, cudaStream_t stream) {

@@ -12,6 +12,9 @@
 
 namespace warpmer::gpu {
 
+/// Returns the table of lengths with which shards of strings are read there (groups/shard_bits.h).
+DeviceArray<groups::FlankLengths> lengths_on_device(const groups::GroupShape& shape);
+
 /// Shards come as soon as there is room for them behind those before. Not thread-safe.
 class IndexShardWindow {
  public:
@@ -30,8 +33,6 @@ class IndexShardWindow {
   void wait_for(std::uint32_t end, cudaStream_t stream) { uploaders_.finish(end, stream); }
   /// Returns the payload, on the device, of one of the shards that have been begun.
   [[nodiscard]] const std::uint64_t* payload(std::uint32_t shard) const;
-  /// Returns such a shard of entries.
-  [[nodiscard]] index::ShardView view(std::uint32_t shard) const;
   /// Gives all shards before `end` back: only work that was enqueued in `stream` so far uses them. Begins to
   /// bring more.
   void give_back(std::uint32_t end, cudaStream_t stream);

@@ -47,10 +47,11 @@ inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
       [&](gpu::FrozenChunk&& chunk) {
         gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
         for (std::uint32_t s = 0; s < chunk.shards(); ++s) {
-          if (chunk.words(s) == 0) continue;
+          const gpu::StringPlan& plan = chunk.strings[s];
+          if (plan.sizes.words == 0) continue;
           auto& payload = payloads[chunk.first_shard + s];
-          payload.resize(chunk.words(s));
-          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + chunk.first_word(s), payload.size() * 8,
+          payload.resize(plan.sizes.words);
+          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan.first_word, payload.size() * 8,
                                      cudaMemcpyDeviceToHost, gpu::DriverLock::Shared(cudaStreamPerThread)),
                      "copying");
           gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");

@@ -87,7 +87,6 @@ gpu::DeviceCountPlan device_plan_for(std::uint32_t k) {
   gpu::DeviceCountPlan plan;
   plan.kmers.k = k;
   plan.memory_bytes = std::uint64_t{2} << 30;
-  plan.makes_strings = true;
   return plan;
 }
 

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -11,45 +10,14 @@
 
 #include "gpu/device.h"
 #include "gpu/on_device.cuh"
-#include "groups/group_key.h"
+#include "gpu/string_content.h"
 #include "kernels/freeze/string_freeze.cuh"
-#include "unit/groups/random_sequences.h"
 
 namespace {
 
 using namespace warpmer;
 using namespace warpmer::gpu;
-using tests::on_device;
-
-/// The k-mers of texts, counted: by shard and key, with hash and count.
-template <class Kmer, class Key, class Flanks>
-class Content {
- public:
-  using Keys = groups::GroupKeys<Key, Flanks>;
-  struct Entry {
-    Kmer hash;
-    std::uint64_t count;
-  };
-  using Shards = std::map<std::pair<std::uint32_t, Key>, Entry>;
-
-  Content(std::uint32_t k, bool canonical) : params{k, canonical}, keys(k), hash_(k) {}
-
-  void add(const std::string& text, std::uint64_t times) {
-    tests::for_each_kmer<Kmer>(text, params.k, [&](Kmer kmer) {
-      if (params.canonical) kmer = canonical(kmer, params.k);
-      const auto place = keys.place(kmer, params.canonical);
-      Entry& entry = shards.try_emplace({place.shard, place.key}, Entry{hash_(kmer), 0}).first->second;
-      entry.count += times;
-    });
-  }
-
-  KmerParams params;
-  Keys keys;
-  Shards shards;
-
- private:
-  KmerHash<Kmer> hash_;
-};
+using namespace warpmer::tests;
 
 /// Bins on the host, as counting leaves them.
 template <class Kmer>
@@ -89,7 +57,7 @@ struct Range {
 
 /// Freezes some shards, with so many bins each, and compares with what the host makes.
 template <class Kmer, class Key, class Flanks>
-void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>& content, Range range,
+void check_freeze(StringFreezer<Kmer>& freezer, const CountedContent<Kmer, Key, Flanks>& content, Range range,
                   std::uint32_t bins_per_shard, bool ordered) {
   CAPTURE(content.params.k);
   CAPTURE(content.params.canonical);
@@ -160,93 +128,17 @@ void check_freeze(StringFreezer<Kmer>& freezer, const Content<Kmer, Key, Flanks>
   }
 }
 
-/// Returns texts around m-mers that are often minimizers, of groups of one shard.
-std::vector<std::string> texts_of_shard(std::uint32_t k, std::uint32_t shard, std::mt19937_64& random) {
-  const groups::GroupShape shape(k);
-  const GroupHash hash(shape.m);
-  std::vector<std::string> texts;
-  for (std::uint32_t rest = 0; rest < 1u << shape.rest_bits(); ++rest) {
-    const std::uint32_t mmer = hash.inverse((shard << shape.rest_bits()) | rest);
-    if (mmer > other_strand(mmer, shape.m) || minimizer_hash(mmer) >> 27 != 0) continue;
-    std::string text = tests::random_sequence(shape.flank_bases(), random);
-    for (std::uint32_t base = 0; base < shape.m; ++base) text += base_char((mmer >> (2 * base)) & 3);
-    texts.push_back(text + tests::random_sequence(shape.flank_bases(), random));
-  }
-  return texts;
-}
-
-/// A text around an m-mer that is the minimizer of nearly all its k-mers.
-class OneMinimizer {
- public:
-  OneMinimizer(std::uint32_t k, std::mt19937_64& random) : random_(random) {
-    const groups::GroupShape shape(k);
-    std::uint32_t smallest = UINT32_MAX;
-    for (int i = 0; i < 1 << 16; ++i) {
-      const auto mmer = static_cast<std::uint32_t>(random()) & ((1u << (2 * shape.m)) - 1);
-      if (mmer > other_strand(mmer, shape.m) || minimizer_hash(mmer) > smallest) continue;
-      smallest = minimizer_hash(mmer);
-      minimizer_.clear();
-      for (std::uint32_t base = 0; base < shape.m; ++base) minimizer_ += base_char((mmer >> (2 * base)) & 3);
-    }
-    left_ = tests::random_sequence(shape.flank_bases(), random);
-    right_ = tests::random_sequence(shape.flank_bases(), random);
-  }
-  /// Returns the text with one of so many bases of its flanks changed.
-  std::string changed(std::uint32_t out_of) {
-    return changed(left_, out_of) + minimizer_ + changed(right_, out_of);
-  }
-
- private:
-  std::string changed(std::string text, std::uint32_t out_of) {
-    for (char& c : text) {
-      if (random_() % out_of == 0) c = base_char(static_cast<unsigned>(random_()));
-    }
-    return text;
-  }
-  std::mt19937_64& random_;
-  std::string minimizer_, left_, right_;
-};
-
-std::uint64_t random_count(std::mt19937_64& random) {
-  switch (random() % 16) {
-    case 0:
-      return 1 + random() % 100000;
-    case 1:
-      return 2;
-    case 2:
-      return 3 + random() % 30;
-    default:
-      return 1;
-  }
-}
-
-/// Calls `f.template operator()<Kmer, Key, Flanks>()` with the types that k needs.
-template <class F>
-void with_types(std::uint32_t k, F&& f) {
-  if (k <= kMaxNarrowK) {
-    f.template operator()<Key64, Key64, Key64>();
-  } else if (k <= 35) {
-    f.template operator()<Key128, Key64, Key64>();
-  } else if (k <= groups::kMaxNarrowFlanksK) {
-    f.template operator()<Key128, Key128, Key64>();
-  } else {
-    f.template operator()<Key128, Key128, Key128>();
-  }
-}
-
-const std::vector<std::uint32_t> kLengths = {13, 15, 21, 31, 32, 35, 36, 47, 48, 55, 63, 64};
-
 TEST_CASE("strings of many small groups") {
-  for (const std::uint32_t k : tests::countable(kLengths)) {
+  for (const std::uint32_t k : countable(kLengths)) {
     with_types(k, [&]<class Kmer, class Key, class Flanks>() {
       for (const bool canonical : {true, false}) {
         std::mt19937_64 random(k);
-        Content<Kmer, Key, Flanks> content(k, canonical);
+        CountedContent<Kmer, Key, Flanks> content(k, canonical);
         for (int round = 0; round < 30; ++round) {
-          for (const std::string& text : tests::awkward_sequences(k, random)) {
+          for (const std::string& text : awkward_sequences(k, random)) {
             content.add(text, random_count(random));
             content.add(text.substr(random() % k), random_count(random));
-            std::string other = tests::other_strand_of(text);
+            std::string other = other_strand_of(text);
             other[random() % other.size()] = base_char(static_cast<unsigned>(random()));
             content.add(other, random_count(random));
           }
@@ -263,11 +155,11 @@ TEST_CASE("strings of many small groups") {
 }
 
 TEST_CASE("strings of large groups, and counts of all sizes") {
-  for (const std::uint32_t k : tests::countable(kLengths)) {
+  for (const std::uint32_t k : countable(kLengths)) {
     with_types(k, [&]<class Kmer, class Key, class Flanks>() {
       std::mt19937_64 random(k);
       for (const bool canonical : {true, false}) {
-        Content<Kmer, Key, Flanks> content(k, canonical);
+        CountedContent<Kmer, Key, Flanks> content(k, canonical);
         for (const std::uint32_t texts : {3u, 60u, 80u, 400u, 2000u}) {
           OneMinimizer one(k, random);
           const std::uint32_t out_of = 2 + static_cast<std::uint32_t>(random() % 20);
@@ -291,11 +183,11 @@ TEST_CASE("strings of large groups, and counts of all sizes") {
 }
 
 TEST_CASE("strings of many groups in few shards") {
-  for (const std::uint32_t k : tests::countable(kLengths)) {
+  for (const std::uint32_t k : countable(kLengths)) {
     with_types(k, [&]<class Kmer, class Key, class Flanks>() {
       std::mt19937_64 random(k);
       for (const bool canonical : {true, false}) {
-        Content<Kmer, Key, Flanks> content(k, canonical);
+        CountedContent<Kmer, Key, Flanks> content(k, canonical);
         for (const std::uint32_t shard : {7u, 9u}) {
           for (std::string& text : texts_of_shard(k, shard, random)) {
             content.add(text, random_count(random));
@@ -313,14 +205,14 @@ TEST_CASE("strings of many groups in few shards") {
 }
 
 TEST_CASE("a group of very many k-mers, and of very many strings") {
-  for (const std::uint32_t k : tests::countable({31, 55})) {
+  for (const std::uint32_t k : countable({31, 55})) {
     with_types(k, [&]<class Kmer, class Key, class Flanks>() {
       std::mt19937_64 random(k);
-      Content<Kmer, Key, Flanks> content(k, true);
+      CountedContent<Kmer, Key, Flanks> content(k, true);
       OneMinimizer one(k, random);
       const std::uint32_t out_of = k == 31 ? 8 : 3;
       while (content.shards.size() < 100'000) content.add(one.changed(out_of), random_count(random));
-      content.add(tests::random_sequence(20'000, random), 1);
+      content.add(random_sequence(20'000, random), 1);
       const auto freezer = make_string_freezer<Kmer>(content.params);
       check_freeze(*freezer, content, {0, 4096}, 16, true);
       check_freeze(*freezer, content, {0, 4096}, 4, false);
@@ -329,7 +221,7 @@ TEST_CASE("a group of very many k-mers, and of very many strings") {
 }
 
 TEST_CASE("no k-mers at all") {
-  const Content<Key64, Key64, Key64> content(31, true);
+  const CountedContent<Key64, Key64, Key64> content(31, true);
   const auto freezer = make_string_freezer<Key64>(content.params);
   check_freeze(*freezer, content, {5, 10}, 4, true);
 }

@@ -80,7 +80,7 @@ TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*upd
 
 TEST_CASE("in little device memory, which is kept to, and many frames") {
   const std::uint64_t cap = std::uint64_t{400} << 20;
-  // About 50 MB of index.
+  // About 7 million k-mers, some 9 MB of index.
   const Reads was = simulated_reads(60000, 3000000, 31, 20), added = simulated_reads(20000, 3000000, 32, 20);
   const TemporaryIndex path, expected_path;
   Reads both = was;
@@ -97,7 +97,7 @@ TEST_CASE("in little device memory, which is kept to, and many frames") {
 }
 
 TEST_CASE("a damaged shard ends an update, also one that is read before there is room for it") {
-  // About 50 MB of index: more than the ring of a cap has room for, so that threads wait with what they have
+  // About 9 MB of index: more than the ring of a cap has room for, so that threads wait with what they have
   // read.
   const Reads was = simulated_reads(60000, 3000000, 31, 20), added = simulated_reads(100, 3000000, 32);
   const TemporaryIndex path;

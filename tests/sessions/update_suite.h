@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "backend/update_session.h"
-#include "index/shard_transcoder.h"
 #include "kmer/minimizer.h"
 #include "lookups/lookup_fixture.h"
 #include "sessions/session_suite.h"
@@ -70,8 +69,6 @@ inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
   bool once = true;
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
-    if (each.kmers.k > kMaxDenseK && !frozen.has_strings())
-      frozen = index::strings_of(std::move(frozen), shard, index.params());
     if (frozen.kmers() > 0) once = updated.payloads.emplace(shard, frozen.payload).second && once;
   };
   const backend::ShardSink sink(put);
