@@ -494,7 +494,7 @@ class BinCounter {
       const Entry e = entry<plain>(part, slot);
       if (!e.present) continue;
       const bool kept = plain || output_.keeps(e);
-      if (task_.final && e.count > 1) output_.note(e.count, kept);
+      if (task_.final && e.count > 1) output_.note(e.count);
       ones += e.count == 1 ? 1 : 0;
       // The table is nearly in the order of hashes: neighbours write to neighbouring places.
       if (is_open && kept)
@@ -504,11 +504,11 @@ class BinCounter {
     if (lane_ == 0 && ones > 0) output_.note_ones(ones);
   }
 
-  /// Adds the bin's small counts to the block's histogram, which lives in registers, and to the widths.
+  /// Adds the bin's small counts to the block's histogram, which lives in registers.
   __device__ void finish_bin() {
     __syncthreads();
     if (!task_.final || threadIdx.x >= Output::kSmallCounts) return;
-    seen_ += output_.finish_small(threadIdx.x);
+    seen_ += output_.noted(threadIdx.x);
   }
 
   const CountTask<Key, Words>& task_;

@@ -92,7 +92,7 @@ class BinOutput {
   }
 
   /// Takes note of the count of a k-mer that occurs more than once.
-  __device__ void note(std::uint64_t count, bool kept) const {
+  __device__ void note(std::uint64_t count) const {
     if (count < kSmallCounts) {
       atomicAdd(&small_counts_[count], 1u);
       return;
@@ -102,25 +102,14 @@ class BinOutput {
     } else if (task_.histogram.large != nullptr) {
       task_.histogram.large[atomicAdd(task_.histogram.large_size, 1u)] = count;
     }
-    if (kept) atomicAdd(widths() + (64 - __clzll(static_cast<long long>(count))), 1u);
   }
   /// Takes note of n k-mers that occur once.
   __device__ void note_ones(std::uint32_t n) const { atomicAdd(&small_counts_[1], n); }
 
-  /// Adds the k-mers that were noted with a small count to the widths, if they are kept, and returns their
-  /// number, for the histogram. One thread for each small count calls this.
-  __device__ std::uint32_t finish_small(std::uint32_t count) const {
-    const std::uint32_t n = small_counts_[count];
-    if (n > 0 && task_.kept.contains(count)) atomicAdd(widths() + (32 - __clz(static_cast<int>(count))), n);
-    return n;
-  }
+  /// Returns how many k-mers were noted with a small count, for the histogram.
+  __device__ std::uint32_t noted(std::uint32_t count) const { return small_counts_[count]; }
 
  private:
-  [[nodiscard]] __device__ std::uint32_t* widths() const {
-    const std::uint32_t shard_shift = task_.bin_bits - task_.shard_bits;
-    return task_.widths + std::size_t{(bin_ >> shard_shift) - (task_.first_bin >> shard_shift)} * kWidths;
-  }
-
   const CountTask<Key, Words>& task_;
   std::uint32_t* small_counts_;
   std::uint32_t bin_ = 0;

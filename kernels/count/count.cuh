@@ -18,9 +18,6 @@ struct CountHistogram {
   std::uint32_t* large_size;    ///< number of these
 };
 
-/// The widths of each shard are, for 0 <= b <= 64, the numbers of its kept k-mers whose counts have b bits.
-inline constexpr std::uint32_t kWidths = 65;
-
 /// A fault in a kernel that no sizing prevents.
 enum class CountFault : std::uint32_t {
   none,
@@ -46,9 +43,8 @@ struct CountTask {
   CountedView<Key> out;
   std::uint64_t out_capacity;
   unsigned long long* out_size;  ///< entries; more than the capacity if they did not fit
-  bool final;                    ///< true: fill `histogram` and `widths`
+  bool final;                    ///< true: fill `histogram`
   CountHistogram histogram;
-  std::uint32_t* widths;  ///< kWidths for each shard from that of `first_bin` on
   CountFault* fault;
   std::uint32_t* next;  ///< scratch: the next bin to count
 };

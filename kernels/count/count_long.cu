@@ -237,14 +237,14 @@ __global__ __launch_bounds__(kLongThreads) void emit_kernel(const __grid_constan
     if (kmer.count == 1) {
       output.note_ones(1);
     } else if (bin.task.final) {
-      output.note(kmer.count, kept);
+      output.note(kmer.count);
     }
     if (is_open && kept)
       output.write(atomicAdd(&bin.state->range_begins[output.range_of(kmer.hash)], 1ull), kmer);
   }
   __syncthreads();
   if (!bin.task.final) return;
-  const std::uint32_t n = output.finish_small(threadIdx.x);
+  const std::uint32_t n = output.noted(threadIdx.x);
   if (n > 0) atomicAdd(bin.task.histogram.tallies + threadIdx.x, static_cast<unsigned long long>(n));
 }
 

@@ -94,15 +94,10 @@ class CountedBins {
         big_(kMostBigCounts),
         big_size_(1) {}
 
-  /// Returns the view of the bins from `first_bin` on, with `ranges` ranges each.
-  [[nodiscard]] CountedView<Key> view(std::uint32_t first_bin, std::uint32_t ranges = kLeastRanges) const {
-    return {keys_.data(),  counts_.data(), first_bin, begins_.data(),
-            sizes_.data(), ranges_.data(), ranges,    {big_.data(), big_size_.data()}};
-  }
-  /// For freezing: returns the number of ranges that each of `bins` bins can have. It is larger if these
-  /// are not all bins.
-  [[nodiscard]] std::uint32_t most_ranges(std::uint32_t bins) const {
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(ranges_.size() / bins - 1, kMostRanges));
+  /// Returns the view of the bins from `first_bin` on.
+  [[nodiscard]] CountedView<Key> view(std::uint32_t first_bin) const {
+    return {keys_.data(),  counts_.data(), first_bin,    begins_.data(),
+            sizes_.data(), ranges_.data(), kLeastRanges, {big_.data(), big_size_.data()}};
   }
   [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
   /// Returns the number of bins that there is room for.

@@ -61,8 +61,6 @@ class ChunkPipeline {
         range_(range),
         counting_(counting),
         stream_(stream),
-        buffers_{ChunkBuffers(range.end_shard() - range.first_shard()),
-                 ChunkBuffers(range.end_shard() - range.first_shard())},
         tallies_(CountHistogram::kTallies),
         freezer_(make_string_freezer<Key>(plan.kmers)) {
     fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
@@ -172,7 +170,7 @@ class ChunkPipeline {
     Waiting words;
     std::uint32_t bin_shift = 0;  ///< 2^bin_shift bins were counted as one
   };
-  /// The results of counting a chunk, in one piece of memory, which goes to the host as a whole.
+  /// The results of counting a chunk.
   struct ChunkResult {
     unsigned long long size;
     CountFault fault;
@@ -181,21 +179,14 @@ class ChunkPipeline {
   /// The buffers of a chunk: counted bins, and the data from which they are frozen.
   struct ChunkBuffers {
     CountedBins<Key> counted;
-    DeviceArray<std::uint32_t> found;  ///< `ChunkResult`, and the widths of each shard
-    DeviceArray<unsigned long long> tallies;
+    DeviceArray<ChunkResult> found{1};
+    DeviceArray<unsigned long long> tallies{CountHistogram::kTallies};
     DeviceArray<std::uint64_t> large;
-    PinnedArray<std::uint32_t> host_found;
+    PinnedArray<ChunkResult> host_found{1};
     HostFence counted_fence;
     Event frozen_event;
 
-    explicit ChunkBuffers(std::uint32_t shards)
-        : found(found_words(shards)), tallies(CountHistogram::kTallies), host_found(found_words(shards)) {}
-    static std::size_t found_words(std::uint32_t shards) {
-      return sizeof(ChunkResult) / sizeof(std::uint32_t) + std::size_t{shards} * kWidths;
-    }
-    [[nodiscard]] const ChunkResult& result() const {
-      return *reinterpret_cast<const ChunkResult*>(host_found.data());
-    }
+    [[nodiscard]] const ChunkResult& result() const { return host_found[0]; }
   };
 
   [[nodiscard]] std::uint64_t load_of(std::uint32_t shard) const {
@@ -236,19 +227,17 @@ class ChunkPipeline {
     make_room(buffers, chunk);
     task.out = buffers.counted.view(task.first_bin);
     task.out_capacity = buffers.counted.capacity();
-    auto* const found = reinterpret_cast<ChunkResult*>(buffers.found.data());
-    const std::size_t found_words = ChunkBuffers::found_words(chunk.shards);
+    ChunkResult* const found = buffers.found.data();
     task.out_size = &found->size;
     task.fault = &found->fault;
     task.final = true;
     task.histogram = {buffers.tallies.data(), buffers.large.data(), &found->large_size};
-    task.widths = reinterpret_cast<std::uint32_t*>(found + 1);
     buffers.frozen_event.let_follow(stream_);
-    fill_bytes(buffers.found.data(), 0, found_words, stream_);
+    fill_bytes(found, 0, 1, stream_);
     fill_bytes(buffers.tallies.data(), 0, buffers.tallies.size(), stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
-    copy_small(buffers.host_found.data(), buffers.found.data(), found_words, stream_);
+    copy_small(buffers.host_found.data(), found, 1, stream_);
     buffers.counted_fence.record(stream_);
   }
 
