@@ -5,7 +5,6 @@
 #include "backend/backend.h"
 #include "backend/update_session.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/kmer_session.h"
 #include "cpu/count/string_session.h"
 #include "cpu/simd/kernels.h"
 
@@ -13,20 +12,26 @@ namespace warpmer::cpu {
 
 namespace {
 
+/// Calls `f.operator()<Way>()` with the way of counting (cpu/count/string_counting.h) that a plan asks for.
+template <class F>
+auto with_way(const backend::CountPlan& plan, F&& f) {
+  return groups::with_flanked_words(plan.kmers.k, [&]<int Words>() {
+    if (plan.table == backend::CountTable::automatic) return f.template operator()<InGroups<Words>>();
+    if constexpr (Words == 2) {
+      if (plan.kmers.k <= kMaxNarrowK) return f.template operator()<InTable<Key64, Words>>();
+    }
+    return f.template operator()<InTable<Key128, Words>>();
+  });
+}
+
 class CpuBackend : public backend::Backend {
  public:
   [[nodiscard]] std::string describe() const override { return fmt::format("cpu ({})", kernels_.name); }
 
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     if (plan.kmers.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
-    using Made = std::unique_ptr<backend::CountingSession>;
-    if (plan.table == backend::CountTable::automatic) {
-      return groups::with_flanked_words(plan.kmers.k, [&]<int Words>() -> Made {
-        return std::make_unique<StringSession<Words>>(kernels_, plan);
-      });
-    }
-    return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() -> Made {
-      return std::make_unique<KmerSession<Key, Words>>(kernels_, plan);
+    return with_way(plan, [&]<class Way>() -> std::unique_ptr<backend::CountingSession> {
+      return std::make_unique<StringSession<Way>>(kernels_, plan);
     });
   }
 
@@ -38,13 +43,7 @@ class CpuBackend : public backend::Backend {
   [[nodiscard]] std::optional<backend::SessionForecast> forecast(
       const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
     if (plan.kmers.k <= kMaxDenseK) return DenseSession::forecast(plan);
-    if (plan.table == backend::CountTable::automatic) {
-      return groups::with_flanked_words(
-          plan.kmers.k, [&]<int Words>() { return StringSession<Words>::forecast(plan, expected); });
-    }
-    return with_shard_types(plan.kmers.k, [&]<class Key, int Words>() {
-      return KmerSession<Key, Words>::forecast(plan, expected);
-    });
+    return with_way(plan, [&]<class Way>() { return StringSession<Way>::forecast(plan, expected); });
   }
 
  private:

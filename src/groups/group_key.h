@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "groups/flanked_kmer.h"
@@ -120,7 +121,8 @@ class KeyEncoder {
   void add_group(std::uint32_t rest, Append&& append) {
     encoder_.add_group(rest, append);
   }
-  EncodedShard finish() { return encoder_.finish(); }
+  /// `spent` is a payload of no more use.
+  EncodedShard finish(std::vector<std::uint64_t>&& spent = {}) { return encoder_.finish(std::move(spent)); }
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
     return encoder_.memory_bytes() + cover_.memory_bytes() + flanks_.capacity() * sizeof(Flanks);

@@ -130,15 +130,16 @@ class MemoryCap(CliTest):
                 self.refused(INPUT, "garbage", *count, "-m", f"{cap}M", garbage)
 
     def test_any_cap_gives_the_same_bytes(self):
-        for name, k, threads in (("reads", 31, 2), ("repeats", 31, 2), ("repeats", 55, 1), ("reads", 21, 3)):
+        for name, k, threads, *table in (("reads", 31, 2), ("repeats", 31, 2), ("repeats", 55, 1), ("reads", 21, 3),
+                                         ("repeats", 31, 2, "--table", "hashgraph"), ("reads", 55, 2, "--table", "warpdrive")):
             text = self.file(f"{name}.fa", self.inputs[name])
-            options = ("-k", k, "-t", threads)
+            options = ("-k", k, "-t", threads, *table)
             self.warpmer("count", *options, "-o", "ample.wmi", text)
             expected = self.content("ample.wmi")
             smallest = self.smallest_cap(*options, text)
             # Between the smallest and enough it is the same for any k.
             for cap in (smallest, smallest + 12) if k == 31 else (smallest,):
-                with self.subTest(name=name, k=k, threads=threads, cap=cap):
+                with self.subTest(name=name, k=k, threads=threads, cap=cap, table=table):
                     stats = self.count_within(cap, *options, text)
                     self.assertEqual(self.content("out.wmi"), expected)
                     if cap == smallest:
@@ -146,29 +147,15 @@ class MemoryCap(CliTest):
                     self.assertLessEqual(stats["spilled"]["read_bytes"], stats["spilled"]["written_bytes"])
                     self.assertLessEqual(stats["spilled"]["written_bytes"], 2.2 * stats["totals"]["counted_kmers"])
 
-    def test_a_shard_larger_than_memory_is_counted_in_passes(self):
-        for k, m, threads, options in ((31, 15, 2, ()), (21, 13, 3, ("--forward",))):
-            text = self.file("hot.fa", hot(random.Random(k), 1_200_000, k, m))
-            options = ("-k", k, "-t", threads, *options)
-            self.warpmer("count", *options, "-o", "ample.wmi", text)
-            expected = self.content("ample.wmi")
-            options += ("--table", "hashgraph")
-            smallest = self.smallest_cap(*options, text)
-            for cap in (smallest, smallest + 20) if k == 31 else (smallest,):
-                with self.subTest(k=k, threads=threads, cap=cap):
-                    spilled = self.count_within(cap, *options, text)["spilled"]
-                    self.assertEqual(self.content("out.wmi"), expected)
-                    # What is counted in passes is kept in the file, and read more than once.
-                    self.assertGreater(spilled["of_frozen_runs"], 0)
-                    self.assertGreater(spilled["read_bytes"], spilled["of_frozen_runs"])
-
     def test_a_group_larger_than_memory_is_refused_with_a_cap_that_would_do(self):
-        for k, m, threads, options in ((31, 15, 2, ()), (55, 15, 1, ("--min-count", "2")), (21, 13, 3, ("--forward",))):
+        hashgraph, warpdrive = (("--table", table) for table in ("hashgraph", "warpdrive"))
+        for k, m, threads, options in ((31, 15, 2, ()), (31, 15, 2, hashgraph), (55, 15, 1, ("--min-count", "2")),
+                                       (55, 15, 1, hashgraph), (21, 13, 3, ("--forward",)), (21, 13, 3, warpdrive)):
             text = self.file("hot.fa", hot(random.Random(k), 1_200_000, k, m))
             options = ("-k", k, "-t", threads, *options)
             self.warpmer("count", *options, "-o", "ample.wmi", text)
             cap = self.smallest_cap(*options, text)
-            with self.subTest(k=k, threads=threads, cap=cap):
+            with self.subTest(k=k, threads=threads, cap=cap, options=options):
                 process = self.run_process("count", "-m", f"{cap}M", "--tmp-dir", "tmp", "-o", "none.wmi", *options, text)
                 error = process.stderr.decode()
                 self.assertEqual(process.returncode, RESOURCE, error)

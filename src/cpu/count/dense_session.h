@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 #include "cpu/count/stage_times.h"
-#include "cpu/simd/cutter.h"
+#include "cpu/simd/stretch_finder.h"
 
 namespace warpmer::cpu {
 

@@ -10,7 +10,7 @@
 
 #include "cpu/memory/page_pool.h"
 #include "cpu/simd/word_format.h"
-#include "kmer/super_kmer.h"
+#include "groups/flanked_word.h"
 
 namespace warpmer::cpu {
 
@@ -34,8 +34,8 @@ struct PendingPage {
   PageContent content;  ///< valid when the page is full; else the list knows
   char data[kBytes];
 };
-static_assert(sizeof(PendingPage<SuperKmer<2>>) == PagePool::kPageBytes);
-static_assert(PendingPage<SuperKmer<2>>::kBytes <= UINT16_MAX);
+static_assert(sizeof(PendingPage<groups::FlankedWord<2>>) == PagePool::kPageBytes);
+static_assert(PendingPage<groups::FlankedWord<2>>::kBytes <= UINT16_MAX);
 
 /// Reads `words` words from `data`, and calls `visit(words, n)` for some at a time, at most as many as any
 /// page has room for.
@@ -110,7 +110,7 @@ struct PendingList {
   }
 };
 
-/// The words of a list, as ShardCounter takes them.
+/// The words of a list.
 template <class Word>
 struct ListedWords {
   const WordFormat<Word>& format;

@@ -8,16 +8,13 @@
 #include <string>
 
 #include "backend/dense_counts.h"
-#include "backend/index_params.h"
 #include "base/huge_pages.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/freezer.h"
 #include "cpu/count/pending_store.h"
-#include "cpu/count/shard_counter.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
-#include "cpu/simd/cutter.h"
-#include "index/shard_transcoder.h"
+#include "cpu/simd/flanked_cutter.h"
+#include "groups/word_counter.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
@@ -40,14 +37,44 @@ unsigned half_of(const io::Batch& batch) {
   return static_cast<unsigned>(mixed >> 63);
 }
 
-template <class Key, int Words>
+/// Takes note of the counts of a shard, and keeps those within the plan's filter.
+class SampleFilter {
+ public:
+  SampleFilter(backend::Tally& all, const backend::CountBounds& kept) : all_(all), kept_(kept) {}
+
+  void note(std::uint64_t count, std::uint64_t kmers) {
+    all_.note(count, kmers);
+    kmers_ += kmers;
+  }
+  void note(const std::uint64_t* counts, std::size_t n) {
+    all_.note(counts, n);
+    kmers_ += n;
+  }
+  [[nodiscard]] bool keeps_all() const { return kept_.contains_all(); }
+  [[nodiscard]] bool keeps(std::uint64_t count) const { return kept_.contains(count); }
+  /// Returns the number of k-mers that it has seen.
+  [[nodiscard]] std::uint64_t kmers() const { return kmers_; }
+
+ private:
+  backend::Tally& all_;
+  const backend::CountBounds kept_;
+  std::uint64_t kmers_ = 0;
+};
+
+template <int Words>
 class ShardedSample : public backend::SampleSession {
+  using Word = groups::FlankedWord<Words>;
+
  public:
   ShardedSample(const Kernels& kernels, const backend::SamplePlan& plan)
-      : kernels_(kernels), plan_(plan), shards_(1u << shard_bits(plan.count.kmers.k)), loads_(shards_) {
+      : plan_(plan),
+        shards_(1u << shard_bits(plan.count.kmers.k)),
+        shape_(plan.count.kmers.k),
+        lengths_(groups::make_length_table(shape_.flank_bases())),
+        loads_(shards_) {
     for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.kmers.k);
     sample_.shards.resize(shards_);
-    sample_.word_bytes = sizeof(SuperKmer<Words>);
+    sample_.word_bytes = sizeof(Word);
     for (unsigned t = 0; t < plan.count.threads; ++t)
       workers_.emplace_back(kernels, plan.count, shards_, pool_);
   }
@@ -99,18 +126,15 @@ class ShardedSample : public backend::SampleSession {
   struct SampleWorker {
     SampleWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
         : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
-          split(shards, Cutter<Words>::kCapacity),
+          split(shards, FlankedCutter<Words>::kCapacity),
           stock(pool, kHugePageBytes / PagePool::kPageBytes),
-          counter(kernels, plan.kmers.k, plan.kmers.canonical, plan.table),
-          freezer(kernels, plan.kmers.k),
-          kept(plan.kept) {}
+          counter(plan.kmers.k) {}
 
-    Cutter<Words> cutter;
-    Multisplit<SuperKmer<Words>> split;
+    FlankedCutter<Words> cutter;
+    Multisplit<Word> split;
     PageStock stock;
-    ShardCounter<Key, Words> counter;
-    Freezer freezer;
-    backend::Tally all, halved, kept;  ///< shards are in one of the first two
+    groups::WordCounter<Words, StoredFlankedFormat<Words>> counter;
+    backend::Tally all, halved;  ///< shards are in one of them
     std::uint64_t half_kmers = 0, half_distinct = 0;
     double count_seconds = 0;
   };
@@ -122,9 +146,9 @@ class ShardedSample : public backend::SampleSession {
     for (std::uint32_t shard = 0; shard < shards_; ++shard) {
       const std::size_t n = worker.split.size(shard);
       if (n == 0) continue;
-      const SuperKmer<Words>* const words = worker.split.begin(shard);
+      const Word* const words = worker.split.begin(shard);
       std::uint64_t kmers = 0;
-      for (std::size_t i = 0; i < n; ++i) kmers += words[i].kmers();
+      for (std::size_t i = 0; i < n; ++i) kmers += pending_[0].format().kmers(words[i]);
       loads_[shard].kmers.fetch_add(kmers, std::memory_order_relaxed);
       loads_[shard].words.fetch_add(n, std::memory_order_relaxed);
       if (shard < kept) pending_[is_halved(shard) ? half : 0].append(shard, words, n, worker.stock);
@@ -140,7 +164,7 @@ class ShardedSample : public backend::SampleSession {
       const std::uint32_t end = kept_;
       kept_ = end / 2;
       for (std::uint32_t shard = kept_; shard < end; ++shard) {
-        for (PendingStore<SuperKmer<Words>>& pending : pending_) pending.release(pending.take(shard));
+        for (PendingStore<Word>& pending : pending_) pending.release(pending.take(shard));
       }
     }
   }
@@ -149,7 +173,7 @@ class ShardedSample : public backend::SampleSession {
     std::uint64_t words = 0;
     for (std::uint32_t shard = 0; shard < kept; ++shard)
       words += loads_[shard].words.load(std::memory_order_relaxed);
-    return words * sizeof(SuperKmer<Words>);
+    return words * sizeof(Word);
   }
 
   [[nodiscard]] bool is_halved(std::uint32_t shard) const {
@@ -157,40 +181,42 @@ class ShardedSample : public backend::SampleSession {
   }
 
   void count(SampleWorker& worker, std::uint32_t shard) {
-    ShardCounter<Key, Words>& counter = worker.counter;
-    index::FrozenShard half;
-    count_list(counter, pending_[0], shard, half);
+    std::vector<groups::ShardBits> before;
+    groups::EncodedShard half;
     if (is_halved(shard)) {
-      worker.half_distinct += counter.size();
-      for (std::size_t i = 0; i < counter.size(); ++i) worker.half_kmers += counter.counts()[i];
-      half = worker.freezer.freeze(counter.keys(), counter.counts(), counter.size());
-      count_list(counter, pending_[1], shard, half);
+      backend::Tally tally;
+      SampleFilter filter(tally, {});
+      add_list(worker, pending_[0], shard);
+      half = worker.counter.count({}, filter);
+      before.emplace_back(shape_, half.sizes, half.payload.data(), lengths_.data());
+      worker.half_distinct += filter.kmers();
+      worker.half_kmers += tally.totals().counted_kmers;
     }
-    backend::ShardSample& sample = sample_.shards[shard];
-    backend::Tally& all = is_halved(shard) ? worker.halved : worker.all;
-    sample.is_counted = true;
-    sample.distinct = all.filter(counter.keys(), counter.counts(), counter.size());
-    sample.stored = worker.kept.filter(counter.keys(), counter.counts(), sample.distinct);
-    sample.payload_words =
-        index::strings_of(worker.freezer.freeze(counter.keys(), counter.counts(), sample.stored), shard,
-                          backend::params_for(plan_.count.kmers.k, plan_.count.kmers.canonical))
-            .payload.size();
-    counter.trim(kMostCounterBytes);
+    SampleFilter filter(is_halved(shard) ? worker.halved : worker.all, plan_.count.kept);
+    add_list(worker, pending_[is_halved(shard) ? 1 : 0], shard);
+    const groups::EncodedShard counted = worker.counter.count(before, filter);
+    sample_.shards[shard].is_counted = true;
+    sample_.shards[shard].distinct = filter.kmers();
+    sample_.shards[shard].stored = counted.sizes.kmers;
+    sample_.shards[shard].payload_words = counted.sizes.words;
+    if (worker.counter.memory_bytes() > kMostCounterBytes) worker.counter.clear();
   }
 
-  void count_list(ShardCounter<Key, Words>& counter, PendingStore<SuperKmer<Words>>& pending,
-                  std::uint32_t shard, const index::FrozenShard& run) {
-    const PendingList<SuperKmer<Words>> list = pending.take(shard);
-    counter.count(ListedWords<SuperKmer<Words>>{pending.format(), list});
-    counter.merge(run);
+  /// Adds a shard's pending words to the counter.
+  static void add_list(SampleWorker& worker, PendingStore<Word>& pending, std::uint32_t shard) {
+    const PendingList<Word> list = pending.take(shard);
+    worker.counter.begin(list.words);
+    ListedWords<Word>{pending.format(), list}.for_each_page(
+        [&](const auto* some, std::size_t n) { worker.counter.add(some, n); });
     pending.release(list);
   }
 
-  const Kernels& kernels_;
   const backend::SamplePlan plan_;
-  std::uint32_t shards_;
+  const std::uint32_t shards_;
+  const groups::GroupShape shape_;
+  const std::vector<groups::FlankLengths> lengths_;
   PagePool pool_;
-  std::deque<PendingStore<SuperKmer<Words>>> pending_;  ///< one store for each half
+  std::deque<PendingStore<Word>> pending_;  ///< one store for each half
   std::vector<ShardLoad> loads_;
   std::deque<SampleWorker> workers_;
   std::mutex mutex_;  ///< held by the thread that gives up shards
@@ -244,8 +270,8 @@ namespace warpmer::backend {
 std::unique_ptr<SampleSession> make_cpu_sample(const SamplePlan& plan) {
   const cpu::Kernels& kernels = cpu::best_kernels();
   if (plan.count.kmers.k <= kMaxDenseK) return std::make_unique<cpu::DenseSample>(kernels, plan);
-  return with_shard_types(plan.count.kmers.k, [&]<class Key, int Words>() -> std::unique_ptr<SampleSession> {
-    return std::make_unique<cpu::ShardedSample<Key, Words>>(kernels, plan);
+  return groups::with_flanked_words(plan.count.kmers.k, [&]<int Words>() -> std::unique_ptr<SampleSession> {
+    return std::make_unique<cpu::ShardedSample<Words>>(kernels, plan);
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-/// Counting one shard: pending super-k-mers in, distinct k-mers with counts in canonical order out.
-/// One per thread; its memory is reused from shard to shard and stays in the core's cache.
+/// Counting one shard in a hash table, or by sorting hashes: pending super-k-mers in, distinct k-mers with
+/// counts out, in the order of their groups. One per thread; its memory is reused from shard to shard and
+/// stays in the core's cache.
 
 #include <algorithm>
 #include <bit>
@@ -18,20 +19,26 @@
 #include "cpu/count/window_counter.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
-#include "index/shard_codec.h"
+#include "cpu/simd/word_format.h"
+#include "groups/group_key.h"
+#include "kmer/hash.h"
 
 namespace warpmer::cpu {
 
+/// Tables hold hashes of the keys of groups/group_key.h, which have fewer bits than k-mers.
 template <class Key, int Words>
 class ShardCounter {
  public:
-  ShardCounter(const Kernels& kernels, std::uint32_t k, bool canonical,
+  using Word = StoredFlankedWord<Words>;
+
+  ShardCounter(const Kernels& kernels, std::uint32_t k,
                backend::CountTable which = backend::CountTable::automatic)
       : kernels_(kernels.shard<Key, Words>()),
         k_(k),
-        canonical_(canonical),
         which_(which),
-        buckets_(kernels_, k),
+        format_(groups::GroupShape(k)),
+        buckets_(kernels_, 2 * k),
+        by_group_(kernels_, groups::GroupKeys<Key, Key>(k).bits()),
         table_(make_table(kernels)) {
     const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << kMaxSetBits;
     combiner_.words = combiner_words_.get(capacity);
@@ -41,86 +48,48 @@ class ShardCounter {
     evicted_counts_.get(kTakenWords);
   }
 
-  /// Counts words, of which `list` says how many they are (size), about, and gives some at a time
-  /// (for_each_page), at most as many as a page has. The result is in `keys()`, `counts()`, `size()` until
-  /// the next call.
-  template <class WordList>
-  void count(WordList&& list) {
-    const std::uint64_t words = list.size();
-    begin(words);
+  /// Begins a shard, of about so many words.
+  void begin(std::uint64_t words) {
+    words_ = words;
+    carries_.clear();
+    combiner_.set_bits = std::clamp<std::uint32_t>(
+        static_cast<std::uint32_t>(std::bit_width(words / Combiner<Words>::kWays)), 1, kMaxSetBits);
+    combiner_.hits = 0;
+    combining_ = combining_pays_ || words >= kAlwaysTriedWords || ++untried_ >= kShardsUntried;
+    if (combining_) untried_ = 0;
+    seen_ = drained_at_ = hashes_ = 0;
+    list_.size = 0;
+    list_.weights_or = 0;
     most_listed_ = kMostListed;
     listing_ = is_to_be_listed(words);
-    if (!listing_) {
-      // Words that are many because they repeat need no large table, and one that is too small grows.
-      table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
-                             static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
-    }
-    expand(list);
-    end();
-    remember(words);
+    if (listing_) return;
+    // Words that are many because they repeat need no large table, and one that is too small grows.
+    table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
+                           static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
   }
-
-  /// Counts, of all that a shard has, the k-mers whose hashes are `first` or more, and `last` or less, or
-  /// only those with the smallest of these hashes: as many as can be counted in a list of `room` hashes, and
-  /// at least three eighths of that. Returns the last hash up to which all have been counted. `list` is as in
-  /// `count`; `add_runs` is to call `add` with what frozen runs the shard has. The result is where `count`
-  /// has it.
-  template <class WordList, class AddRuns>
-  Key count_range(Key first, Key last, std::size_t room, WordList&& list, AddRuns&& add_runs) {
-    begin(list.size());
-    range_ = {true, first, last};
-    most_listed_ = std::clamp(room, kLeastRoom, SortedBuckets<Key>::kMostHashes / 2);
-    listing_ = true;
-    // At once: a list that grows is there twice.
-    arrays_.keys.get(most_listed_ + kTakenWords * SuperKmer<Words>::kMaxKmers + 8);
-    arrays_.weights.get(most_listed_ + kTakenWords * SuperKmer<Words>::kMaxKmers + 8);
-    expand(list);
-    add_runs();
-    end();
-    range_.is_set = false;
-    return range_.last;
+  /// Adds words of the shard, at most as many as a page has.
+  void add(const Word* words, std::size_t n) {
+    if (!combining_) return take(words, nullptr, n);
+    Word* const cleared = cleared_.get(kTakenWords);
+    std::copy_n(words, n, cleared);
+    for (std::size_t i = 0; i < n; ++i) format_.clear_rest(cleared[i]);
+    take(evicted_.data(), evicted_counts_.data(),
+         kernels_.combine(combiner_, cleared, n, evicted_.data(), evicted_counts_.data()));
+    seen_ += n;
+    const std::uint64_t undrained = seen_ - drained_at_;
+    combining_pays_ = combiner_.hits * 8 >= undrained || undrained < kTrialWords;
+    if (combining_pays_ && undrained < kDrainWords) return;
+    drain();
+    drained_at_ = seen_;
+    combining_ = combining_pays_;
   }
-
-  /// Adds, within `count_range`, the entries of a frozen run.
-  void add(const index::FrozenShard& run) {
-    list_.keys = arrays_.keys.data();
-    list_.weights = arrays_.weights.data();
-    const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
-    const index::ShardReader<Key> reader(view, k_);
-    reader.for_each_near(range_.first, range_.last, [&](Key key, std::uint64_t count) {
-      if (key < range_.first || key > range_.last) return;
-      append(key, count);
-      if (list_.size > most_listed_) shorten_list();
-    });
-  }
-
-  /// Adds the entries of a frozen run to the result.
-  void merge(const index::FrozenShard& run) {
-    if (run.shape.entries == 0) return;
-    const std::size_t room = size_ + run.shape.entries;
-    Key* keys = merged_keys_.get(room);
-    std::uint64_t* counts = merged_counts_.get(room);
-    const Key* mine = arrays_.keys.data();
-    const std::uint64_t* my_counts = arrays_.counts.data();
-    std::size_t at = 0, out = 0;
-    const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
-    index::ShardReader<Key>(view, k_).for_each([&](Key key, std::uint64_t count) {
-      for (; at < size_ && mine[at] < key; ++at, ++out) {
-        keys[out] = mine[at];
-        counts[out] = my_counts[at];
-      }
-      keys[out] = key;
-      counts[out] = count;
-      if (at < size_ && mine[at] == key) counts[out] += my_counts[at++];
-      ++out;
-    });
-    for (; at < size_; ++at, ++out) {
-      keys[out] = mine[at];
-      counts[out] = my_counts[at];
-    }
-    size_ = out;
-    arrays_.keys.swap(merged_keys_);
-    arrays_.counts.swap(merged_counts_);
+  /// Ends the shard. The result is in `keys()`, `counts()`, `size()` until the next one begins.
+  void end() {
+    if (combining_) drain();
+    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
+    add_carries();
+    remember();
+    order_by_group();
   }
 
   [[nodiscard]] Key* keys() const { return arrays_.keys.data(); }
@@ -129,20 +98,18 @@ class ShardCounter {
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
     return arrays_.keys.bytes() + arrays_.weights.bytes() + arrays_.counts.bytes() + combiner_words_.bytes() +
-           combiner_counts_.bytes() + buckets_.memory_bytes() + (table_ ? table_->memory_bytes() : 0) +
-           merged_keys_.bytes() + merged_counts_.bytes();
+           combiner_counts_.bytes() + buckets_.memory_bytes() + by_group_.memory_bytes() +
+           (table_ ? table_->memory_bytes() : 0);
   }
 
-  /// Gives back what an unusually large shard needed.
-  void trim(std::uint64_t most_bytes) {
-    if (memory_bytes() <= most_bytes) return;
+  /// Gives memory back.
+  void clear() {
     arrays_.keys.clear();
     arrays_.weights.clear();
     arrays_.counts.clear();
     buckets_.clear();
+    by_group_.clear();
     if (table_) table_->clear();
-    merged_keys_.clear();
-    merged_counts_.clear();
   }
 
  private:
@@ -156,7 +123,7 @@ class ShardCounter {
   static constexpr std::uint64_t kDrainWords = std::uint64_t{1} << 31;
   /// Words expanded at a time; more than a page or what is thrown out of the combiner for one.
   static constexpr std::size_t kTakenWords = 256;
-  static_assert(PendingPage<SuperKmer<Words>>::kCapacity < kTakenWords);
+  static_assert(PendingPage<groups::FlankedWord<Words>>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
   /// Unless a table was asked for by name, more hashes than this, or more than so many for each distinct one,
   /// take a table; fewer are listed and sorted. Where k-mers hardly repeat a table costs a genome 15 % more;
@@ -175,77 +142,48 @@ class ShardCounter {
     return std::make_unique<WindowCounter<Key>>(kernels_, k_);
   }
 
-  /// The hashes that `count_range` counts.
-  struct PassRange {
-    bool is_set = false;
-    Key first = 0, last = 0;
-  };
-  /// A range is counted in a list of so many hashes at least.
-  static constexpr std::size_t kLeastRoom = std::size_t{1} << 12;
-
-  void begin(std::uint64_t words) {
-    carries_.clear();
-    combiner_.set_bits = std::clamp<std::uint32_t>(
-        static_cast<std::uint32_t>(std::bit_width(words / Combiner<Words>::kWays)), 1, kMaxSetBits);
-    combiner_.hits = 0;
-    combining_ = combining_pays_ || words >= kAlwaysTriedWords || ++untried_ >= kShardsUntried;
-    if (combining_) untried_ = 0;
-    hashes_ = 0;
-    list_.size = 0;
-    list_.weights_or = 0;
-  }
-
-  template <class WordList>
-  void expand(WordList&& list) {
-    std::uint64_t seen = 0, drained_at = 0;
-    list.for_each_page([&](const SuperKmer<Words>* page, std::size_t n) {
-      if (!combining_) return take(page, nullptr, n);
-      take(evicted_.data(), evicted_counts_.data(),
-           kernels_.combine(combiner_, page, n, evicted_.data(), evicted_counts_.data()));
-      seen += n;
-      const std::uint64_t undrained = seen - drained_at;
-      combining_pays_ = combiner_.hits * 8 >= undrained || undrained < kTrialWords;
-      if (combining_pays_ && undrained < kDrainWords) return;
-      drain();
-      drained_at = seen;
-      combining_ = combining_pays_;
-    });
-    if (combining_) drain();
-  }
-
-  void end() {
-    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
-    for (const auto& [key, carry] : carries_)
-      counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
-  }
-
   [[nodiscard]] bool is_to_be_listed(std::uint64_t words) const {
     if (which_ != backend::CountTable::automatic) return which_ == backend::CountTable::hashgraph;
     return repeated_ < kMostRepeated &&
            static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostListed);
   }
 
+  /// Adds to counts what did not fit into them.
+  void add_carries() {
+    for (const auto& [key, carry] : carries_)
+      counts()[std::lower_bound(keys(), keys() + size_, key) - keys()] += carry;
+    carries_.clear();
+  }
+
   /// Remembers what the next shard may expect.
-  void remember(std::uint64_t words) {
-    if (words == 0 || size_ == 0) return;
-    hashes_per_word_ = static_cast<double>(hashes_) / static_cast<double>(words);
-    distinct_per_word_ = static_cast<double>(size_) / static_cast<double>(words);
+  void remember() {
+    if (words_ == 0 || size_ == 0) return;
+    hashes_per_word_ = static_cast<double>(hashes_) / static_cast<double>(words_);
+    distinct_per_word_ = static_cast<double>(size_) / static_cast<double>(words_);
     repeated_ = static_cast<double>(hashes_) / static_cast<double>(size_);
     last_distinct_ = size_;
   }
 
+  /// Puts keys in the place of hashes, in order.
+  void order_by_group() {
+    const KmerHash<Key> hash(k_);
+    list_ = {keys(), arrays_.weights.get(size_), 0, 0};
+    for (std::size_t i = 0; i < size_; ++i) append(hash.inverse(keys()[i]), counts()[i]);
+    by_group_.reduce(list_, arrays_, carries_);
+    add_carries();
+  }
+
   /// Expands words, each with its count, and passes the hashes on.
-  void take(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n) {
-    const std::size_t room = list_.size + n * SuperKmer<Words>::kMaxKmers + 8;
+  void take(const Word* words, const std::uint32_t* counts, std::size_t n) {
+    const std::size_t room = list_.size + n * kMostWordKmers<Words> + 8;
     list_.keys = arrays_.keys.grow(room, list_.size);
     list_.weights = arrays_.weights.grow(room, list_.size);
     const std::size_t before = list_.size;
-    kernels_.append(words, counts, n, k_, canonical_, list_);
+    kernels_.append(words, counts, n, k_, list_);
     hashes_ += list_.size - before;
-    if (range_.is_set) keep_range(before);
     if (listing_) {
       if (list_.size <= most_listed_) return;
-      if (range_.is_set || which_ == backend::CountTable::hashgraph) return shorten_list();
+      if (which_ == backend::CountTable::hashgraph) return shorten_list();
       listing_ = false;
       table_->reset(estimated_distinct());
     }
@@ -257,9 +195,7 @@ class ShardCounter {
   /// memory for what is distinct, at most twice, however much comes.
   void shorten_list() {
     size_ = buckets_.reduce(list_, arrays_, carries_);
-    if (range_.is_set) {
-      narrow_range();
-    } else if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
+    if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
       throw ResourceError(
           "a shard has more than 2^30 distinct k-mers, which --table hashgraph cannot sort; "
           "use another table");
@@ -269,7 +205,7 @@ class ShardCounter {
     list_.weights_or = 0;
     list_.size = 0;
     for (std::size_t i = 0; i < size_; ++i) append(keys()[i], counts()[i]);
-    if (!range_.is_set) most_listed_ = std::max(kMostListed, 2 * size_);
+    most_listed_ = std::max(kMostListed, 2 * size_);
   }
 
   /// Appends a hash to the list, in which there is room.
@@ -279,28 +215,6 @@ class ShardCounter {
     list_.keys[list_.size] = key;
     list_.weights[list_.size++] = weight;
     list_.weights_or |= weight;
-  }
-
-  /// Leaves, of the hashes listed from `begin` on, those in the range. It does so without a branch: which
-  /// they are is not to be predicted.
-  void keep_range(std::size_t begin) {
-    const Key width = range_.last - range_.first;
-    std::size_t kept = begin;
-    for (std::size_t i = begin; i < list_.size; ++i) {
-      const Key key = list_.keys[i];
-      list_.keys[kept] = key;
-      list_.weights[kept] = list_.weights[i];
-      kept += static_cast<Key>(key - range_.first) <= width ? 1 : 0;
-    }
-    list_.size = kept;
-  }
-
-  /// Gives up the larger half of the list, for a later range, if what is distinct fills three quarters of it.
-  void narrow_range() {
-    if (size_ < most_listed_ / 4 * 3) return;
-    size_ /= 2;
-    range_.last = keys()[size_] - 1;
-    carries_.erase(carries_.upper_bound(range_.last), carries_.end());
   }
 
   /// Empties the combiner.
@@ -334,9 +248,9 @@ class ShardCounter {
 
   const ShardKernels<Key, Words>& kernels_;
   std::uint32_t k_;
-  bool canonical_;
   backend::CountTable which_;
-  SortedBuckets<Key> buckets_;
+  StoredFlankedFormat<Words> format_;
+  SortedBuckets<Key> buckets_, by_group_;  ///< of hashes and of keys
   std::unique_ptr<HashCounter<Key>> table_;
   Combiner<Words> combiner_{};
   ShardArrays<Key> arrays_;
@@ -345,17 +259,17 @@ class ShardCounter {
   std::uint32_t untried_ = 0;  ///< shards since combining was tried
   bool listing_ = true;        ///< hashes stay in the list until all are there
   std::size_t most_listed_ = kMostListed;
-  std::uint64_t hashes_ = 0;  ///< expanded from this shard's words
+  std::uint64_t words_ = 0;   ///< of this shard, about
+  std::uint64_t hashes_ = 0;  ///< expanded from its words
+  std::uint64_t seen_ = 0,
+                drained_at_ = 0;  ///< words that went to the combiner, and those before it was emptied
   // The numbers that the shard before had.
   double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
   std::size_t last_distinct_ = 0;
-  PassRange range_;
   Carries<Key> carries_;
   std::size_t size_ = 0;
-  Scratch<Key> merged_keys_;
   Scratch<std::uint32_t> combiner_counts_, evicted_counts_;
-  Scratch<std::uint64_t> merged_counts_;
-  Scratch<SuperKmer<Words>> combiner_words_, evicted_;
+  Scratch<Word> combiner_words_, evicted_, cleared_;
 };
 
 }  // namespace warpmer::cpu

@@ -37,8 +37,8 @@ struct CountScratch {
   bool is_in_turn = false;       ///< and holds it for a shard
 };
 
-/// `Counting` says what is counted (kmer_counting.h, string_counting.h): the type of words, how they become a
-/// run, and how all that there is of a shard becomes what the session wants.
+/// `Counting` counts (string_counting.h): it says the type of words, how they become a run, and how all that
+/// there is of a shard becomes what the session wants.
 template <class Counting>
 class ShardMemory {
  public:
@@ -110,7 +110,6 @@ class ShardMemory {
     PendingList<Word> pending;
     SpilledWords spilled;
     index::FrozenShard run;
-    std::uint64_t run_entries;
     SpilledRuns spilled_runs;
   };
   /// All there is of a shard, in the hands of the thread that counts it: words, and runs in which the same
@@ -119,7 +118,6 @@ class ShardMemory {
    public:
     ShardWords<Word> words;
     index::FrozenShard run;          ///< in memory
-    std::uint64_t run_entries;       ///< entries of that run
     const SpilledRuns spilled_runs;  ///< and of those in the file
     const MemoryModel& memory;
 
@@ -150,7 +148,6 @@ class ShardMemory {
         : words(shard_memory.pending_.format(), taken.pending, shard_memory.pool_, taken.spilled,
                 shard_memory.spill_file_, count_scratch.slice, count_scratch.times.read_back_seconds),
           run(std::move(taken.run)),
-          run_entries(taken.run_entries),
           spilled_runs(taken.spilled_runs),
           memory(shard_memory.memory_),
           shard_memory_(shard_memory),
@@ -171,11 +168,6 @@ class ShardMemory {
       count(in_hand);
     }
     note_counted(shard);
-  }
-
-  /// Returns the spill file, and the number of its bytes that are runs.
-  [[nodiscard]] std::pair<file::SpillFile&, std::atomic<std::uint64_t>&> spill_of_runs() {
-    return {file(), spilled_run_bytes_};
   }
 
   [[nodiscard]] std::uint64_t early_counts() const { return early_counts_; }
@@ -355,7 +347,7 @@ class ShardMemory {
       spill(count_scratch, group, std::move(lists));
     }
     run_bytes_ -= std::exchange(s.run_bytes, 0);
-    return {list, s.spilled, std::exchange(s.run, {}), s.run_entries, s.spilled_runs};
+    return {list, s.spilled, std::exchange(s.run, {}), s.spilled_runs};
   }
 
   /// Asks for a group and the one after it, when the group's first shard is taken.

@@ -1,6 +1,5 @@
 #pragma once
-/// Counting for k > 12: cut, split, exchange, pend. What the shards then become is up to those that follow
-/// (kmer_session.h, string_session.h).
+/// Counting for k > 12: cut, split, exchange, pend. What the shards then become is up to string_session.h.
 
 #include <algorithm>
 #include <atomic>
@@ -55,9 +54,7 @@ class ShardedSession : public backend::CountingSession {
                                            const backend::ExpectedKmers& expected) {
     constexpr std::uint64_t kPage = PagePool::kPageBytes;
     const MemoryModel::SessionKind kind = memory_kind(plan.kmers.k);
-    // The sample is cut into SuperKmers, of which there are about as many.
-    const std::size_t sampled = plan.kmers.k <= kMaxShortWordK ? sizeof(SuperKmer<2>) : sizeof(SuperKmer<4>);
-    const double words = expected.pending_bytes / static_cast<double>(sampled);
+    const double words = expected.pending_bytes / sizeof(Word);
     const double bytes =
         words == 0 ? 0 : words * Form::mean_word_bytes(plan.kmers.k, expected.occurrences / words);
     // Each shard's last page is half empty; threads have some in stock.

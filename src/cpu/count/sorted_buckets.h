@@ -18,10 +18,10 @@ class SortedBuckets {
   /// Hashes that can be reduced at a time.
   static constexpr std::size_t kMostHashes = std::size_t{1} << 31;
 
-  /// Keys are hashes of k-mers of 2k bits.
+  /// Keys have so many bits, of which the top ones are as good as random: hashes, or keys of groups.
   template <int Words>
-  SortedBuckets(const ShardKernels<Key, Words>& kernels, std::uint32_t k)
-      : place_(kernels.place), reduce_(kernels.reduce), key_bits_(2 * k) {
+  SortedBuckets(const ShardKernels<Key, Words>& kernels, std::uint32_t key_bits)
+      : place_(kernels.place), reduce_(kernels.reduce), key_bits_(key_bits) {
     buckets_.sort = [](Key* first, Key* last) { std::sort(first, last); };
   }
 

@@ -20,14 +20,12 @@ namespace warpmer::cpu {
 
 /// Frozen k-mers in the spill file.
 struct SpilledRun {
-  index::ShardShape shape;
+  groups::ShardSizes sizes;
   file::Spilled payload;  ///< has no bytes when there is none
-  groups::ShardSizes sizes = {};
 };
 
 /// Reads a run back, for readers that look past the end.
 inline void read_run(file::SpillFile& file, const SpilledRun& spilled, index::FrozenShard& run) {
-  run.shape = spilled.shape;
   run.sizes = spilled.sizes;
   run.payload.resize(spilled.payload.bytes / sizeof run.payload[0] + warpmer::kReadAheadWords);
   file.read(spilled.payload, run.payload.data());
@@ -64,7 +62,7 @@ class RunBatch {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const std::span<const file::WritePiece> own(pieces.data() + 2 * i, 2);
       const index::FrozenShard& run = *runs_[i].run;
-      runs_[i].spilled = {run.shape, {at, file::bytes_of(own), file::checksum(own)}, run.sizes};
+      runs_[i].spilled = {run.sizes, {at, file::bytes_of(own), file::checksum(own)}};
       at += runs_[i].spilled.payload.bytes;
     }
     file.write(written.offset, pieces);

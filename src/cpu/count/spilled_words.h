@@ -15,7 +15,6 @@
 #include "cpu/memory/stopwatch.h"
 #include "file/checksum.h"
 #include "file/spill_file.h"
-#include "kmer/super_kmer.h"
 
 namespace warpmer::cpu {
 
@@ -106,8 +105,7 @@ class SliceBatch {
   std::size_t pages_ = 0;  ///< pages of all slices
 };
 
-/// All words of a shard, those in memory and then those in the file, taken from the front in chunks. A chunk
-/// is a list as ShardCounter wants it.
+/// All words of a shard, those in memory and then those in the file, taken from the front in chunks.
 template <class Word>
 class ShardWords {
  public:
@@ -146,23 +144,6 @@ class ShardWords {
   void end_chunk() { release(front_); }
   /// Returns what is in memory and in no chunk yet; it is the caller's.
   [[nodiscard]] PendingList<Word> take_rest() { return std::exchange(rest_, {}); }
-
-  /// The words not yet in any chunk as a list of their own, which can be visited any number of times: they
-  /// stay.
-  class WordsLeft {
-   public:
-    explicit WordsLeft(ShardWords& words) : words_(words) {}
-    [[nodiscard]] std::uint64_t size() const { return words_.left(); }
-    template <class Visit>
-    void for_each_page(Visit&& visit) {
-      ListedWords<Word>{words_.format_, words_.rest_}.for_each_page(visit);
-      SpilledWords spilled = words_.spilled_;
-      words_.visit_slices(spilled, spilled.words, visit);
-    }
-
-   private:
-    ShardWords& words_;
-  };
 
   // The chunk.
   /// Returns what its pages in memory take.

@@ -1,6 +1,5 @@
 #pragma once
-/// Counting shards group by group: super-k-mers around minimizers in, the payload of a shard out
-/// (src/groups).
+/// Counting shards: super-k-mers around minimizers in, the payload of a shard out (src/groups).
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
+#include "cpu/count/table_word_counter.h"
 #include "cpu/count/tally_filter.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/stopwatch.h"
@@ -26,28 +26,58 @@
 
 namespace warpmer::cpu {
 
-/// One per thread. ShardMemory says what it is asked for.
-template <int Words>
-class StringCounting {
- public:
-  using Word = groups::FlankedWord<Words>;
+/// A way to count words: group by group, without a table.
+template <int W>
+struct InGroups {
+  static constexpr int kWords = W;
+  using Counter = groups::WordCounter<W, StoredFlankedFormat<W>>;
 
-  StringCounting(const Kernels& /*kernels*/, const backend::CountPlan& plan, StageTimes& times)
+  static Counter make_counter(const Kernels& /*kernels*/, const backend::CountPlan& plan) {
+    return Counter(plan.kmers.k);
+  }
+  static CountingCosts costs() {
+    return {.pages = 30, .per_byte = 60, .merged_per_byte = 4, .per_entry = 32};
+  }
+};
+
+/// Another: k-mer by k-mer, in the table that `--table` names.
+template <class Key, int W>
+struct InTable {
+  static constexpr int kWords = W;
+  using Counter = TableWordCounter<Key, W>;
+
+  static Counter make_counter(const Kernels& kernels, const backend::CountPlan& plan) {
+    return Counter(kernels, plan.kmers.k, plan.table);
+  }
+  static CountingCosts costs() {
+    constexpr bool kWide = sizeof(Key) > 8;
+    return {
+        .pages = kWide ? 70.0 : 56.0, .per_byte = kWide ? 100u : 80u, .merged_per_byte = 4, .per_entry = 32};
+  }
+};
+
+/// One per thread. ShardMemory says what it is asked for.
+template <class Way>
+class StringCounting {
+  static constexpr int kWords = Way::kWords;
+
+ public:
+  using Word = groups::FlankedWord<kWords>;
+
+  StringCounting(const Kernels& kernels, const backend::CountPlan& plan, StageTimes& times)
       : plan_(plan),
         shape_(plan.kmers.k),
         lengths_(groups::make_length_table(shape_.flank_bases())),
-        counter_(plan.kmers.k),
+        counter_(Way::make_counter(kernels, plan)),
         times_(times) {}
 
   /// Returns the bytes that counting takes.
-  [[nodiscard]] static CountingCosts costs() {
-    return {.pages = 30, .per_byte = 60, .merged_per_byte = 4, .per_entry = 32, .per_hash = 0};
-  }
+  [[nodiscard]] static CountingCosts costs() { return Way::costs(); }
 
   /// Returns the k-mers of a run, those of its largest group several times: a large one is counted k-mer by
   /// k-mer, all at once.
   [[nodiscard]] std::uint64_t entries(const index::FrozenShard& run) const {
-    constexpr std::uint64_t kTimes = Words == 2 ? 2 : 3;
+    constexpr std::uint64_t kTimes = kWords == 2 ? 2 : 3;
     if (run.sizes.large_groups == 0) return run.sizes.kmers;
     const groups::ShardBits shard = bits_of(run);
     std::uint64_t largest = 0;
@@ -166,7 +196,7 @@ class StringCounting {
   const backend::CountPlan& plan_;
   const groups::GroupShape shape_;
   const std::vector<groups::FlankLengths> lengths_;
-  groups::WordCounter<Words, StoredFlankedFormat<Words>> counter_;
+  typename Way::Counter counter_;
   StageTimes& times_;
 };
 

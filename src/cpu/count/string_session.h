@@ -1,5 +1,5 @@
 #pragma once
-/// Counting group by group, into strings: `count` as long as no hash table is named.
+/// Counting into strings, in one of the ways of string_counting.h.
 
 #include <cstdint>
 #include <utility>
@@ -12,10 +12,10 @@
 
 namespace warpmer::cpu {
 
-template <int Words>
+template <class Way>
 struct StringForm {
-  using Counting = StringCounting<Words>;
-  using Cutter = FlankedCutter<Words>;
+  using Counting = StringCounting<Way>;
+  using Cutter = FlankedCutter<Way::kWords>;
 
   static Cutter make_cutter(const Kernels& kernels, const backend::CountPlan& plan) {
     return Cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient);
@@ -24,13 +24,13 @@ struct StringForm {
   static WordSizes words(std::uint32_t k) {
     // Random minimizers change after half a window of n + 1, on average.
     const double kmers = (groups::GroupShape(k).flank_bases() + 2) / 2.0;
-    return {sizeof(groups::FlankedWord<Words>), kmers, mean_word_bytes(k, kmers)};
+    return {sizeof(groups::FlankedWord<Way::kWords>), kmers, mean_word_bytes(k, kmers)};
   }
 };
 
-template <int Words>
-class StringSession : public ShardedSession<StringForm<Words>> {
-  using Base = ShardedSession<StringForm<Words>>;
+template <class Way>
+class StringSession : public ShardedSession<StringForm<Way>> {
+  using Base = ShardedSession<StringForm<Way>>;
 
  public:
   using Base::Base;

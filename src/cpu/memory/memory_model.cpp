@@ -24,9 +24,6 @@ constexpr std::uint64_t kLeastChunkBytes = std::uint64_t{64} << 10;
 /// s.)
 constexpr std::uint64_t kMostKeptBytes = std::uint64_t{64} << 20;
 
-/// Besides the hashes of a range.
-constexpr std::uint64_t kPassBytes = std::uint64_t{2} << 20;
-
 /// Returns the bytes that words take, as counting_bytes has it, for each byte of the pages they are on; for
 /// long k, whose words are full, they take no less.
 double word_bytes_of_page_byte(const WordSizes& words) {
@@ -116,11 +113,6 @@ std::uint64_t MemoryModel::chunk_bytes(std::uint64_t word_bytes, std::uint64_t r
 
 std::uint64_t MemoryModel::cap_for_thread_bytes(const backend::CountPlan& plan, std::uint64_t bytes) const {
   return Division::cap_for(plan, fixed_ + bytes * threads_ / 3 * 4);
-}
-
-std::uint64_t MemoryModel::hashes_in_pass(std::uint64_t run_bytes) const {
-  const std::uint64_t bytes = thread_bytes(), others = std::min(bytes, run_bytes + kPassBytes);
-  return std::max(bytes / 4, bytes - others) / costs_.per_hash;
 }
 
 }  // namespace warpmer::cpu

@@ -15,7 +15,6 @@ struct CountingCosts {
   std::uint64_t per_byte;         ///< for a byte of words that are counted
   std::uint64_t merged_per_byte;  ///< and more, if there is a run
   std::uint64_t per_entry;        ///< for an entry of that
-  std::uint64_t per_hash;         ///< for each hash of a range (ShardCounter::count_range)
 };
 
 /// The words of a session.
@@ -28,7 +27,7 @@ struct WordSizes {
 /// A session's share of memory, divided. All of it is in bytes.
 class MemoryModel {
  public:
-  /// Bytes that a ShardCounter holds for shards of ordinary size, and a Freezer.
+  /// Bytes that a thread counts shards of ordinary size in, and what puts them in order.
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
   static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
 
@@ -87,9 +86,6 @@ class MemoryModel {
   [[nodiscard]] std::uint64_t thread_bytes() const { return total_ / 4 * 3 / threads_; }
   /// Returns the cap on the process with which a thread may take so many bytes for one shard.
   [[nodiscard]] std::uint64_t cap_for_thread_bytes(const backend::CountPlan& plan, std::uint64_t bytes) const;
-  /// Returns how many hashes a thread can list at a time (ShardCounter::count_range) while it holds so many
-  /// bytes of runs besides.
-  [[nodiscard]] std::uint64_t hashes_in_pass(std::uint64_t run_bytes) const;
 
  private:
   /// The parts into which the plan's memory is divided.

@@ -6,9 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/simd/kernels.h"
-#include "kmer/super_kmer.h"
-
 namespace warpmer::cpu {
 
 template <class Word>
@@ -16,7 +13,7 @@ class Multisplit {
  public:
   Multisplit(std::uint32_t shards, std::size_t capacity) : offsets_(shards + 1), words_(new Word[capacity]) {}
 
-  /// `List` is a SuperKmerList or a FlankedList.
+  /// `List` is a FlankedList.
   template <class List>
   void split(const List& list) {
     // After the inclusive scan a cursor stands at its shard's end; placing from the back moves it to

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/simd/cutter.h"
+#include "cpu/simd/stretch_finder.h"
 #include "index/position_file.h"
 #include "io/text/batch.h"
 

@@ -64,7 +64,7 @@ class ImportWorker {
         hash_(plan.k),
         codec_(plan.k),
         shard_ends_(std::size_t{1} << kShardBits),
-        buckets_(kernels.shard<Key, 2>(), plan.k),
+        buckets_(kernels.shard<Key, 2>(), 2 * plan.k),
         freezer_(kernels, plan.k) {}
 
   /// Bytes of an entry that `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory

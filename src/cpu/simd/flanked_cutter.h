@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/simd/cutter.h"
 #include "cpu/simd/kernels.h"
+#include "cpu/simd/stretch_finder.h"
 #include "groups/flanked_word.h"
 #include "io/text/batch.h"
 

@@ -2,16 +2,16 @@
 /// The inner loops of the CPU backend. One source (kernels_*body.h) is compiled
 /// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
 /// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
-/// that includes, and in cutter.h.
+/// that includes, and in flanked_cutter.h.
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "cpu/simd/word_format.h"
 #include "groups/flanked_word.h"
 #include "groups/shard_bits.h"
-#include "kmer/super_kmer.h"
 #include "table/tile.h"
 
 namespace warpmer::cpu {
@@ -29,23 +29,6 @@ inline constexpr std::size_t kInsertKeys = 256;
 inline constexpr std::uint32_t kLeastPackedBits = 8;
 inline constexpr std::uint32_t kMostPackedBits = 56;
 inline constexpr std::size_t kPackedPastEnd = 64;
-
-struct CutParams {
-  std::uint32_t k;
-  std::uint32_t m;
-  std::uint32_t shard_bits;
-  bool canonical;
-};
-
-/// Super-k-mers as they come out of the cut, with the shard of each and the number of its first base
-/// in the packed text.
-template <int Words>
-struct SuperKmerList {
-  SuperKmer<Words>* words;
-  std::uint16_t* shards;
-  std::uint32_t* starts;
-  std::size_t size;
-};
 
 struct FlankedCutParams {
   std::uint32_t k;
@@ -126,13 +109,17 @@ struct PackedTable : TableNotes<Key64> {
   std::uint32_t count_bits;
 };
 
+/// A word has so many k-mers, at most.
+template <int Words>
+inline constexpr std::size_t kMostWordKmers = 16 * Words;
+
 /// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes many, are
 /// expanded once with their number. It is lossy on purpose: a word that finds its set full throws an older
 /// one out.
 template <int Words>
 struct Combiner {
-  static constexpr int kWays = 64 / static_cast<int>(sizeof(SuperKmer<Words>));
-  SuperKmer<Words>* words;
+  static constexpr int kWays = 64 / static_cast<int>(sizeof(StoredFlankedWord<Words>));
+  StoredFlankedWord<Words>* words;
   std::uint32_t* counts;   ///< 0: free
   std::uint32_t set_bits;  ///< 2^set_bits sets of kWays words
   std::uint64_t hits;      ///< words that were there already
@@ -162,14 +149,15 @@ struct Buckets {
 /// Kernels that depend on key and word width.
 template <class Key, int Words>
 struct ShardKernels {
-  /// Takes words[0, n) into the combiner. Writes what is thrown out, with its number, to the evicted
-  /// arrays, which have room for n + 1, and returns how many words that are.
-  std::size_t (*combine)(Combiner<Words>&, const SuperKmer<Words>* words, std::size_t n,
-                         SuperKmer<Words>* evicted, std::uint32_t* evicted_counts);
-  /// Appends the hashes of the words' k-mers, all with their word's count (1 where `counts` is null).
-  /// The list has room for kMaxKmers times n more, and 8 besides.
-  void (*append)(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
-                 bool canonical, HashList<Key>&);
+  /// Takes words[0, n), which have nothing behind their flanks, into the combiner. Writes what is thrown out,
+  /// with its number, to the evicted arrays, which have room for n + 1, and returns how many words that are.
+  std::size_t (*combine)(Combiner<Words>&, const StoredFlankedWord<Words>* words, std::size_t n,
+                         StoredFlankedWord<Words>* evicted, std::uint32_t* evicted_counts);
+  /// Appends the hashes (KmerHash) of the keys (groups::GroupKeys) of the words' k-mers, all with their
+  /// word's count (1 where `counts` is null). The list has room for kMostWordKmers<Words> times n more, and 8
+  /// besides.
+  void (*append)(const StoredFlankedWord<Words>* words, const std::uint32_t* counts, std::size_t n,
+                 std::uint32_t k, HashList<Key>&);
   /// Inserts the list's hashes from number `first` on into the table. Returns the number of the first
   /// one not inserted: the size, or less when the table has to grow (or its lists to be emptied).
   std::size_t (*insert)(CountingTable<Key>&, const HashList<Key>&, std::size_t first);
@@ -186,8 +174,6 @@ struct ShardKernels {
   /// for `size` + kTableWindow. Returns the number of displaced.
   std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* displaced_keys,
                          std::uint64_t* displaced_counts);
-  /// Hashes of the k-mers of one word, in read order; `hashes` has room for kMaxKmers + 8.
-  void (*expand)(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes);
 };
 
 /// Kernels of the table in which short k-mers are counted.
@@ -211,16 +197,11 @@ struct Kernels {
   /// for characters that are no bases, and returns whether there are any. Reads up to 63 characters
   /// past the end; writes whole groups of 64 bases.
   bool (*pack)(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks);
-  /// Cuts the k-mers of bases [first, first + bases) of a packed text, at most kCutKmers of them,
-  /// into super-k-mers, and appends these to the list, which has room for kCutKmers more. `packed`
-  /// is readable for four words past the last base. `scratch` has kCutScratch elements.
-  void (*cut2)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
-               std::uint32_t* scratch, SuperKmerList<2>&);
-  void (*cut4)(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams&,
-               std::uint32_t* scratch, SuperKmerList<4>&);
-  /// Do the same around minimizers (groups/flanked_cut.h). The list has room for kCutKmers more, and
-  /// kFlankedPastEnd besides; two words before `packed` are readable, too; `scratch` has
-  /// kFlankedCutScratch elements. The first is for k up to groups::kMaxNarrowFlanksK, the second for longer.
+  /// Cut the k-mers of bases [first, first + bases) of a packed text, at most kCutKmers of them, into
+  /// super-k-mers around minimizers (groups/flanked_cut.h), and append these to the list, which has room for
+  /// kCutKmers more, and kFlankedPastEnd besides. `packed` is readable for two words before the text, and
+  /// four past the last base; `scratch` has kFlankedCutScratch elements. The first is for k up to
+  /// groups::kMaxNarrowFlanksK, the second for longer.
   void (*cut_flanked2)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<2>&);
   void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,

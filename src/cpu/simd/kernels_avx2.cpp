@@ -27,8 +27,6 @@ extern const Kernels kKernels_avx2;
 const Kernels kKernels_avx2 = {"avx2",
                                Isa::avx2,
                                pack,
-                               cut<2>,
-                               cut<4>,
                                cut_flanked<2>,
                                cut_flanked<4>,
                                find_strings<2>,

@@ -27,8 +27,6 @@ extern const Kernels kKernels_avx512;
 const Kernels kKernels_avx512 = {"avx512",
                                  Isa::avx512,
                                  pack,
-                                 cut<2>,
-                                 cut<4>,
                                  cut_flanked<2>,
                                  cut_flanked<4>,
                                  find_strings<2>,

@@ -185,52 +185,106 @@ template <class Key>
   return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
 }
 
-/// Makes the hashes of a word's k-mers: shifts of two constants (kmer/super_kmer.h), eight at a time where
-/// 64-bit lanes can be multiplied, else one by one.
-[[gnu::always_inline]] inline void expand_narrow(const SuperKmerReader<Key64, 2>& reader, std::uint32_t k,
-                                                 bool canonical, Key64* hashes) {
+/// Takes words apart into the hashes of their k-mers' keys (groups/group_key.h). A k-mer's flanks are the end
+/// of the left flank and the beginning of the right one: two constants, shifted by the number of the k-mer.
+template <class Key, int Words>
+class WordExpander {
+ public:
+  [[gnu::always_inline]] inline explicit WordExpander(std::uint32_t k)
+      : k_(k), n_(k - minimizer_length(k)), length_bits_(groups::bits_of(n_)) {
+    rest_bits_ = 2 * minimizer_length(k) - kShardBits;
+    head_bits_ = rest_bits_ + 2 * length_bits_;
+  }
+
+  /// Returns the number of k-mers. `hashes` has room for 8 more.
+  [[gnu::always_inline]] inline std::uint32_t expand(const StoredFlankedWord<Words>& word,
+                                                     Key* hashes) const {
+    const std::uint64_t head = word.word[0], length_mask = (std::uint64_t{1} << length_bits_) - 1;
+    const auto right_bases = static_cast<std::uint32_t>(head & length_mask);
+    const auto left_bases = static_cast<std::uint32_t>(head >> length_bits_ & length_mask);
+    const std::uint64_t rest = head >> (2 * length_bits_) & ((std::uint64_t{1} << rest_bits_) - 1);
+    const Flank left = flank(word, head_bits_, left_bases);
+    const Flank right = flank(word, head_bits_ + 2 * left_bases, right_bases);
+    const std::uint32_t kmers = left_bases + right_bases - n_ + 1;
+    make_hashes({left, reversed(right, right_bases), rest, left_bases, kmers}, hashes);
+    return kmers;
+  }
+
+ private:
+  using Flank = std::conditional_t<Words == 2, Key64, Key128>;
+
+  /// The k-mers of a word: both flanks with their first base most significant.
+  struct Kmers {
+    Flank left, right;
+    std::uint64_t rest;
+    std::uint32_t left_bases, kmers;
+  };
+
+  /// Returns `bases` bases from bit `at` on. (StoredFlankedFormat has it, too, but not always inlined.)
+  [[gnu::always_inline]] inline static Flank flank(const StoredFlankedWord<Words>& word, std::uint32_t at,
+                                                   std::uint32_t bases) {
+    Key128 from;
+    if constexpr (Words == 2) {
+      __builtin_memcpy(&from, word.word, sizeof from);
+    } else {
+      const std::uint32_t byte = at / 8 < sizeof from ? at / 8 : sizeof from;
+      __builtin_memcpy(&from, reinterpret_cast<const char*>(word.word) + byte, sizeof from);
+      at -= 8 * byte;
+    }
+    return static_cast<Flank>(from >> at) & key_mask<Flank>(bases);
+  }
+  [[gnu::always_inline]] inline static Flank reversed(Flank right, std::uint32_t bases) {
+    if constexpr (Words == 2) {
+      return bases == 0 ? 0 : reverse_pairs(right) >> (64 - 2 * bases);
+    } else {
+      const Flank all = (Flank{reverse_pairs(static_cast<std::uint64_t>(right))} << 64) |
+                        reverse_pairs(static_cast<std::uint64_t>(right >> 64));
+      return bases == 0 ? 0 : all >> (128 - 2 * bases);
+    }
+  }
+
+  /// Does it eight at a time where 64-bit lanes can be multiplied, else one by one.
+  [[gnu::always_inline]] inline void make_hashes(const Kmers& of, Key* hashes) const {
 #if defined(__AVX512DQ__)
-  using Hashes = Lanes64;
-  constexpr std::uint64_t kHashes = 8;
-  const Lanes64 lanes = kIota64;
-#else
-  using Hashes = std::uint64_t;
-  constexpr std::uint64_t kHashes = 1;
-  const std::uint64_t lanes = 0;
+    if constexpr (sizeof(Key) == 8) return make_lanes(of, kIota64, hashes);
 #endif
-  const std::uint64_t *f = reader.forward_words(), *r = reader.reverse_words();
-  const std::uint64_t mask = key_mask<Key64>(k);
-  const std::uint64_t kmers = reader.kmers();
-  for (std::uint64_t i = 0; i < kmers; i += kHashes) {
-    // Lanes past the last k-mer shift by nonsense that is still in range.
-    const Hashes up = (2 * (lanes + i)) & 63, down = (2 * (kmers - 1 - i - lanes)) & 63;
-    const Hashes forward = ((f[0] >> down) | (((Hashes{} + f[1]) << 1) << (63 - down))) & mask;
-    const Hashes reverse = ((r[0] >> up) | (((Hashes{} + r[1]) << 1) << (63 - up))) & mask;
-    Hashes x = canonical ? (forward < reverse ? forward : reverse) : forward;
-    x = (x * detail::Multipliers<Key64>::kFirst) & mask;
-    x ^= x >> k;
-    store(hashes + i, (x * detail::Multipliers<Key64>::kSecond) & mask);
+    if constexpr (sizeof(Key) == 8) {
+      make_lanes(of, std::uint64_t{0}, hashes);
+    } else {
+      const Key top = Key{of.rest} << (length_bits_ + 2 * n_), mask = key_mask<Key>(n_);
+      const Key all = key_mask<Key>(k_);
+      for (std::uint32_t i = 0; i < of.kmers; ++i) {
+        const std::uint32_t layer = of.left_bases - i;
+        const Key flanks =
+            ((Key{of.left} << (2 * (n_ - layer))) | (Key{of.right} >> (2 * (of.kmers - 1 - i)))) & mask;
+        Key x = ((top | (Key{layer} << (2 * n_)) | flanks) * detail::Multipliers<Key>::kFirst) & all;
+        x ^= x >> k_;
+        hashes[i] = (x * detail::Multipliers<Key>::kSecond) & all;
+      }
+    }
   }
-}
-
-template <class Key, int Words>
-[[gnu::always_inline]] inline std::uint32_t expand_word(const SuperKmer<Words>& word, std::uint32_t k,
-                                                        bool canonical, Key* hashes) {
-  const SuperKmerReader<Key, Words> reader(word, k);
-  if constexpr (sizeof(Key) == 8) {
-    expand_narrow(reader, k, canonical, hashes);
-  } else {
-    const KmerHash<Key> hash(k);
-    for (std::uint32_t i = 0; i < reader.kmers(); ++i)
-      hashes[i] = hash(canonical ? reader.canonical(i) : reader.forward(i));
+  /// `lanes` are the numbers of as many k-mers as are made at a time.
+  template <class Lanes>
+  [[gnu::always_inline]] inline void make_lanes(const Kmers& of, const Lanes lanes, Key64* hashes) const {
+    const std::uint64_t mask = key_mask<Key64>(n_), all = key_mask<Key64>(k_);
+    const std::uint64_t layer_at = 2 * std::uint64_t{n_};
+    const std::uint64_t top =
+        (of.rest << (length_bits_ + layer_at)) + (std::uint64_t{of.left_bases} << layer_at);
+    const std::uint64_t first_up = 2 * std::uint64_t{n_ - of.left_bases},
+                        first_down = 2 * std::uint64_t{of.kmers - 1};
+    for (std::uint64_t i = 0; i < of.kmers; i += sizeof(Lanes) / 8) {
+      // Lanes past the last k-mer shift by nonsense that is still in range.
+      const Lanes number = lanes + i, up = (first_up + 2 * number) & 63,
+                  down = (first_down - 2 * number) & 63;
+      const Lanes flanks = (((Lanes{} + of.left) << up) | ((Lanes{} + of.right) >> down)) & mask;
+      Lanes x = (((top - (number << layer_at)) | flanks) * detail::Multipliers<Key64>::kFirst) & all;
+      x ^= x >> k_;
+      store(hashes + i, (x * detail::Multipliers<Key64>::kSecond) & all);
+    }
   }
-  return reader.kmers();
-}
 
-template <class Key, int Words>
-void expand(const SuperKmer<Words>& word, std::uint32_t k, bool canonical, Key* hashes) {
-  expand_word<Key, Words>(word, k, canonical, hashes);
-}
+  std::uint32_t k_, n_, length_bits_, rest_bits_, head_bits_;
+};
 
 /// Notes for the caller what did not go well with an insertion.
 template <class Key>
@@ -255,12 +309,13 @@ template <class Key>
 }
 
 template <class Key, int Words>
-void append(const SuperKmer<Words>* words, const std::uint32_t* counts, std::size_t n, std::uint32_t k,
-            bool canonical, HashList<Key>& list) {
+void append(const StoredFlankedWord<Words>* words, const std::uint32_t* counts, std::size_t n,
+            std::uint32_t k, HashList<Key>& list) {
+  const WordExpander<Key, Words> expander(k);
   std::size_t size = list.size;
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t weight = counts == nullptr ? 1 : counts[i];
-    const std::uint32_t kmers = expand_word<Key, Words>(words[i], k, canonical, list.keys + size);
+    const std::uint32_t kmers = expander.expand(words[i], list.keys + size);
     for (std::uint32_t j = 0; j < kmers; j += 8) store(list.weights + size + j, HalfLanes32{} + weight);
     list.weights_or |= weight;
     size += kmers;
@@ -293,7 +348,7 @@ std::size_t insert(CountingTable<Key>& table, const HashList<Key>& list, std::si
 }
 
 template <int Words>
-[[gnu::always_inline]] inline std::uint64_t word_hash(const SuperKmer<Words>& word) {
+[[gnu::always_inline]] inline std::uint64_t word_hash(const StoredFlankedWord<Words>& word) {
   std::uint64_t x = word.word[0] * 0x9E3779B97F4A7C15u;
   for (int i = 1; i < Words; ++i) x = (x ^ (x >> 32) ^ word.word[i]) * 0x9E3779B97F4A7C15u;
   return x;
@@ -301,8 +356,8 @@ template <int Words>
 
 /// Returns which of a set's words equal `word`.
 template <int Words>
-[[gnu::always_inline]] inline std::uint32_t equal_ways(const SuperKmer<Words>* ways,
-                                                       const SuperKmer<Words>& word) {
+[[gnu::always_inline]] inline std::uint32_t equal_ways(const StoredFlankedWord<Words>* ways,
+                                                       const StoredFlankedWord<Words>& word) {
 #if defined(__AVX512F__)
   // One cache line; a word is equal when all its 64-bit lanes are.
   __m512i wanted;
@@ -317,7 +372,7 @@ template <int Words>
 #else
   std::uint32_t same = 0;
   for (int way = 0; way < Combiner<Words>::kWays; ++way)
-    same |= static_cast<std::uint32_t>(ways[way] == word) << way;
+    same |= static_cast<std::uint32_t>(__builtin_memcmp(ways + way, &word, sizeof word) == 0) << way;
   return same;
 #endif
 }
@@ -339,19 +394,19 @@ template <int Words>
 
 /// It is as good as random whether a word is known, new or throws another out, so nothing branches on it.
 template <int Words>
-std::size_t combine(Combiner<Words>& combiner, const SuperKmer<Words>* words, std::size_t n,
-                    SuperKmer<Words>* evicted, std::uint32_t* evicted_counts) {
+std::size_t combine(Combiner<Words>& combiner, const StoredFlankedWord<Words>* words, std::size_t n,
+                    StoredFlankedWord<Words>* evicted, std::uint32_t* evicted_counts) {
   constexpr int kWays = Combiner<Words>::kWays;
   constexpr std::uint32_t kAllWays = (1u << kWays) - 1;
-  SuperKmer<Words>* const all_words = combiner.words;
+  StoredFlankedWord<Words>* const all_words = combiner.words;
   std::uint32_t* const all_counts = combiner.counts;
   const std::uint32_t shift = 64 - combiner.set_bits;
   std::size_t thrown_out = 0, hits = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const SuperKmer<Words>& word = words[i];
+    const StoredFlankedWord<Words>& word = words[i];
     const std::uint64_t hash = word_hash(word);
     const std::size_t set = (hash >> shift) * kWays;
-    SuperKmer<Words>* ways = all_words + set;
+    StoredFlankedWord<Words>* ways = all_words + set;
     std::uint32_t* counts = all_counts + set;
     const std::uint32_t used = used_ways<Words>(counts);
     const std::uint32_t same = equal_ways(ways, word) & used;
@@ -683,9 +738,8 @@ std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts
 #endif
 
 template <class Key, int Words>
-constexpr ShardKernels<Key, Words> kShardKernels = {combine<Words>, append<Key, Words>, insert<Key>,
-                                                    place<Key>,     reduce<Key>,        rehash<Key>,
-                                                    harvest<Key>,   expand<Key, Words>};
+constexpr ShardKernels<Key, Words> kShardKernels = {
+    combine<Words>, append<Key, Words>, insert<Key>, place<Key>, reduce<Key>, rehash<Key>, harvest<Key>};
 
 // ---------------------------------------------------------------------------------------------
 // Freezing.

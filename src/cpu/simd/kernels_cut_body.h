@@ -1,5 +1,5 @@
-/// Kernels that cut text into super-k-mers, and the window minima that all cutting goes by. Included behind
-/// kernels_body.h, in the same way and with the same rules.
+/// The window minima that cutting goes by. Included behind kernels_body.h, in the same way and with the same
+/// rules.
 
 /// Says which m-mers are hashed.
 struct MmerRule {
@@ -223,51 +223,4 @@ constexpr std::uint32_t kStep = sizeof(StepLanes32) / 4;
 #else
   return bits >= 64 ? x : bits <= 0 ? 0 : x & ((std::uint64_t{1} << bits) - 1);
 #endif
-}
-
-template <int Words>
-[[gnu::always_inline]] inline void append_word(const std::uint64_t* packed, std::size_t base,
-                                               std::uint32_t kmers, std::uint32_t shard, std::uint32_t k,
-                                               SuperKmerList<Words>& out) {
-  SuperKmer<Words>& super = out.words[out.size];
-  const auto bits = static_cast<std::int32_t>(2 * (kmers + k - 1));
-  for (int i = 0; i < Words; ++i)
-    super.word[i] = low_bits(bits_from(packed, 2 * base + 64 * static_cast<std::size_t>(i)), bits - 64 * i);
-  super.word[Words - 1] |= std::uint64_t{kmers - 1} << 58;
-  out.shards[out.size] = static_cast<std::uint16_t>(shard);
-  out.starts[out.size] = static_cast<std::uint32_t>(base);
-  ++out.size;
-}
-
-/// Appends k-mers [from, to) of the stretch, which share their minimizer.
-template <int Words>
-[[gnu::always_inline]] inline void append_run(const std::uint64_t* packed, std::size_t first,
-                                              std::size_t from, std::size_t to, std::uint32_t minimizer,
-                                              const CutParams& params, SuperKmerList<Words>& out) {
-  const std::uint32_t shard = shard_of(minimizer, params.m, params.shard_bits);
-  const std::size_t most = max_kmers_per_word<Words>(params.k);
-  for (; to - from > most; from += most)
-    append_word(packed, first + from, static_cast<std::uint32_t>(most), shard, params.k, out);
-  append_word(packed, first + from, static_cast<std::uint32_t>(to - from), shard, params.k, out);
-}
-
-template <int Words>
-void cut(const std::uint64_t* packed, std::size_t first, std::size_t bases, const CutParams& params,
-         std::uint32_t* scratch, SuperKmerList<Words>& out) {
-  const std::size_t kmers = bases - params.k + 1;
-  std::uint32_t* minimizers = scratch + 16;  // what stands before the first is compared with it
-  window_minima(packed, first, bases - params.m + 1, MmerRule(params.m, params.canonical),
-                params.k - params.m + 1, minimizers);
-  std::size_t from = 0;
-  for (std::size_t i = 0; i < kmers; i += 64) {
-    std::uint64_t starts = changes(minimizers + i);
-    if (i == 0) starts &= ~std::uint64_t{1};
-    if (kmers - i < 64) starts &= (std::uint64_t{1} << (kmers - i)) - 1;
-    for (; starts != 0; starts &= starts - 1) {
-      const std::size_t to = i + static_cast<std::size_t>(std::countr_zero(starts));
-      append_run(packed, first, from, to, minimizers[from], params, out);
-      from = to;
-    }
-  }
-  append_run(packed, first, from, kmers, minimizers[from], params, out);
 }

@@ -32,8 +32,6 @@ extern const Kernels kKernels_v2;
 const Kernels kKernels_v2 = {kName,
                              Isa::v2,
                              pack,
-                             cut<2>,
-                             cut<4>,
                              cut_flanked<2>,
                              cut_flanked<4>,
                              find_strings<2>,

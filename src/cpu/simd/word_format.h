@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "groups/flanked_word.h"
-#include "kmer/super_kmer.h"
 
 namespace warpmer::cpu {
 
@@ -15,73 +14,8 @@ namespace warpmer::cpu {
 template <class Word>
 class WordFormat;
 
-/// A word's number of k-mers takes so many bits.
-inline constexpr std::uint32_t kWordCountBits = 6;
-
-/// A super-k-mer has a word of 16 or 32 bytes, of which a third is empty for k = 31 on average, and more for
-/// smaller k. Turned left by six bits, so that the number of k-mers stands in front of the bases, what is
-/// empty is at the end; it is cut off in whole bytes, and the number says how many are left. (little-endian)
-template <int Words>
-class WordFormat<SuperKmer<Words>> {
- public:
-  using Word = SuperKmer<Words>;
-  using Stored = Word;  ///< what `read` gives
-  static_assert(Word::kMaxKmers <= 1u << kWordCountBits);
-  /// Most bytes that a word takes. So many bytes are touched where one is written or read, whatever it takes.
-  static constexpr std::size_t kMostBytes = sizeof(Word);
-
-  explicit WordFormat(std::uint32_t k) : k_(k) {
-    for (std::uint32_t less = 0; less < kCounts; ++less) {
-      for (std::uint32_t i = 0; i < Words; ++i) {
-        const std::uint32_t bits = 2 * (k + less) + kCountBits, before = 64 * i;
-        masks_[less][i] = bits >= before + 64 ? ~std::uint64_t{0}
-                          : bits > before     ? (std::uint64_t{1} << (bits - before)) - 1
-                                              : 0;
-      }
-    }
-  }
-
-  [[nodiscard]] static std::uint32_t kmers(const Word& word) { return word.kmers(); }
-  /// Writes a word of k-mers of this k, and returns where the next one goes.
-  char* write(const Word& word, char* to) const {
-    std::uint64_t turned[Words];
-    for (int i = 0; i < Words; ++i)
-      turned[i] = word.word[i] << kCountBits | word.word[(i + Words - 1) % Words] >> (64 - kCountBits);
-    std::memcpy(to, turned, sizeof turned);
-    return to + bytes(turned[0] % kCounts);
-  }
-
-  /// Reads a word, and returns where the next one is.
-  const char* read(const char* from, Word& word) const {
-    std::uint64_t turned[Words];
-    std::memcpy(turned, from, sizeof turned);
-    const std::uint64_t less = turned[0] % kCounts;
-    for (int i = 0; i < Words; ++i) turned[i] &= masks_[less][i];
-    for (int i = 0; i < Words; ++i)
-      word.word[i] = turned[i] >> kCountBits | turned[(i + 1) % Words] << (64 - kCountBits);
-    return from + bytes(less);
-  }
-
- private:
-  static constexpr std::uint32_t kCountBits = kWordCountBits, kCounts = 1u << kCountBits;
-
-  /// Returns the bytes of a word with one k-mer more than `less`: its bases, and three for the number, four
-  /// to a byte.
-  [[nodiscard]] std::size_t bytes(std::uint64_t less) const { return (k_ + less + kCountBits / 2 + 3) / 4; }
-
-  std::uint64_t k_;
-  alignas(64) std::uint64_t masks_[kCounts][Words];
-};
-
-/// Returns what words take on average, as WordFormat writes them, that have so many k-mers on average.
-inline double mean_word_bytes(std::uint32_t k, double kmers) {
-  // In the last byte 0, 2, 4 or 6 bits are empty.
-  constexpr double kEmptyBits = 3;
-  return (2 * (k - 1 + kmers) + kWordCountBits + kEmptyBits) / 8;
-}
-
 /// A FlankedWord as it comes from its page, where the id and the lengths stand in front of the flanks; behind
-/// them is anything.
+/// them is anything, unless it was cleared.
 template <int Words>
 struct alignas(16) StoredFlankedWord {
   std::uint64_t word[Words];
@@ -110,6 +44,15 @@ class StoredFlankedFormat {
   }
   [[nodiscard]] std::uint32_t rest(const Word& word) const {
     return static_cast<std::uint32_t>(word.word[0] >> (2 * length_bits_)) & rest_mask_;
+  }
+  /// Clears what is behind the flanks, so that equal words are equal super-k-mers.
+  void clear_rest(Word& word) const {
+    const auto bits = static_cast<std::int32_t>(head_bits_ + 2 * bases(word.word[0]));
+    for (std::int32_t i = 0; i < Words; ++i) {
+      const std::int32_t here = bits - 64 * i;
+      const std::uint64_t mask = here <= 0 ? 0 : ~std::uint64_t{0} >> (here >= 64 ? 0 : 64 - here);
+      word.word[i] &= mask;
+    }
   }
   /// Returns the super-k-mer, but for its minimizer.
   [[nodiscard]] groups::FlankedSuperKmer<Flanks> super_kmer(const Word& word) const {

@@ -124,7 +124,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
  private:
-  using Session = StringSession<Words>;
+  using Session = StringSession<InGroups<Words>>;
   struct MergeWorker {
     explicit MergeWorker(const index::IndexFile& index)
         : keys(index.params()), decoder(keys), encoder(index.params().k) {}

@@ -14,7 +14,8 @@
 #include "cpu/count/pending_store.h"
 #include "cpu/count/shard_counter.h"
 #include "cpu/memory/page_pool.h"
-#include "cpu/simd/cutter.h"
+#include "cpu/simd/flanked_cutter.h"
+#include "groups/group_key.h"
 #include "index/shard_codec.h"
 #include "kmer/alphabet.h"
 #include "kmer/hash.h"
@@ -22,6 +23,7 @@
 #include "oracle/naive_kmers.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
+#include "unit/cpu/random_words.h"
 
 namespace {
 
@@ -30,15 +32,26 @@ using cpu::Kernels;
 using tests::batch_of;
 using tests::random_text;
 
+/// Counts a list, and gives its pages back.
+template <class Counter, class Word>
+void count_list(Counter& counter, cpu::PendingStore<Word>& pending, const cpu::PendingList<Word>& list) {
+  counter.begin(list.words);
+  cpu::ListedWords<Word>{pending.format(), list}.for_each_page(
+      [&](const auto* some, std::size_t n) { counter.add(some, n); });
+  counter.end();
+  pending.release(list);
+}
+
 /// Counts a text in one shard per k-mer's minimizer, all the way through kernels and ShardCounter.
 template <class Key, int Words>
 std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
                                                 std::uint32_t k, bool canonical) {
   const std::uint32_t shards = 1u << shard_bits(k);
   cpu::PagePool pool;
-  cpu::PendingStore<SuperKmer<Words>> pending(pool, shards, k);
+  using Word = groups::FlankedWord<Words>;
+  cpu::PendingStore<Word> pending(pool, shards, k);
   cpu::PageStock stock(pool, 8);
-  cpu::Cutter<Words> cutter(kernels, k, canonical, true);
+  cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true);
   const auto pass_on = [&] {
     for (std::size_t i = 0; i < cutter.list().size; ++i)
       pending.append(cutter.list().shards[i], &cutter.list().words[i], 1, stock);
@@ -48,17 +61,17 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   cutter.cut(batch, batch.pieces[0], 0, pass_on);
   pass_on();
   std::map<std::string, std::uint64_t> counts;
-  cpu::ShardCounter<Key, Words> counter(kernels, k, canonical);
-  const KmerHash<Key> hash(k);
+  cpu::ShardCounter<Key, Words> counter(kernels, k);
+  const groups::GroupKeys<Key, Key> keys(k);
   bool sorted = true, once = true, as_defined = true;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
     const auto list = pending.take(shard);
     if (list.pages == 0) continue;
-    counter.count(cpu::ListedWords<SuperKmer<Words>>{pending.format(), list});
-    pending.release(list);
+    count_list(counter, pending, list);
     sorted = sorted && std::is_sorted(counter.keys(), counter.keys() + counter.size());
     for (std::size_t i = 0; i < counter.size(); ++i) {
-      const Key kmer = hash.inverse(counter.keys()[i]);
+      const Key read = keys.template kmer<Key>({shard, counter.keys()[i]});
+      const Key kmer = canonical ? warpmer::canonical(read, k) : read;
       std::string name(k, ' ');
       kmer_to_text(kmer, k, name.data());
       once = counts.emplace(name, counter.counts()[i]).second && once;  // in one shard only
@@ -76,7 +89,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
 std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
                                                 std::uint32_t k, bool canonical) {
   if (k <= kMaxNarrowK) return count_text<Key64, 2>(kernels, text, k, canonical);
-  if (k <= kMaxShortWordK) return count_text<Key128, 2>(kernels, text, k, canonical);
+  if (k <= groups::kMaxNarrowFlanksK) return count_text<Key128, 2>(kernels, text, k, canonical);
   return count_text<Key128, 4>(kernels, text, k, canonical);
 }
 
@@ -143,29 +156,21 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   for (const Kernels* kernels : cpu::available_kernels()) {
     CAPTURE(kernels->name);
     cpu::PagePool pool;
-    cpu::PendingStore<SuperKmer<2>> pending(pool, 1, k);
+    cpu::PendingStore<groups::FlankedWord<2>> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
     std::map<Key64, std::uint64_t> expected;
-    const KmerHash<Key64> hash(k);
-    std::vector<SuperKmer<2>> words(30000);  // several times what the combiner holds
-    for (auto& word : words) {
-      const std::uint64_t kmers = 1 + random() % 5;
-      const std::uint64_t bits = 2 * (k + kmers - 1);
-      word.word[0] = bits < 64 ? random() & ((std::uint64_t{1} << bits) - 1) : random();
-      word.word[1] = bits > 64 ? random() & ((std::uint64_t{1} << (bits - 64)) - 1) : 0;
-      word.word[1] |= (kmers - 1) << 58;
-    }
+    const tests::RandomWords<2> made(k);
+    std::vector<groups::FlankedWord<2>> words(30000);  // several times what the combiner holds
+    for (auto& word : words) word = made.make(random);
     for (int i = 0; i < 100000; ++i) {
       const auto& word = words[random() % 100 < 50 ? random() % 100 : random() % words.size()];
       pending.append(0, &word, 1, stock);
-      const SuperKmerReader<Key64, 2> reader(word, k);
-      for (std::uint32_t j = 0; j < reader.kmers(); ++j) ++expected[hash(reader.canonical(j))];
+      made.for_each_key<Key64>(word, [&](Key64 key) { ++expected[key]; });
     }
-    cpu::ShardCounter<Key64, 2> counter(*kernels, k, true);
+    cpu::ShardCounter<Key64, 2> counter(*kernels, k);
     const auto list = pending.take(0);
     CHECK(list.words == 100000);
-    counter.count(cpu::ListedWords<SuperKmer<2>>{pending.format(), list});
-    pending.release(list);
+    count_list(counter, pending, list);
     REQUIRE(counter.size() == expected.size());
     bool same = true;
     std::size_t i = 0;
@@ -180,10 +185,11 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
 TEST_CASE("shards one after the other: in a list, in a table, or first in one and then in the other") {
   std::mt19937_64 random(6);
   const std::uint32_t k = 32;  // leaves the least room for weights
-  const KmerHash<Key64> hash(k);
-  const auto some_words = [&](std::size_t n) {
-    std::vector<SuperKmer<2>> words(n);
-    for (auto& word : words) word = {random(), (random() >> 6) | (std::uint64_t{29} << 58)};
+  const tests::RandomWords<2> made(k);
+  const std::uint32_t n = k - minimizer_length(k);
+  const auto some_words = [&](std::size_t number) {
+    std::vector<groups::FlankedWord<2>> words(number);
+    for (auto& word : words) word = made.make(random, n, n);
     return words;
   };
   struct Step {
@@ -198,9 +204,9 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
     CAPTURE(kernels.name);
     CAPTURE(backend::name_of(table));
     cpu::PagePool pool;
-    cpu::PendingStore<SuperKmer<2>> pending(pool, 1, k);
+    cpu::PendingStore<groups::FlankedWord<2>> pending(pool, 1, k);
     cpu::PageStock stock(pool, 8);
-    cpu::ShardCounter<Key64, 2> counter(kernels, k, true, table);
+    cpu::ShardCounter<Key64, 2> counter(kernels, k, table);
     for (const Step& step : taken) {
       CAPTURE(step.distinct);
       std::vector<Key64> expected;
@@ -208,13 +214,11 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       for (std::size_t i = 0; i < step.words; ++i) {
         const auto& word = words[i % words.size()];
         pending.append(0, &word, 1, stock);
-        const SuperKmerReader<Key64, 2> reader(word, k);
-        for (std::uint32_t j = 0; j < reader.kmers(); ++j) expected.push_back(hash(reader.canonical(j)));
+        made.for_each_key<Key64>(word, [&](Key64 key) { expected.push_back(key); });
       }
       std::sort(expected.begin(), expected.end());
       const auto list = pending.take(0);
-      counter.count(cpu::ListedWords<SuperKmer<2>>{pending.format(), list});
-      pending.release(list);
+      count_list(counter, pending, list);
       bool same = true;
       std::size_t at = 0;
       for (std::size_t i = 0; same && i < counter.size(); ++i) {
@@ -264,18 +268,13 @@ TEST_CASE("shards are frozen to the same bytes as by definition") {
   }
 }
 
-TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
+TEST_CASE("counts beyond 2^32, and the hash that marks empty slots") {
   for (const Kernels* kernels : cpu::available_kernels()) {
     CAPTURE(kernels->name);
     const auto& shard = kernels->narrow;
-    // The word of one 32-mer whose hash is all ones.
     const std::uint32_t k = 32;
     const KmerHash<Key64> hash(k);
-    const Key64 unlucky = hash.inverse(table::kEmptyKey<Key64>);
     const Key64 ordinary = 0x0123456789ABCDEFu;
-    SuperKmer<2> words[2] = {};
-    words[0].word[0] = reverse_pairs(unlucky);
-    words[1].word[0] = reverse_pairs(ordinary);
     cpu::Scratch<Key64> keys, overflow, carries;
     cpu::Scratch<std::uint32_t> counts, overflow_counts;
     cpu::CountingTable<Key64> table{};
@@ -289,11 +288,9 @@ TEST_CASE("counts beyond 2^32, and the k-mer whose hash marks empty slots") {
     table.overflow = overflow.get(cpu::CountingTable<Key64>::kListCapacity);
     table.overflow_counts = overflow_counts.get(cpu::CountingTable<Key64>::kListCapacity);
     table.carries = carries.get(cpu::CountingTable<Key64>::kListCapacity);
-    const std::uint32_t most[2] = {UINT32_MAX, UINT32_MAX};
-    Key64 list_keys[80];
-    std::uint32_t list_weights[80];
-    cpu::HashList<Key64> list{list_keys, list_weights, 0, 0};
-    shard.append(words, most, 2, k, false, list);
+    Key64 list_keys[2] = {table::kEmptyKey<Key64>, hash(ordinary)};
+    std::uint32_t list_weights[2] = {UINT32_MAX, UINT32_MAX};
+    const cpu::HashList<Key64> list{list_keys, list_weights, 2, UINT32_MAX};
     for (int i = 0; i < 5; ++i) CHECK(shard.insert(table, list, 0) == 2);
     CHECK(table.empty_key_count == 5 * std::uint64_t{UINT32_MAX});
     CHECK(table.size == 1);

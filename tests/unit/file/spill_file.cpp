@@ -174,25 +174,22 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
 TEST_CASE("frozen runs come back from the spill file, the last one first") {
   const Folder folder;
   file::SpillFile file(folder.path);
-  constexpr std::uint32_t kK = 31, kShards = 3;
-  const cpu::Kernels& kernels = cpu::best_kernels();
-  cpu::Freezer freezer(kernels, kK);
+  constexpr std::uint32_t kShards = 3;
   std::vector<cpu::SpilledRuns> spilled(kShards);
   std::vector<std::vector<std::vector<std::uint64_t>>> expected(kShards);
   std::uint64_t bytes = 0;
   for (const std::size_t size : {1u, 100u, 5000u, 7u}) {
-    std::vector<index::FrozenShard> runs;
+    std::vector<index::FrozenShard> runs(kShards - 1);
     for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard) {
-      std::vector<std::uint64_t> hashes;
-      for (std::size_t i = 0; i < size + shard; ++i) hashes.push_back(i * 1000 + shard);
-      const std::vector<std::uint64_t> counts(hashes.size(), size);
-      runs.push_back(freezer.freeze(hashes.data(), counts.data(), hashes.size()));
-      expected[shard].insert(expected[shard].begin(), hashes);
+      for (std::size_t i = 0; i < size + shard; ++i) runs[shard].payload.push_back(i * 1000 + shard);
+      runs[shard].sizes.kmers = 3 * size;
+      runs[shard].sizes.words = size + shard;
+      expected[shard].insert(expected[shard].begin(), runs[shard].payload);
     }
     cpu::RunBatch batch;
     CHECK(batch.is_empty());
     for (std::uint32_t shard = 0; shard + 1 < kShards; ++shard)
-      batch.add(spilled[shard], runs[shard], runs[shard].shape.entries);
+      batch.add(spilled[shard], runs[shard], runs[shard].sizes.kmers);
     const cpu::Extent written = batch.write(file);
     CHECK(written.offset == bytes);
     bytes += written.bytes;
@@ -203,11 +200,10 @@ TEST_CASE("frozen runs come back from the spill file, the last one first") {
     double seconds = 0;
     std::vector<std::vector<std::uint64_t>> seen;
     cpu::for_each_run(file, spilled[shard].last, seconds, [&](const index::FrozenShard& run) {
-      const index::ShardView view{run.shape, run.payload.data(), run.payload.size()};
-      seen.emplace_back();
-      index::ShardReader<std::uint64_t>(view, kK).for_each(
-          [&](std::uint64_t hash, std::uint64_t) { seen.back().push_back(hash); });
-      entries += seen.back().size();
+      REQUIRE(run.payload.size() >= run.sizes.words + warpmer::kReadAheadWords);
+      const auto begin = run.payload.begin();
+      seen.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(run.sizes.words));
+      entries += run.sizes.kmers;
     });
     CHECK(seen == expected[shard]);
     CHECK(spilled[shard].entries == entries);
@@ -220,21 +216,31 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
   file::SpillFile file(folder.path);
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
-  cpu::PendingStore<SuperKmer<2>> pending(pool, 3, 32);
+  using Word = groups::FlankedWord<2>;
+  constexpr std::uint32_t kK = 32;
+  const groups::GroupShape shape(kK);
+  const groups::FlankedWordFormat<2> format(shape);
+  const cpu::StoredFlankedFormat<2> stored_format(shape);
+  // A word of one k-mer, which says all of a number.
+  const std::uint32_t n = shape.flank_bases();
+  const auto word_of = [&](std::uint64_t number) {
+    return format.pack(static_cast<std::uint32_t>(number >> (2 * n)),
+                       {0, n, 0, number & key_mask<Key64>(n), 0});
+  };
+  cpu::PendingStore<Word> pending(pool, 3, kK);
   std::vector<cpu::SpilledWords> spilled(3);
   cpu::SpilledExtents extents;
   std::vector<std::vector<std::uint64_t>> expected(3);
   std::mt19937_64 random(4);
   const auto append = [&](std::uint32_t shard, std::size_t words) {
     for (std::size_t i = 0; i < words; ++i) {
-      SuperKmer<2> word{};
-      word.word[0] = random();
-      expected[shard].push_back(word.word[0]);
+      expected[shard].push_back(random() >> (64 - shape.rest_bits() - 2 * n));
+      const Word word = word_of(expected[shard].back());
       pending.append(shard, &word, 1, stock);
     }
   };
   for (const std::size_t words : {1u, 255u, 256u, 9000u}) {
-    cpu::SliceBatch<SuperKmer<2>> batch(file, extents, pending);
+    cpu::SliceBatch<Word> batch(file, extents, pending);
     for (std::uint32_t shard = 0; shard < 2; ++shard) {
       append(shard, words);
       batch.add(spilled[shard], pending.take(shard));
@@ -247,17 +253,19 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
     for (std::uint32_t shard = 0; shard < 3; ++shard) {
       cpu::Scratch<char> buffer;
       double seconds = 0;
-      const cpu::PendingList<SuperKmer<2>> list = pending.take(shard);
+      const cpu::PendingList<Word> list = pending.take(shard);
       std::vector<std::uint64_t> seen;
       {
-        cpu::ShardWords<SuperKmer<2>> words(pending.format(), list, pool, spilled[shard], &file, buffer,
-                                            seconds);
+        cpu::ShardWords<Word> words(pending.format(), list, pool, spilled[shard], &file, buffer, seconds);
         CHECK(words.left() == expected[shard].size());
         while (words.left() > 0) {
           words.begin_chunk(chunk);
-          words.for_each_page([&](const SuperKmer<2>* first, std::size_t n) {
-            CHECK(n <= cpu::PendingPage<SuperKmer<2>>::kCapacity);
-            for (std::size_t i = 0; i < n; ++i) seen.push_back(first[i].word[0]);
+          words.for_each_page([&](const cpu::StoredFlankedWord<2>* first, std::size_t size) {
+            CHECK(size <= cpu::PendingPage<Word>::kCapacity);
+            for (std::size_t i = 0; i < size; ++i) {
+              const std::uint64_t rest = stored_format.rest(first[i]);
+              seen.push_back(rest << (2 * n) | stored_format.super_kmer(first[i]).left);
+            }
           });
         }
       }
@@ -267,12 +275,11 @@ TEST_CASE("pending words come back from the spill file, in chunks of any size") 
       CHECK((seen == all));
       for (const std::uint64_t value :
            std::vector<std::uint64_t>(expected[shard].end() - 600, expected[shard].end())) {
-        SuperKmer<2> word{};
-        word.word[0] = value;
+        const Word word = word_of(value);
         pending.append(shard, &word, 1, stock);
       }
     }
   }
-  // 600 words of 9 bytes are two pages.
+  // 600 words of 8 bytes are two pages.
   CHECK(pool.bytes_in_use() == (stock.size() + 3 * 2) * cpu::PagePool::kPageBytes);
 }

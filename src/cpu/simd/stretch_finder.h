@@ -1,17 +1,15 @@
 #pragma once
-/// Cutting text into super-k-mers: packing, finding stretches without breaks, refusing characters
-/// that are no nucleotide codes. One per thread.
+/// What comes before cutting: packing text, finding stretches without breaks, refusing characters that are no
+/// nucleotide codes. One per thread.
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "cpu/simd/kernels.h"
 #include "io/text/batch.h"
-#include "kmer/minimizer.h"
-#include "kmer/super_kmer.h"
+#include "kmer/alphabet.h"
 
 namespace warpmer::cpu {
 
@@ -109,58 +107,6 @@ class StretchFinder {
   bool lenient_;
   std::vector<std::uint64_t> packed_;
   std::vector<std::uint64_t> breaks_;
-};
-
-template <int Words>
-class Cutter {
- public:
-  /// Super-k-mers collected before they are handed on, unless asked for otherwise; small enough for the
-  /// second-level cache.
-  static constexpr std::size_t kCapacity = 32768;
-
-  Cutter(const Kernels& kernels, std::uint32_t k, bool canonical, bool lenient,
-         std::size_t capacity = kCapacity)
-      : kernels_(kernels),
-        capacity_(capacity),
-        params_{k, minimizer_length(k), shard_bits(k), canonical},
-        stretches_(kernels, k, lenient),
-        scratch_(kCutScratch),
-        words_(new SuperKmer<Words>[capacity]),
-        shards_(new std::uint16_t[capacity]),
-        starts_(new std::uint32_t[capacity]),
-        list_{words_.get(), shards_.get(), starts_.get(), 0} {}
-
-  /// Cuts one piece, appending to `list()`; calls `full()`, which must `clear()`, whenever room may
-  /// run out. `starts` are positions in the piece plus `origin`. Returns the number of k-mers.
-  template <class Full>
-  std::uint64_t cut(const io::Batch& batch, const io::Piece& piece, std::uint32_t origin, Full&& full) {
-    return stretches_.cut_piece(batch, piece, origin, list_, capacity_, full,
-                                [&](const std::uint64_t* packed, std::size_t first, std::size_t bases) {
-                                  if constexpr (Words == 2) {
-                                    kernels_.cut2(packed, first, bases, params_, scratch_.data(), list_);
-                                  } else {
-                                    kernels_.cut4(packed, first, bases, params_, scratch_.data(), list_);
-                                  }
-                                });
-  }
-
-  [[nodiscard]] const SuperKmerList<Words>& list() const { return list_; }
-  void clear() { list_.size = 0; }
-  /// Returns the memory of one of kCapacity.
-  [[nodiscard]] static std::uint64_t memory_bytes() {
-    return kCapacity * (sizeof(SuperKmer<Words>) + sizeof(std::uint16_t) + sizeof(std::uint32_t));
-  }
-
- private:
-  const Kernels& kernels_;
-  std::size_t capacity_;
-  CutParams params_;
-  StretchFinder stretches_;
-  std::vector<std::uint32_t> scratch_;
-  std::unique_ptr<SuperKmer<Words>[]> words_;
-  std::unique_ptr<std::uint16_t[]> shards_;
-  std::unique_ptr<std::uint32_t[]> starts_;
-  SuperKmerList<Words> list_;
 };
 
 }  // namespace warpmer::cpu
