@@ -4,8 +4,8 @@
     tests/cli/random_data.py [--cases N] [--seed S] [--case I]
 
 Inputs are made up from a seed: random letters with N and IUPAC codes, low complexity, one read many times,
-palindromes, reads shorter than k, in FASTA and FASTQ; k from 1 to 64, both ways of counting, filters by count
-and quality. A failing case prints its number; `--case` runs it alone and keeps its files. Environment: see
+palindromes, k-mers of one minimizer, reads shorter than k, in FASTA and FASTQ; k from 1 to 64, both ways of
+counting, filters by count and quality. A failing case prints its number; `--case` runs it alone and keeps its files. Environment: see
 oracle_common.py.
 
 ctest: long; ctest: one thread (its threads are those of cli/query_reads, cli/streams and cli/update)
@@ -22,6 +22,7 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import oracle_common as common
+from common_hot_kmers import foremost_mmer
 from common_tier import by_tier
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
@@ -103,6 +104,35 @@ def make_few_letters(rng, k):
 
 def make_long(rng, k):
     return [random_bases(rng, rng.randint(100_000, 400_000)) for _ in range(rng.randint(1, 2))]
+
+
+def minimizer_of_all(rng, k):
+    """What is the minimizer of all k-mers that have it, and how many bases are beside it."""
+    m = 11 if k < 20 else 13 if k < 28 else 15
+    return (foremost_mmer(m), k - m) if k > 12 else (random_bases(rng, max(1, k - 2)), min(2, k - 1))
+
+
+def make_minimizer_twice(rng, k):
+    """A minimizer stands several times in a k-mer, on either strand, as near as it can."""
+    mmer, flank = minimizer_of_all(rng, k)
+    sequences = []
+    for _ in range(60):
+        sequence = random_bases(rng, flank)
+        for _ in range(rng.randint(2, 4)):
+            sequence += rng.choice((mmer, reverse_complement(mmer))) + random_bases(rng, rng.choice((0, 1, rng.randint(0, flank))))
+        sequences.append(sequence + random_bases(rng, flank))
+    return sequences
+
+
+def make_one_group(rng, k):
+    """All k-mers share a minimizer; flanks are the same up to some base."""
+    mmer, flank = minimizer_of_all(rng, k)
+    left, right = random_bases(rng, flank), random_bases(rng, flank)
+    sequences = []
+    for _ in range(rng.choice((3, 63, 65, 400))):
+        at, to = rng.randint(0, flank), rng.randint(0, flank)
+        sequences.append(random_bases(rng, flank - at) + left[flank - at :] + mmer + right[:to] + random_bases(rng, flank - to))
+    return sequences + [reverse_complement(sequence) for sequence in sequences[::3]]
 
 
 def make_runs_of_k(rng, k):
@@ -281,7 +311,7 @@ def run_case(report, case, warpmer, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=by_tier(75, 25))  # 5 of each maker
+    parser.add_argument("--cases", type=int, default=by_tier(85, 25))  # 5 of each maker
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="run this one alone and keep its files")
     arguments = parser.parse_args()

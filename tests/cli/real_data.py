@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 
 import oracle_common as common
 
-ALL_K = (1, 5, 15, 21, 31, 32, 33, 55, 64)
+ALL_K = (1, 5, 13, 15, 21, 31, 32, 33, 47, 48, 55, 63, 64)
 QUICK_MEDIUM = {
     "medium/ecoli_K12_MG1655_GCF_000005845.2.fna.gz": (31,),
     "medium/hifi_NA12878_chr21.unmapped.bam": (21, 55),
