@@ -54,7 +54,7 @@ class ShardCheck {
   }
 
  private:
-  struct String {
+  struct CheckedString {
     FlankLengths lengths;
     Flanks left, right;
     [[nodiscard]] bool has(std::uint32_t layer, std::uint32_t n) const {
@@ -211,16 +211,16 @@ class ShardCheck {
     return numbers.read(shard_.layout.large_bits) == large_groups_++ ||
            fail_here("has large groups out of order");
   }
-  [[nodiscard]] String read_string(FlankLengths lengths, BitCursor& bases) const {
+  [[nodiscard]] CheckedString read_string(FlankLengths lengths, BitCursor& bases) const {
     const Flanks left = bases.template read_flank<Flanks>(lengths.left);
     return {lengths, left, bases.template read_flank<Flanks>(lengths.right)};
   }
   /// True when no two strings of the group have a k-mer in common.
   [[nodiscard]] bool are_distinct(std::uint32_t strings) const {
     for (std::uint32_t i = 1; i < strings; ++i) {
-      const String& a = small_group_[i];
+      const CheckedString& a = small_group_[i];
       for (std::uint32_t j = 0; j < i; ++j) {
-        const String& b = small_group_[j];
+        const CheckedString& b = small_group_[j];
         const std::uint32_t left = common_bases(a.left, b.left, std::min(a.lengths.left, b.lengths.left));
         const std::uint32_t right =
             common_bases(a.right, b.right, std::min(a.lengths.right, b.lengths.right));
@@ -305,7 +305,7 @@ class ShardCheck {
   }
   bool check_layer_begins(const LargeGroup& record) {
     std::vector<std::uint64_t> begun(n_ + 2), ended(n_ + 2);
-    for (const String& string : group_) {
+    for (const CheckedString& string : group_) {
       ++begun[n_ - string.lengths.right];
       ++ended[string.lengths.left + 1u];
     }
@@ -346,8 +346,8 @@ class ShardCheck {
   std::uint64_t ids_end_ = 0;              ///< of the bucket
   std::vector<FlankLengths> lengths_;      ///< of the bucket's strings
   std::vector<std::uint64_t> remainders_;  ///< of the groups of the bucket
-  std::array<String, kMostInlineStrings> small_group_;
-  std::vector<String> group_;  ///< a large one
+  std::array<CheckedString, kMostInlineStrings> small_group_;
+  std::vector<CheckedString> group_;  ///< a large one
   std::uint64_t kmers_ = 0, groups_ = 0, large_groups_ = 0;
   std::uint64_t strings_ = 0;  ///< in buckets: a large group is one
 };
