@@ -20,7 +20,7 @@ __global__ __launch_bounds__(kTileThreads) void count_dense_kernel(const char* t
   std::uint32_t before = 0, n = 0;
   for (std::uint32_t j = 0; j < kStartsPerThread; ++j) {
     if (((valid >> j) & 1) == 0) continue;
-    const std::uint32_t bases = packed_bits(tile.packed, first + j) & mask;
+    const std::uint32_t bases = groups::sixteen_bases(tile.packed, first + j) & mask;
     if (n > 0 && bases != before) {
       atomicAdd(counts + (reverse_pairs(before) >> (64 - 2 * k)), static_cast<unsigned long long>(n));
       n = 0;

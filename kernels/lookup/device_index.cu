@@ -13,13 +13,13 @@ namespace warpmer::gpu {
 namespace {
 
 /// Blocks of a multiprocessor, which registers must do for: loads of some are under way while others work.
-constexpr std::uint32_t kBlocks = 4;
+constexpr std::uint32_t kLookupBlocks = 4;
 
 template <class Key, class Flanks>
 __global__ __launch_bounds__(kTileThreads,
-                             kBlocks) void look_up_kernel(const char* text, std::uint32_t bytes,
-                                                          index::IndexParams params, ShardsThere shards,
-                                                          std::uint32_t* answers, CutStatus* status) {
+                             kLookupBlocks) void look_up_kernel(const char* text, std::uint32_t bytes,
+                                                                index::IndexParams params, ShardsThere shards,
+                                                                std::uint32_t* answers, CutStatus* status) {
   __shared__ RunTile tile;
   const std::uint32_t first = blockIdx.x * kTileStarts;
   pack_tile(tile, text, first, bytes, status);
