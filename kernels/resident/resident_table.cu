@@ -259,7 +259,7 @@ void ResidentTable<Key>::load() {
   } settling{stream_};
   coming.begin();
   const groups::GroupShape shape(k_);
-  const DeviceArray<groups::FlankLengths> lengths = lengths_on_device(shape);
+  const DeviceArray<groups::FlankLengths> lengths = length_table_on_device(k_);
   std::uint64_t waiting = 0;
   for (std::uint32_t shard = bins_.first_shard(); shard < bins_.end_shard(); ++shard) {
     coming.wait_for(shard + 1, stream_);

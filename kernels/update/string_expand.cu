@@ -9,7 +9,7 @@
 #include "groups/string_walk.h"
 #include "kernels/memory/small_copy.cuh"
 #include "kernels/update/string_expand.cuh"
-#include "kernels/upload/index_shard_window.cuh"
+#include "kernels/upload/frozen_shards.cuh"
 
 namespace warpmer::gpu {
 
@@ -141,7 +141,7 @@ std::uint32_t part_bits_for(std::uint64_t kmers, std::uint32_t shards, std::uint
 
 MergeShards::MergeShards(std::uint32_t k, std::uint32_t most_shards)
     : shape_(k),
-      lengths_(lengths_on_device(shape_)),
+      lengths_(length_table_on_device(k)),
       bits_(std::size_t{most_shards} * kMergeInputs),
       bucket_begins_(std::size_t{most_shards} * kMergeInputs + 1),
       record_begins_(std::size_t{most_shards} * kMergeInputs + 1) {}

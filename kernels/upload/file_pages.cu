@@ -15,11 +15,11 @@ namespace {
 
 /// Whole pages.
 struct Pages {
-  explicit Pages(const IndexPayloads& source) {
+  explicit Pages(const index::IndexFile& index) {
     const std::uintptr_t page = system_page_bytes();
-    const auto at = reinterpret_cast<std::uintptr_t>(source.all_payloads());
+    const auto at = reinterpret_cast<std::uintptr_t>(index.all_payloads());
     begin = reinterpret_cast<void*>(at / page * page);
-    bytes = at % page + first_words(source).back() * sizeof(std::uint64_t);
+    bytes = at % page + first_words(index).back() * sizeof(std::uint64_t);
   }
   void* begin;
   std::size_t bytes;
@@ -27,20 +27,20 @@ struct Pages {
 
 }  // namespace
 
-std::shared_ptr<FilePages> pages_to_pin(const IndexPayloads& source) {
-  const std::uint64_t bytes = source.index().file_bytes();
+std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index) {
+  const std::uint64_t bytes = index.file_bytes();
   // A tmpfs holds its files in memory, which need not be free again.
   const bool has_room =
-      file::SharedMemoryFile::is_one(source.index().path()) || bytes <= host::usable_memory_bytes() / 2;
+      file::SharedMemoryFile::is_one(index.path()) || bytes <= host::usable_memory_bytes() / 2;
   const bool may_pin = has_room && bytes <= host::allowed_memory_bytes() / 4;
-  return may_pin && first_words(source).back() > 0 ? std::make_shared<FilePages>(source) : nullptr;
+  return may_pin && first_words(index).back() > 0 ? std::make_shared<FilePages>(index) : nullptr;
 }
 
 FilePages::~FilePages() {
   if (thread_.joinable()) thread_.join();
   if (!are_pinned_) return;
   const DriverLock::Shared use;
-  cudaHostUnregister(Pages(source_).begin);
+  cudaHostUnregister(Pages(index_).begin);
 }
 
 void FilePages::begin_to_pin() {
@@ -54,7 +54,7 @@ void FilePages::begin_to_pin() {
 }
 
 void FilePages::pin(int gpu) {
-  const Pages pages(source_);
+  const Pages pages(index_);
   constexpr unsigned kFlags = cudaHostRegisterReadOnly | cudaHostRegisterPortable;
   const DriverLock::Shared use;
   if (cudaSetDevice(gpu) == cudaSuccess &&

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "kernels/upload/index_payloads.cuh"
+#include "index/index_file.h"
 
 namespace warpmer::gpu {
 
@@ -14,7 +14,7 @@ namespace warpmer::gpu {
 /// known that the pages will be copied again and again. Thread-safe.
 class FilePages {
  public:
-  explicit FilePages(const IndexPayloads& source) : source_(source) {}
+  explicit FilePages(const index::IndexFile& index) : index_(index) {}
   /// Waits until pinning has ended. No copy from the pages may be under way.
   ~FilePages();
   FilePages(const FilePages&) = delete;
@@ -29,7 +29,7 @@ class FilePages {
  private:
   void pin(int gpu);
 
-  const IndexPayloads source_;
+  const index::IndexFile& index_;
   std::once_flag begun_;
   std::atomic<bool> are_pinned_{false};
   std::thread thread_;
@@ -37,6 +37,6 @@ class FilePages {
 
 /// Returns the pages of an index, or none if they are too many: no other process can use pinned pages, and
 /// others shall have most of the memory, and half of the free memory.
-std::shared_ptr<FilePages> pages_to_pin(const IndexPayloads& source);
+std::shared_ptr<FilePages> pages_to_pin(const index::IndexFile& index);
 
 }  // namespace warpmer::gpu

@@ -51,14 +51,14 @@ void on_each(const std::vector<int>& gpus, Work&& work) {
 
 }  // namespace
 
-std::vector<std::uint64_t> shard_words(const IndexPayloads& source) {
-  std::vector<std::uint64_t> words(source.index().params().shards());
-  for (std::uint32_t s = 0; s < words.size(); ++s) words[s] = source.words(s);
+std::vector<std::uint64_t> shard_words(const index::IndexFile& index) {
+  std::vector<std::uint64_t> words(index.params().shards());
+  for (std::uint32_t s = 0; s < words.size(); ++s) words[s] = index.payload_words(s);
   return words;
 }
 
-std::vector<std::uint64_t> first_words(const IndexPayloads& source) {
-  const std::vector<std::uint64_t> words = shard_words(source);
+std::vector<std::uint64_t> first_words(const index::IndexFile& index) {
+  const std::vector<std::uint64_t> words = shard_words(index);
   std::vector<std::uint64_t> first(words.size() + 1);
   std::inclusive_scan(words.begin(), words.end(), first.begin() + 1);
   return first;

@@ -10,7 +10,6 @@
 #include "index/index_file.h"
 #include "kernels/exchange/peers.cuh"
 #include "kernels/memory/device_memory.cuh"
-#include "kernels/upload/index_payloads.cuh"
 
 namespace warpmer::gpu {
 
@@ -106,9 +105,9 @@ class FrozenShards {
 };
 
 /// Returns the number of words of each shard's payload. Reads no shard.
-std::vector<std::uint64_t> shard_words(const IndexPayloads& source);
+std::vector<std::uint64_t> shard_words(const index::IndexFile& index);
 /// Returns, by shard, the number of words of all payloads before the shard's, and in the end of all.
-std::vector<std::uint64_t> first_words(const IndexPayloads& source);
+std::vector<std::uint64_t> first_words(const index::IndexFile& index);
 /// Returns the number of threads with which copying so many words to a device is fastest, while as many are
 /// copied to each of `devices`.
 unsigned upload_threads(std::uint64_t words, std::size_t devices = 1);

@@ -1,29 +1,19 @@
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 #include "kernels/upload/index_shard_window.cuh"
 #include "kmer/bit_stream.h"
 
 namespace warpmer::gpu {
 
-DeviceArray<groups::FlankLengths> lengths_on_device(const groups::GroupShape& shape) {
-  const std::vector<groups::FlankLengths> table = groups::make_length_table(shape.flank_bases());
-  DeviceArray<groups::FlankLengths> lengths(table.size());
-  const Stream stream;
-  copy_to_device(lengths.data(), table.data(), table.size(), stream);
-  stream.wait();
-  return lengths;
-}
-
-IndexShardWindow::IndexShardWindow(const IndexPayloads& source, index::ShardRange shards, std::uint64_t words,
-                                   unsigned threads)
-    : source_(source),
+IndexShardWindow::IndexShardWindow(const index::IndexFile& index, index::ShardRange shards,
+                                   std::uint64_t words, unsigned threads)
+    : index_(index),
       shards_(shards),
       words_(words + warpmer::kReadAheadWords),
       places_(words),
       end_(shards.first),
-      uploaders_(source, threads, nullptr) {
+      uploaders_(index, threads, nullptr) {
   // The words that are read behind a payload do not matter, but tools that look for such reads cannot know.
   const Stream stream;
   fill_bytes(words_.data(), 0, words_.size(), stream);

@@ -12,14 +12,11 @@
 
 namespace warpmer::gpu {
 
-/// Returns the table of lengths with which shards of strings are read there (groups/shard_bits.h).
-DeviceArray<groups::FlankLengths> lengths_on_device(const groups::GroupShape& shape);
-
 /// Shards come as soon as there is room for them behind those before. Not thread-safe.
 class IndexShardWindow {
  public:
   /// Uses `words` words of the current device, at least as many as the largest shard has.
-  IndexShardWindow(const IndexPayloads& source, index::ShardRange shards, std::uint64_t words,
+  IndexShardWindow(const index::IndexFile& index, index::ShardRange shards, std::uint64_t words,
                    unsigned threads);
 
   /// Begins to bring the shards for which there is room, and to read those behind them.
@@ -49,7 +46,7 @@ class IndexShardWindow {
 
   void read_ahead();
 
-  const IndexPayloads source_;
+  const index::IndexFile& index_;
   const index::ShardRange shards_;
   DeviceArray<std::uint64_t> words_;
   RingPlaces places_;

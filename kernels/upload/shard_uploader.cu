@@ -77,10 +77,11 @@ std::uint64_t ShardUploader::bytes_of_thread(std::uint64_t largest_words) {
          mapped * sizeof(std::uint64_t);
 }
 
-ShardUploader::ShardUploader(const IndexPayloads& source, unsigned threads, std::shared_ptr<FilePages> pages)
-    : source_(source),
+ShardUploader::ShardUploader(const index::IndexFile& index, unsigned threads,
+                             std::shared_ptr<FilePages> pages)
+    : index_(index),
       gpu_(current_gpu()),
-      first_words_(warpmer::gpu::first_words(source)),
+      first_words_(warpmer::gpu::first_words(index)),
       buffer_words_(buffer_words_for(largest_of(first_words_))),
       pages_(std::move(pages)),
       was_first_(first_words_.size()) {
@@ -206,16 +207,15 @@ std::uint32_t ShardUploader::end_of_part(std::uint32_t first, std::uint32_t end)
 void ShardUploader::copy_part(UploadLane& lane, UploadPart& part) {
   const std::uint64_t begin = first_words_[part.first_shard], words = first_words_[part.end_shard] - begin;
   if (pages_ && pages_->are_pinned()) {
-    for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard)
-      (void)source_.payload(shard);
+    for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard) (void)index_.payload(shard);
     std::uint64_t* const to = place_of(lane, part);
-    if (to != nullptr) copy_to_device<std::uint64_t>(to, source_.all_payloads() + begin, words, lane.stream);
+    if (to != nullptr) copy_to_device<std::uint64_t>(to, index_.all_payloads() + begin, words, lane.stream);
   } else if (words + warpmer::kReadAheadWords > buffer_words_) {
     copy_large_shard(lane, part);
   } else if (words > 0) {
     const auto read = [&](std::uint64_t* buffer) {
       for (std::uint32_t shard = part.first_shard; shard < part.end_shard; ++shard)
-        source_.read_payload(shard, buffer + (first_words_[shard] - begin));
+        index_.read_payload(shard, buffer + (first_words_[shard] - begin));
     };
     lane.send(buffer_words_, words, read, [&] { return place_of(lane, part); });
   }
@@ -223,15 +223,15 @@ void ShardUploader::copy_part(UploadLane& lane, UploadPart& part) {
 
 /// Through the mapping, so that all of it is seen while it is checked.
 void ShardUploader::copy_large_shard(UploadLane& lane, UploadPart& part) {
-  const std::uint64_t* const payload = source_.payload(part.first_shard);
-  const std::uint64_t words = source_.words(part.first_shard);
+  const std::uint64_t* const payload = index_.payload(part.first_shard);
+  const std::uint64_t words = index_.payload_words(part.first_shard);
   std::uint64_t* const to = place_of(lane, part);
   for (std::uint64_t at = 0; to != nullptr && at < words; at += kPartWords) {
     const std::uint64_t n = std::min(kPartWords, words - at);
     const auto read = [&](std::uint64_t* buffer) { std::copy_n(payload + at, n, buffer); };
     lane.send(buffer_words_, n, read, [&] { return to + at; });
   }
-  source_.index().release(part.first_shard);
+  index_.release(part.first_shard);
 }
 
 }  // namespace warpmer::gpu

@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "index/index_file.h"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/upload/file_pages.cuh"
-#include "kernels/upload/index_payloads.cuh"
 
 namespace warpmer::gpu {
 
@@ -25,7 +25,7 @@ class ShardUploader {
  public:
   /// `pages`, if there are any, are pinned once it begins to copy shards that it has
   /// copied before. Throws a ResourceError when there is no room for so many threads.
-  ShardUploader(const IndexPayloads& source, unsigned threads, std::shared_ptr<FilePages> pages);
+  ShardUploader(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages);
   /// After an error, too, nothing is under way afterwards.
   ~ShardUploader();
   ShardUploader(const ShardUploader&) = delete;
@@ -82,7 +82,7 @@ class ShardUploader {
   void end();
   void join();
 
-  const IndexPayloads source_;
+  const index::IndexFile& index_;
   int gpu_;
   std::vector<std::uint64_t> first_words_;
   std::uint64_t buffer_words_;
