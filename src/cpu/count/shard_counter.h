@@ -12,7 +12,6 @@
 #include "backend/count_table.h"
 #include "base/error.h"
 #include "cpu/count/hash_counter.h"
-#include "cpu/count/packed_counter.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/scheme_counters.h"
 #include "cpu/count/sorted_buckets.h"
@@ -31,15 +30,14 @@ class ShardCounter {
  public:
   using Word = StoredFlankedWord<Words>;
 
-  ShardCounter(const Kernels& kernels, std::uint32_t k,
-               backend::CountTable which = backend::CountTable::automatic)
+  /// `table` is the name of one.
+  ShardCounter(const Kernels& kernels, std::uint32_t k, backend::CountTable table)
       : kernels_(kernels.shard<Key, Words>()),
         k_(k),
-        which_(which),
         format_(groups::GroupShape(k)),
         buckets_(kernels_, 2 * k),
         by_group_(kernels_, groups::GroupKeys<Key, Key>(k).bits()),
-        table_(make_table(kernels)) {
+        table_(make_table(kernels, table)) {
     const std::size_t capacity = std::size_t{Combiner<Words>::kWays} << kMaxSetBits;
     combiner_.words = combiner_words_.get(capacity);
     combiner_.counts = combiner_counts_.get(capacity);
@@ -57,12 +55,11 @@ class ShardCounter {
     combiner_.hits = 0;
     combining_ = combining_pays_ || words >= kAlwaysTriedWords || ++untried_ >= kShardsUntried;
     if (combining_) untried_ = 0;
-    seen_ = drained_at_ = hashes_ = 0;
+    seen_ = drained_at_ = 0;
     list_.size = 0;
     list_.weights_or = 0;
     most_listed_ = kMostListed;
-    listing_ = is_to_be_listed(words);
-    if (listing_) return;
+    if (!table_) return;
     // Words that are many because they repeat need no large table, and one that is too small grows.
     table_->reset(std::min(static_cast<double>(words) * distinct_per_word_,
                            static_cast<double>(std::max(kFirstDistinct, 2 * last_distinct_))));
@@ -86,7 +83,7 @@ class ShardCounter {
   /// Ends the shard. The result is in `keys()`, `counts()`, `size()` until the next one begins.
   void end() {
     if (combining_) drain();
-    size_ = listing_ ? buckets_.reduce(list_, arrays_, carries_) : table_->harvest(arrays_, carries_);
+    size_ = table_ ? table_->harvest(arrays_, carries_) : buckets_.reduce(list_, arrays_, carries_);
     add_carries();
     remember();
     order_by_group();
@@ -125,27 +122,14 @@ class ShardCounter {
   static constexpr std::size_t kTakenWords = 256;
   static_assert(PendingPage<groups::FlankedWord<Words>>::kCapacity < kTakenWords);
   static constexpr std::size_t kFirstDistinct = std::size_t{1} << 16;
-  /// Unless a table was asked for by name, more hashes than this, or more than so many for each distinct one,
-  /// take a table; fewer are listed and sorted. Where k-mers hardly repeat a table costs a genome 15 % more;
-  /// 1.5 or 3 instead of 2 differ less.
+  /// With more hashes in the list than this, what is distinct takes the place of all.
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
-  static constexpr double kMostRepeated = 2;
 
   /// Makes the table; none where everything is listed.
-  std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels) {
-    if (which_ == backend::CountTable::hashgraph) return nullptr;
-    if (auto counter = make_scheme_counter(which_, kernels, k_, buckets_)) return counter;
-    if constexpr (sizeof(Key) == 8) {
-      if (which_ == backend::CountTable::automatic)
-        return std::make_unique<PackedCounter>(kernels.packed, kernels_, k_);
-    }
+  std::unique_ptr<HashCounter<Key>> make_table(const Kernels& kernels, backend::CountTable which) {
+    if (which == backend::CountTable::hashgraph) return nullptr;
+    if (auto counter = make_scheme_counter(which, kernels, k_, buckets_)) return counter;
     return std::make_unique<WindowCounter<Key>>(kernels_, k_);
-  }
-
-  [[nodiscard]] bool is_to_be_listed(std::uint64_t words) const {
-    if (which_ != backend::CountTable::automatic) return which_ == backend::CountTable::hashgraph;
-    return repeated_ < kMostRepeated &&
-           static_cast<double>(words) * hashes_per_word_ < static_cast<double>(kMostListed);
   }
 
   /// Adds to counts what did not fit into them.
@@ -158,14 +142,19 @@ class ShardCounter {
   /// Remembers what the next shard may expect.
   void remember() {
     if (words_ == 0 || size_ == 0) return;
-    hashes_per_word_ = static_cast<double>(hashes_) / static_cast<double>(words_);
     distinct_per_word_ = static_cast<double>(size_) / static_cast<double>(words_);
-    repeated_ = static_cast<double>(hashes_) / static_cast<double>(size_);
     last_distinct_ = size_;
+  }
+
+  void check_size() const {
+    if (size_ > SortedBuckets<Key>::kMostHashes / 2)
+      throw ResourceError(
+          "a shard has more than 2^30 distinct k-mers, which --table cannot sort; count without it");
   }
 
   /// Puts keys in the place of hashes, in order.
   void order_by_group() {
+    check_size();
     const KmerHash<Key> hash(k_);
     list_ = {keys(), arrays_.weights.get(size_), 0, 0};
     for (std::size_t i = 0; i < size_; ++i) append(hash.inverse(keys()[i]), counts()[i]);
@@ -178,28 +167,20 @@ class ShardCounter {
     const std::size_t room = list_.size + n * kMostWordKmers<Words> + 8;
     list_.keys = arrays_.keys.grow(room, list_.size);
     list_.weights = arrays_.weights.grow(room, list_.size);
-    const std::size_t before = list_.size;
     kernels_.append(words, counts, n, k_, list_);
-    hashes_ += list_.size - before;
-    if (listing_) {
-      if (list_.size <= most_listed_) return;
-      if (which_ == backend::CountTable::hashgraph) return shorten_list();
-      listing_ = false;
-      table_->reset(estimated_distinct());
+    if (table_) {
+      table_->insert(list_, carries_);
+      list_.size = 0;
+    } else if (list_.size > most_listed_) {
+      shorten_list();
     }
-    table_->insert(list_, carries_);
-    list_.size = 0;
   }
 
   /// Puts distinct hashes, with their counts, in the place of all that have been listed: so the list needs
   /// memory for what is distinct, at most twice, however much comes.
   void shorten_list() {
     size_ = buckets_.reduce(list_, arrays_, carries_);
-    if (size_ > SortedBuckets<Key>::kMostHashes / 2) {
-      throw ResourceError(
-          "a shard has more than 2^30 distinct k-mers, which --table hashgraph cannot sort; "
-          "use another table");
-    }
+    check_size();
     list_.keys = arrays_.keys.data();
     list_.weights = arrays_.weights.grow(size_, 0);
     list_.weights_or = 0;
@@ -233,38 +214,22 @@ class ShardCounter {
     combiner_.hits = 0;
   }
 
-  /// Returns how many distinct hashes the list holds, about: however often each comes, the smallest ones are
-  /// a fair sample of them.
-  double estimated_distinct() {
-    constexpr int kSampleBits = 8;
-    const Key end_of_sample = key_mask<Key>(k_) >> kSampleBits;
-    std::vector<Key> sample;
-    for (std::size_t i = 0; i < list_.size; ++i) {
-      if (list_.keys[i] <= end_of_sample) sample.push_back(list_.keys[i]);
-    }
-    std::sort(sample.begin(), sample.end());
-    return static_cast<double>((std::unique(sample.begin(), sample.end()) - sample.begin()) << kSampleBits);
-  }
-
   const ShardKernels<Key, Words>& kernels_;
   std::uint32_t k_;
-  backend::CountTable which_;
   StoredFlankedFormat<Words> format_;
-  SortedBuckets<Key> buckets_, by_group_;  ///< of hashes and of keys
-  std::unique_ptr<HashCounter<Key>> table_;
+  SortedBuckets<Key> buckets_, by_group_;    ///< of hashes and of keys
+  std::unique_ptr<HashCounter<Key>> table_;  ///< null: hashes stay in the list until all are there
   Combiner<Words> combiner_{};
   ShardArrays<Key> arrays_;
   HashList<Key> list_{};  ///< in arrays_
   bool combining_ = true, combining_pays_ = true;
   std::uint32_t untried_ = 0;  ///< shards since combining was tried
-  bool listing_ = true;        ///< hashes stay in the list until all are there
   std::size_t most_listed_ = kMostListed;
-  std::uint64_t words_ = 0;   ///< of this shard, about
-  std::uint64_t hashes_ = 0;  ///< expanded from its words
-  std::uint64_t seen_ = 0,
-                drained_at_ = 0;  ///< words that went to the combiner, and those before it was emptied
+  std::uint64_t words_ = 0;       ///< of this shard, about
+  std::uint64_t seen_ = 0;        ///< words that went to the combiner
+  std::uint64_t drained_at_ = 0;  ///< those before it was emptied
   // The numbers that the shard before had.
-  double hashes_per_word_ = 2, distinct_per_word_ = 2, repeated_ = 1;
+  double distinct_per_word_ = 2;
   std::size_t last_distinct_ = 0;
   Carries<Key> carries_;
   std::size_t size_ = 0;

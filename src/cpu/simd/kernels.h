@@ -95,20 +95,6 @@ struct CountingTable : TableNotes<Key> {
   std::uint32_t window_bits;
 };
 
-/// Slots per window of a packed table: a cache line.
-inline constexpr int kPackedWindow = 8;
-
-/// Hashes of at most 64 bits with their counts in one word each: a window's number stands for the top bits of
-/// its hashes, and the rest of the word is the count. A word of 0 is free. A hash that finds its window full,
-/// or its count at the end of its bits, is overflow, and counted in another table. There are no carries, and
-/// no key marks what is empty.
-struct PackedTable : TableNotes<Key64> {
-  std::uint64_t* words;       ///< the rest of a hash, and below it `count_bits` bits
-  std::uint32_t window_bits;  ///< 2^window_bits windows, 1 <= window_bits < bits of a hash
-  std::uint32_t rest_bits;    ///< bits of a hash in a word; 64 - count_bits
-  std::uint32_t count_bits;
-};
-
 /// A word has so many k-mers, at most.
 template <int Words>
 inline constexpr std::size_t kMostWordKmers = 16 * Words;
@@ -176,17 +162,6 @@ struct ShardKernels {
                          std::uint64_t* displaced_counts);
 };
 
-/// Kernels of the table in which short k-mers are counted.
-struct PackedKernels {
-  /// Does the same as ShardKernels::insert.
-  std::size_t (*insert)(PackedTable&, const HashList<Key64>&, std::size_t first);
-  /// Moves all words of `from` to `to`, which is empty and has twice as many windows.
-  void (*widen)(const PackedTable& from, PackedTable& to);
-  /// Writes all hashes with their counts in increasing order. Both arrays have room for `size` +
-  /// kPackedWindow.
-  void (*harvest)(const PackedTable&, Key64* keys, std::uint64_t* counts);
-};
-
 /// The instruction sets; where it is no x86, there is only the first, which then is the machine's own.
 enum class Isa : std::uint8_t { v2, avx2, avx512 };
 
@@ -224,7 +199,6 @@ struct Kernels {
   ShardKernels<Key64, 2> narrow;
   ShardKernels<Key128, 2> wide;
   ShardKernels<Key128, 4> wide_long;
-  PackedKernels packed;
 
   template <class Key, int Words>
   [[nodiscard]] const ShardKernels<Key, Words>& shard() const {

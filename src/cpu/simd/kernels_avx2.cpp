@@ -20,7 +20,6 @@ namespace {
 #include "cpu/simd/kernels_cut_lanes_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_lookup_body.h"
-#include "cpu/simd/kernels_packed_body.h"
 }  // namespace
 
 extern const Kernels kKernels_avx2;
@@ -36,7 +35,6 @@ const Kernels kKernels_avx2 = {"avx2",
                                pack_entries,
                                kShardKernels<Key64, 2>,
                                kShardKernels<Key128, 2>,
-                               kShardKernels<Key128, 4>,
-                               kPackedKernels};
+                               kShardKernels<Key128, 4>};
 
 }  // namespace warpmer::cpu

@@ -19,7 +19,6 @@ namespace {
 #include "cpu/simd/kernels_cut_lanes_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_lookup_body.h"
-#include "cpu/simd/kernels_packed_body.h"
 }  // namespace
 
 #if defined(__x86_64__)
@@ -41,7 +40,6 @@ const Kernels kKernels_v2 = {kName,
                              pack_entries,
                              kShardKernels<Key64, 2>,
                              kShardKernels<Key128, 2>,
-                             kShardKernels<Key128, 4>,
-                             kPackedKernels};
+                             kShardKernels<Key128, 4>};
 
 }  // namespace warpmer::cpu

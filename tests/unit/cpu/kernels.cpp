@@ -45,7 +45,7 @@ void count_list(Counter& counter, cpu::PendingStore<Word>& pending, const cpu::P
 /// Counts a text in one shard per k-mer's minimizer, all the way through kernels and ShardCounter.
 template <class Key, int Words>
 std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
-                                                std::uint32_t k, bool canonical) {
+                                                std::uint32_t k, bool canonical, backend::CountTable table) {
   const std::uint32_t shards = 1u << shard_bits(k);
   cpu::PagePool pool;
   using Word = groups::FlankedWord<Words>;
@@ -61,7 +61,7 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
   cutter.cut(batch, batch.pieces[0], 0, pass_on);
   pass_on();
   std::map<std::string, std::uint64_t> counts;
-  cpu::ShardCounter<Key, Words> counter(kernels, k);
+  cpu::ShardCounter<Key, Words> counter(kernels, k, table);
   const groups::GroupKeys<Key, Key> keys(k);
   bool sorted = true, once = true, as_defined = true;
   for (std::uint32_t shard = 0; shard < shards; ++shard) {
@@ -87,10 +87,10 @@ std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const st
 }
 
 std::map<std::string, std::uint64_t> count_text(const Kernels& kernels, const std::string& text,
-                                                std::uint32_t k, bool canonical) {
-  if (k <= kMaxNarrowK) return count_text<Key64, 2>(kernels, text, k, canonical);
-  if (k <= groups::kMaxNarrowFlanksK) return count_text<Key128, 2>(kernels, text, k, canonical);
-  return count_text<Key128, 4>(kernels, text, k, canonical);
+                                                std::uint32_t k, bool canonical, backend::CountTable table) {
+  if (k <= kMaxNarrowK) return count_text<Key64, 2>(kernels, text, k, canonical, table);
+  if (k <= groups::kMaxNarrowFlanksK) return count_text<Key128, 2>(kernels, text, k, canonical, table);
+  return count_text<Key128, 4>(kernels, text, k, canonical, table);
 }
 
 }  // namespace
@@ -138,7 +138,8 @@ TEST_CASE("cutting and counting agree with the naive counter, for every k and in
       std::map<std::string, std::uint64_t> first;
       for (const Kernels* kernels : cpu::available_kernels()) {
         CAPTURE(kernels->name);
-        const auto counts = count_text(*kernels, text, k, canonical);
+        const auto table = k % 2 == 0 ? backend::CountTable::hashgraph : backend::CountTable::warpdrive;
+        const auto counts = count_text(*kernels, text, k, canonical, table);
         if (!expected.empty()) CHECK((counts == expected));
         if (first.empty()) first = counts;
         CHECK((counts == first));
@@ -167,7 +168,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
       pending.append(0, &word, 1, stock);
       made.for_each_key<Key64>(word, [&](Key64 key) { ++expected[key]; });
     }
-    cpu::ShardCounter<Key64, 2> counter(*kernels, k);
+    cpu::ShardCounter<Key64, 2> counter(*kernels, k, backend::CountTable::warpdrive);
     const auto list = pending.take(0);
     CHECK(list.words == 100000);
     count_list(counter, pending, list);
@@ -182,7 +183,7 @@ TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, w
   }
 }
 
-TEST_CASE("shards one after the other: in a list, in a table, or first in one and then in the other") {
+TEST_CASE("shards one after the other, in a list or in a table") {
   std::mt19937_64 random(6);
   const std::uint32_t k = 32;  // leaves the least room for weights
   const tests::RandomWords<2> made(k);
@@ -196,7 +197,7 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
     std::size_t distinct, words;
   };
   // Nothing repeats; each word comes 300 times, more often than fits beside a hash; more k-mers than are
-  // put in buckets; words that repeat, but too many for the combiner, twice; few again.
+  // listed at a time; words that repeat, but too many for the combiner, twice; few again.
   const std::vector<Step> steps = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
                                    {20000, 120000}, {3, 3},    {900, 900}};
   const auto count_steps = [&](const Kernels& kernels, backend::CountTable table,
@@ -231,8 +232,10 @@ TEST_CASE("shards one after the other: in a list, in a table, or first in one an
       CHECK(at == expected.size());
     }
   };
-  for (const Kernels* kernels : cpu::available_kernels())
-    count_steps(*kernels, backend::CountTable::automatic, steps);
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    count_steps(*kernels, backend::CountTable::hashgraph, steps);
+    count_steps(*kernels, backend::CountTable::warpdrive, steps);
+  }
   for (const auto table : std::span(backend::kCountTables).subspan(1))
     count_steps(cpu::best_kernels(), table, {steps[1], steps[2], steps[5]});
 }

@@ -95,7 +95,7 @@ void compare(const cpu::Kernels& kernels, std::uint32_t k, backend::CountTable t
 }  // namespace
 
 TEST_CASE("counting in tables gives the shards of counting by group, with runs and filters") {
-  for (const auto table : backend::kCountTables) {
+  for (const auto table : std::span(backend::kCountTables).subspan(1)) {
     compare<Key64, 2>(cpu::best_kernels(), 31, table);
     compare<Key128, 2>(cpu::best_kernels(), 40, table);
     compare<Key128, 4>(cpu::best_kernels(), 64, table);
