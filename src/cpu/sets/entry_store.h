@@ -14,7 +14,7 @@
 
 namespace warpmer::cpu {
 
-/// An entry as bytes: the 2k bits of a hash, then its count, seven bits a byte, the lowest first, the top bit
+/// An entry as bytes: the bits of a key, then its count, seven bits a byte, the lowest first, the top bit
 /// set in all but the last.
 template <class Key>
 class EntryCodec {
@@ -22,19 +22,19 @@ class EntryCodec {
   /// Most bytes that `encode` and `decode` may touch, from where they begin.
   static constexpr std::size_t kMostBytes = sizeof(Key) + 10;
 
-  explicit EntryCodec(std::uint32_t k) : key_bytes_((2 * k + 7) / 8) {}
+  explicit EntryCodec(std::uint32_t key_bits) : key_bytes_((key_bits + 7) / 8) {}
 
-  char* encode(Key hash, std::uint64_t count, char* out) const {
-    std::memcpy(out, &hash, sizeof hash);
+  char* encode(Key key, std::uint64_t count, char* out) const {
+    std::memcpy(out, &key, sizeof key);
     out += key_bytes_;
     for (; count >= 0x80; count >>= 7) *out++ = static_cast<char>(count | 0x80);
     *out++ = static_cast<char>(count);
     return out;
   }
-  const char* decode(const char* in, Key& hash, std::uint64_t& count) const {
-    hash = 0;
-    std::memcpy(&hash, in, sizeof hash);
-    hash &= static_cast<Key>(~Key{0} >> (8 * (sizeof(Key) - key_bytes_)));
+  const char* decode(const char* in, Key& key, std::uint64_t& count) const {
+    key = 0;
+    std::memcpy(&key, in, sizeof key);
+    key &= static_cast<Key>(~Key{0} >> (8 * (sizeof(Key) - key_bytes_)));
     in += key_bytes_;
     count = 0;
     for (std::uint32_t shift = 0;; shift += 7) {

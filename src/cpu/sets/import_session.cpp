@@ -1,4 +1,4 @@
-// Counted k-mers into shards: sent to the shard of their minimizer as they come, and there sorted by hash.
+// Counted k-mers into shards: sent to the shard of their minimizer as they come, and there sorted by group.
 
 #include "backend/import_session.h"
 
@@ -17,12 +17,11 @@
 #include "backend/dense_counts.h"
 #include "base/error.h"
 #include "base/memory_text.h"
-#include "cpu/count/freezer.h"
 #include "cpu/count/sorted_buckets.h"
 #include "cpu/sets/entry_store.h"
-#include "cpu/sets/kmer_shards.h"
+#include "cpu/sets/shard_keys.h"
 #include "cpu/sets/sorted_lists.h"
-#include "kmer/hash.h"
+#include "groups/group_key.h"
 
 namespace warpmer::cpu {
 namespace {
@@ -61,15 +60,17 @@ class ImportWorker {
   ImportWorker(const Kernels& kernels, const ImportPlan& plan, EntryStore& store)
       : plan_(plan),
         store_(store),
-        hash_(plan.k),
-        codec_(plan.k),
+        group_keys_(plan.k),
+        codec_(group_keys_.bits()),
         shard_ends_(std::size_t{1} << kShardBits),
-        buckets_(kernels.shard<Key, 2>(), 2 * plan.k),
-        freezer_(kernels, plan.k) {}
+        buckets_(kernels.shard<Key, 2>(), group_keys_.bits()),
+        packer_(kernels, plan.k) {}
 
-  /// Bytes of an entry that `make` needs: bytes, keys, weights, counts, keys in buckets; and scratch memory
-  /// grows by doubling.
-  static constexpr std::uint64_t kBytesOfEntry = 2 * (3 * sizeof(Key) + 2 + 4 + 8);
+  /// Returns the bytes of so many entries that `make` needs: bytes, keys, weights, counts, keys in buckets,
+  /// and scratch memory grows by doubling; and what packing takes.
+  static std::uint64_t bytes_for(std::uint64_t entries) {
+    return 2 * (3 * sizeof(Key) + 2 + 4 + 8) * entries + ShardPacker<Key>::bytes_for(entries);
+  }
 
   /// Sends k-mers to their shards. Without room it only counts them.
   void add(std::span<const CountedKmer> kmers, bool has_room) {
@@ -78,9 +79,11 @@ class ImportWorker {
     if (!has_room) return;
     stored_ += kmers.size();
     keys_.resize(kmers.size());
+    shards_.resize(kmers.size());
     for (std::size_t i = 0; i < kmers.size(); ++i) {
-      const auto key = static_cast<Key>(kmers[i].kmer);
-      keys_[i] = plan_.canonical ? canonical(key, plan_.k) : key;
+      const auto place = group_keys_.place(static_cast<Key>(kmers[i].kmer), plan_.canonical);
+      keys_[i] = place.key;
+      shards_[i] = static_cast<std::uint16_t>(place.shard);
     }
     order_by_shard();
     encoded_.resize(kmers.size() * EntryCodec<Key>::kMostBytes);
@@ -90,7 +93,7 @@ class ImportWorker {
       const std::size_t first = i;
       char* end = encoded_.data();
       for (; i < kmers.size() && shards_[order_[i]] == shard; ++i)
-        end = codec_.encode(hash_(keys_[order_[i]]), kmers[order_[i]].count, end);
+        end = codec_.encode(keys_[order_[i]], kmers[order_[i]].count, end);
       store_.append(shard, encoded_.data(), static_cast<std::size_t>(end - encoded_.data()), i - first);
     }
   }
@@ -100,17 +103,17 @@ class ImportWorker {
     const std::uint64_t entries = store_.entries(shard);
     if (entries > SortedBuckets<Key>::kMostHashes)
       throw ResourceError(fmt::format("{}: more than 2^31 of its k-mers are in one shard", plan_.input));
-    budget.change(held_, entries * kBytesOfEntry);
+    budget.change(held_, bytes_for(entries));
     Carries<Key> carries;
     const HashList<Key> list = unpack(shard, carries);
     const std::size_t distinct = list.size == 0 ? 0 : buckets_.reduce(list, arrays_, carries);
-    if (distinct < entries && !plan_.sum_duplicates) refuse_duplicate(plan_, duplicate(entries));
+    if (distinct < entries && !plan_.sum_duplicates) refuse_duplicate(plan_, duplicate(shard, entries));
     Key* const keys = arrays_.keys.data();
     std::uint64_t* const counts = arrays_.counts.data();
     for (const auto& [key, carry] : carries)
       counts[std::lower_bound(keys, keys + distinct, key) - keys] += carry;
     const std::size_t kept = tally_.filter(keys, counts, distinct);
-    index::FrozenShard frozen = freezer_.freeze(keys, counts, kept);
+    index::FrozenShard frozen = packer_.pack(keys, counts, kept);
     trim();
     budget.change(held_, 0);
     return frozen;
@@ -125,12 +128,10 @@ class ImportWorker {
   static constexpr std::size_t kAhead = 64;
   static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
 
-  /// Fills in `shards_`, and `order_` with the numbers of k-mers, shard by shard.
+  /// Fills `order_` with the numbers of k-mers, shard by shard.
   void order_by_shard() {
     const std::size_t n = keys_.size();
-    shards_.resize(n);
     order_.resize(n);
-    shards_of(keys_.data(), n, plan_.k, plan_.canonical, shards_.data());
     std::fill(shard_ends_.begin(), shard_ends_.end(), 0);
     for (const std::uint16_t shard : shards_) ++shard_ends_[shard];
     std::uint32_t begin = 0;
@@ -138,7 +139,7 @@ class ImportWorker {
     for (std::size_t i = 0; i < n; ++i) order_[shard_ends_[shards_[i]]++] = static_cast<std::uint32_t>(i);
   }
 
-  /// Lists a shard's hashes with their counts, of which `carries` gets what a weight cannot hold.
+  /// Lists a shard's keys with their counts, of which `carries` gets what a weight cannot hold.
   HashList<Key> unpack(std::uint32_t shard, Carries<Key>& carries) {
     const std::size_t n = store_.take(shard, bytes_, EntryCodec<Key>::kMostBytes);
     HashList<Key> list{arrays_.keys.get(n + 8), arrays_.weights.get(n + 8), n, 0};
@@ -155,13 +156,14 @@ class ImportWorker {
   }
 
   /// Returns a k-mer that comes twice in the shard unpacked last.
-  Key duplicate(std::size_t entries) {
-    std::vector<Key> hashes(entries);
+  Key duplicate(std::uint32_t shard, std::size_t entries) {
+    std::vector<Key> keys(entries);
     const char* at = bytes_.data();
     std::uint64_t count = 0;
-    for (Key& hash : hashes) at = codec_.decode(at, hash, count);
-    std::sort(hashes.begin(), hashes.end());
-    return hash_.inverse(*std::adjacent_find(hashes.begin(), hashes.end()));
+    for (Key& key : keys) at = codec_.decode(at, key, count);
+    std::sort(keys.begin(), keys.end());
+    const Key kmer = group_keys_.template kmer<Key>({shard, *std::adjacent_find(keys.begin(), keys.end())});
+    return plan_.canonical ? canonical(kmer, plan_.k) : kmer;
   }
 
   /// Gives back what an unusually large shard needed.
@@ -172,12 +174,12 @@ class ImportWorker {
     arrays_.weights.clear();
     arrays_.counts.clear();
     buckets_.clear();
-    freezer_.trim(kKeptBytes);
+    packer_.trim(kKeptBytes);
   }
 
   const ImportPlan& plan_;
   EntryStore& store_;
-  KmerHash<Key> hash_;
+  groups::GroupKeys<Key, Key> group_keys_;
   EntryCodec<Key> codec_;
   Key128 sum_ = 0;  ///< sum of all counts
   std::uint64_t entries_ = 0, stored_ = 0;
@@ -191,7 +193,7 @@ class ImportWorker {
   Scratch<char> bytes_;
   ShardArrays<Key> arrays_;
   SortedBuckets<Key> buckets_;
-  Freezer freezer_;
+  ShardPacker<Key> packer_;
   backend::Tally tally_;
 };
 
@@ -200,7 +202,8 @@ class ShardedImport final : public backend::ImportSession {
  public:
   ShardedImport(const Kernels& kernels, const ImportPlan& plan)
       : plan_(plan), room_(plan.memory_bytes - plan.memory_bytes / 8), store_(1u << kShardBits) {
-    const std::uint64_t least = EntryCodec<Key>(plan.k).least_bytes() * plan.expected_kmers;
+    const std::uint64_t least =
+        EntryCodec<Key>(groups::GroupKeys<Key, Key>(plan.k).bits()).least_bytes() * plan.expected_kmers;
     if (least > room_) refuse_memory(plan_, needed_for(plan.expected_kmers, least));
     for (unsigned t = 0; t < plan.threads; ++t) workers_.emplace_back(kernels, plan_, store_);
   }
@@ -254,9 +257,8 @@ class ShardedImport final : public backend::ImportSession {
     for (std::uint32_t shard = 0; shard < entries.size(); ++shard) entries[shard] = store_.entries(shard);
     std::ranges::sort(entries, std::greater());
     const std::size_t threads = std::min<std::size_t>(plan_.threads, entries.size());
-    return std::accumulate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(threads),
-                           std::uint64_t{0}) *
-           ImportWorker<Key>::kBytesOfEntry;
+    return ImportWorker<Key>::bytes_for(std::accumulate(
+        entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(threads), std::uint64_t{0}));
   }
 
   const ImportPlan plan_;

@@ -1,5 +1,5 @@
 // Counted k-mers of any origin into an index, on several threads, and the parts that do it: k-mers from text,
-// the shards of many k-mers, entries as bytes.
+// entries as bytes.
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,6 @@
 #include "backend/entries.h"
 #include "base/error.h"
 #include "cpu/sets/entry_store.h"
-#include "cpu/sets/kmer_shards.h"
 #include "jobs/import_job.h"
 #include "tier.h"
 #include "unit/index/index_file_common.h"
@@ -96,21 +95,6 @@ Counts read(const std::string& path) {
   return counts;
 }
 
-template <class Key>
-void check_shards(std::uint32_t k) {
-  std::mt19937_64 random(k);
-  std::vector<Key> kmers;
-  for (int i = 0; i < 300; ++i) kmers.push_back(random_kmer<Key>(random, k));
-  kmers.push_back(0);
-  kmers.push_back(key_mask<Key>(k));
-  std::vector<std::uint16_t> shards(kmers.size());
-  for (const bool is_canonical : {true, false}) {
-    cpu::shards_of(kmers.data(), kmers.size(), k, is_canonical, shards.data());
-    for (std::size_t i = 0; i < kmers.size(); ++i)
-      CHECK(shards[i] == shard_of_kmer(kmers[i], k, is_canonical, shard_bits(k)));
-  }
-}
-
 }  // namespace
 
 TEST_CASE("k-mers become an index, canonical or as they are") {
@@ -165,18 +149,10 @@ TEST_CASE("memory that does not suffice is an error that says what would") {
   CHECK_THROWS_AS(import(too_many, folder / "a.wmi"), ResourceError);
 }
 
-TEST_CASE("the shards of many k-mers are those of each") {
-  for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; ++k) {
-    CAPTURE(k);
-    if (k <= kMaxNarrowK) check_shards<Key64>(k);
-    check_shards<Key128>(k);
-  }
-}
-
 TEST_CASE("entries come back from bytes") {
   std::mt19937_64 random(1);
   for (std::uint32_t k = 1; k <= kMaxK; ++k) {
-    const cpu::EntryCodec<Key128> codec(k);
+    const cpu::EntryCodec<Key128> codec(2 * k);
     for (std::uint32_t width = 1; width <= 64; ++width) {
       const auto hash = random_kmer<Key128>(random, k);
       const std::uint64_t count = std::uint64_t{1} << (width - 1) | random() >> (64 - width);
