@@ -1,13 +1,11 @@
 #pragma once
 /// An index's k-mers as strings of groups, and the sequences of a file, for benches of src/groups.
 
-#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -15,8 +13,7 @@
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
 #include "index/index_file.h"
-#include "index/shard_codec.h"
-#include "kmer/hash.h"
+#include "kmer/alphabet.h"
 
 namespace warpmer::bench {
 
@@ -39,59 +36,37 @@ struct Built {
 /// Sums over shards, and over the seconds of threads.
 struct BuildReport {
   std::uint64_t kmers = 0, strings = 0, groups = 0, words = 0, buckets = 0, large = 0, offset_bits = 0;
-  double sorting = 0, encoding = 0;
+  double encoding = 0;
 };
 
-/// Puts the k-mers of an index into shards of groups, on so many threads.
+/// Makes the shards of an index again of its k-mers, on so many threads.
 template <class Key, class Flanks>
 Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport& report) {
-  const std::uint32_t k = file.params().k, shards = 1u << kShardBits;
+  const std::uint32_t k = file.params().k, shards = file.params().shards();
   const GroupShape shape(k);
   const GroupKeys<Key, Flanks> keys(k);
-  const KmerHash<Key> kmer_hash(k);
-  using Entry = std::pair<Key, std::uint64_t>;  // a key of the shard, and its count
-  std::vector<std::vector<std::vector<Entry>>> entries(threads);
   std::vector<BuildReport> reports(threads);
   Built<Flanks> built;
   built.shards.resize(shards);
   built.lengths = make_length_table(shape.flank_bases());
-  const auto on_all = [&](auto&& work) {
-    std::vector<std::thread> team;
-    for (unsigned t = 0; t < threads; ++t) team.emplace_back([&, t] { work(t); });
-    for (std::thread& thread : team) thread.join();
-  };
-  on_all([&](unsigned t) {
-    entries[t].resize(shards);
-    for (std::uint32_t shard = t; shard < file.params().shards(); shard += threads) {
-      index::ShardReader<Key>(file.shard(shard), k).for_each([&](Key key, std::uint64_t count) {
-        const auto place = keys.place(kmer_hash.inverse(key), file.params().canonical);
-        entries[t][place.shard].push_back({place.key, count});
-      });
-    }
-  });
-  on_all([&](unsigned t) {
+  const auto build_some = [&](unsigned t) {
     KeyEncoder<Key, Flanks> encoder(k);
+    GroupKmers<Flanks> kmers(shape.flank_bases());
     std::vector<Key> sorted_keys;
     std::vector<std::uint64_t> counts;
     BuildReport& mine = reports[t];
     for (std::uint32_t number = t; number < shards; number += threads) {
-      std::vector<Entry> shard;
-      for (auto& part : entries) {
-        shard.insert(shard.end(), part[number].begin(), part[number].end());
-        part[number] = {};
-      }
-      const double start = now();
-      std::sort(shard.begin(), shard.end());
-      const double sorted = now();
       sorted_keys.clear();
       counts.clear();
-      for (const auto& [key, count] : shard) {
-        sorted_keys.push_back(key);
-        counts.push_back(count);
+      if (file.kmers(number) > 0) {
+        for_each_key(file.strings(number), keys, kmers, [&](Key key, std::uint64_t count) {
+          sorted_keys.push_back(key);
+          counts.push_back(count);
+        });
       }
+      const double start = now();
       EncodedShard& encoded = built.shards[number] = encoder.encode(sorted_keys, counts);
-      mine.sorting += sorted - start;
-      mine.encoding += now() - sorted;
+      mine.encoding += now() - start;
       const ShardSizes& sizes = encoded.sizes;
       mine.kmers += sizes.kmers;
       mine.groups += sizes.groups;
@@ -102,7 +77,10 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
       mine.offset_bits += sizes.offset_bits * ShardLayout::offsets(sizes);
       encoded.payload.resize(sizes.words + kReadAheadWords);
     }
-  });
+  };
+  std::vector<std::thread> team;
+  for (unsigned t = 0; t < threads; ++t) team.emplace_back(build_some, t);
+  for (std::thread& thread : team) thread.join();
   for (const BuildReport& mine : reports) {
     report.kmers += mine.kmers;
     report.groups += mine.groups;
@@ -111,7 +89,6 @@ Built<Flanks> build(const index::IndexFile& file, unsigned threads, BuildReport&
     report.buckets += mine.buckets;
     report.large += mine.large;
     report.offset_bits += mine.offset_bits;
-    report.sorting += mine.sorting;
     report.encoding += mine.encoding;
   }
   for (const EncodedShard& shard : built.shards)
@@ -148,18 +125,6 @@ void for_each_stretch(const std::string& path, Visit&& visit) {
     if (fastq) flush();
   }
   flush();
-}
-
-/// Calls `f.template operator()<Key, Flanks>()` with the types that k needs.
-template <class F>
-void with_types(std::uint32_t k, F&& f) {
-  if (k <= kMaxNarrowK) {
-    f.template operator()<Key64, Key64>();
-  } else if (k <= kMaxNarrowFlanksK) {
-    f.template operator()<Key128, Key64>();
-  } else {
-    f.template operator()<Key128, Key128>();
-  }
 }
 
 }  // namespace warpmer::bench

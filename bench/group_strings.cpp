@@ -46,12 +46,11 @@ Built<Flanks> build_and_report(const index::IndexFile& file) {
   fmt::print("k {} m {}: {} k-mers, {} groups ({:.1f} k-mers), {} strings ({:.2f} k-mers), {} large groups\n",
              shape.k, shape.m, report.kmers, report.groups, n / static_cast<double>(report.groups),
              report.strings, n / static_cast<double>(report.strings), report.large);
-  fmt::print("  bytes a k-mer: {:.3f} (format 1: {:.2f}); offsets {:.2f} bits, {:.1f} strings a bucket\n",
-             8.0 * static_cast<double>(report.words) / n, static_cast<double>(file.content_bytes()) / n,
-             static_cast<double>(report.offset_bits) / n,
+  fmt::print("  bytes a k-mer: {:.3f}; offsets {:.2f} bits, {:.1f} strings a bucket\n",
+             8.0 * static_cast<double>(report.words) / n, static_cast<double>(report.offset_bits) / n,
              static_cast<double>(report.strings) / static_cast<double>(report.buckets));
-  fmt::print("  ns a k-mer: sorting {:.1f}, covering and encoding {:.1f}, decoding {:.1f}\n",
-             1e9 * report.sorting / n, 1e9 * report.encoding / n, 1e9 * decoding / n);
+  fmt::print("  ns a k-mer: covering and encoding {:.1f}, decoding {:.1f}\n", 1e9 * report.encoding / n,
+             1e9 * decoding / n);
   if (again != report.kmers || sum != file.totals().stored_kmers)
     fmt::print("  DECODED {} k-mers, {} in all\n", again, sum);
   return built;
@@ -175,7 +174,7 @@ int main(int argc, char** argv) {
   const index::IndexFile file(argv[1]);
   const std::uint32_t k = file.params().k;
   const bool canonical = file.params().canonical;
-  with_types(k, [&]<class Key, class Flanks>() {
+  with_key_types(k, [&]<class Key, class Flanks>() {
     const auto built = build_and_report<Key, Flanks>(file);
     for (int i = 2; i < argc; ++i) {
       count_reads<Key, Flanks>(built, k, canonical, argv[i]);

@@ -18,10 +18,9 @@
 #include "backend/backend.h"
 #include "backend/lookup.h"
 #include "gpu/random_text.h"
+#include "index/index_file.h"
 #include "index/index_writer.h"
-#include "index/shard_codec.h"
-#include "kmer/hash.h"
-#include "kmer/minimizer.h"
+#include "kmer_index.h"
 
 namespace warpmer::tests {
 
@@ -66,10 +65,6 @@ inline io::Batch batch_of(const Reads& reads) {
   return batch;
 }
 
-inline index::IndexParams params_of(std::uint32_t k, bool canonical) {
-  return {k, canonical, minimizer_length(k), shard_bits(k), kHashVersion};
-}
-
 /// Writes the index of reads, counted on the CPU.
 inline void write_index(const std::string& path, const Reads& reads, std::uint32_t k, bool canonical = true) {
   backend::CountPlan plan;
@@ -92,29 +87,10 @@ inline void write_index(const std::string& path, const Reads& reads, std::uint32
 template <class Key>
 void write_index(const std::string& path, const std::map<Key, std::uint64_t>& counts, std::uint32_t k,
                  bool canonical = true) {
-  std::map<std::uint32_t, std::map<Key, std::uint64_t>> shards;  // by hash
-  index::Totals totals;
-  index::Histogram histogram;
-  for (const auto& [kmer, count] : counts) {
-    shards[shard_of_kmer(kmer, k, canonical, shard_bits(k))][KmerHash<Key>(k)(kmer)] = count;
-    totals.stored_kmers += count;
-    ++totals.stored_distinct;
-    totals.largest_count = std::max(totals.largest_count, count);
-    ++histogram[count];
-  }
-  totals.counted_kmers = totals.stored_kmers;
-  totals.counted_distinct = totals.stored_distinct;
-  index::IndexWriter writer(path, params_of(k, canonical));
-  for (const auto& [shard, entries] : shards) {
-    std::vector<Key> hashes;
-    std::vector<std::uint64_t> values;
-    for (const auto& [hash, count] : entries) {
-      hashes.push_back(hash);
-      values.push_back(count);
-    }
-    writer.put(shard, index::freeze(hashes.data(), values.data(), hashes.size(), k));
-  }
-  writer.finish(totals, histogram, {});
+  const index::IndexParams params = params_of(k, canonical);
+  KmerPlaces<Key> places;
+  for (const auto& [kmer, count] : counts) places[place_of(kmer, params)] = count;
+  write_places(path, params, places);
 }
 
 /// The number of positions that were looked up, and of those that were found.

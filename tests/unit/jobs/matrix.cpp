@@ -12,12 +12,9 @@
 #include "backend/entry_text.h"
 #include "backend/index_set.h"
 #include "file/ordered_text.h"
-#include "groups/group_key.h"
-#include "index/shard_codec.h"
 #include "jobs/matrix_job.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
-#include "kmer/minimizer.h"
+#include "kmer_index.h"
 #include "tier.h"
 #include "unit/index/index_file_common.h"
 
@@ -38,18 +35,12 @@ using Table = std::map<std::pair<std::uint32_t, Key>, std::pair<std::string, std
 template <class Key>
 Table<Key> random_table(std::uint32_t k, std::size_t samples, std::size_t kmers, std::mt19937_64& random) {
   Table<Key> table;
-  const KmerHash<Key> hash(k);
   for (std::size_t i = 0; i < kmers; ++i) {
     const Key bits = static_cast<Key>((Key128{random()} << 64) | random()) & key_mask<Key>(k);
     const Key kmer = canonical(bits, k);
     std::string text(k, ' ');
     kmer_to_text(kmer, k, text.data());
-    std::pair<std::uint32_t, Key> place{0, hash(kmer)};
-    if (k > kMaxDenseK) {
-      const auto of_group = groups::GroupKeys<Key, Key>(k).place(kmer, true);
-      place = {of_group.shard, of_group.key};
-    }
-    auto& [name, counts] = table[place];
+    auto& [name, counts] = table[tests::place_of(kmer, tests::params_of(k, true))];
     name = text;
     counts.assign(samples, 0);
     const auto any_count = [&] { return 1 + random() % (random() % 9 == 0 ? 100000 : 3); };
@@ -61,35 +52,11 @@ Table<Key> random_table(std::uint32_t k, std::size_t samples, std::size_t kmers,
 
 template <class Key>
 void write_sample(const std::string& path, std::uint32_t k, const Table<Key>& table, std::size_t sample) {
-  const index::IndexParams params{.k = k,
-                                  .minimizer_length = minimizer_length(k),
-                                  .shard_bits = shard_bits(k),
-                                  .hash_version = kHashVersion};
-  index::IndexWriter writer(path, params);
-  index::Totals totals;
-  index::Histogram histogram;
-  for (auto at = table.begin(); at != table.end();) {
-    const std::uint32_t shard = at->first.first;
-    std::vector<Key> keys;
-    std::vector<std::uint64_t> counts;
-    for (; at != table.end() && at->first.first == shard; ++at) {
-      const std::uint64_t count = at->second.second[sample];
-      if (count == 0) continue;
-      keys.push_back(at->first.second);
-      counts.push_back(count);
-      ++histogram[count];
-      totals.stored_kmers += count;
-      totals.largest_count = std::max(totals.largest_count, count);
-    }
-    totals.stored_distinct = totals.counted_distinct += keys.size();
-    if (k <= kMaxDenseK) {
-      writer.put(shard, index::freeze(keys.data(), counts.data(), keys.size(), k));
-      continue;
-    }
-    groups::EncodedShard strings = groups::KeyEncoder<Key, Key>(k).encode(keys, counts);
-    writer.put(shard, {{}, std::move(strings.payload), {}, std::nullopt, strings.sizes});
+  tests::KmerPlaces<Key> places;
+  for (const auto& [place, row] : table) {
+    if (row.second[sample] > 0) places[place] = row.second[sample];
   }
-  writer.finish(totals, histogram, {});
+  tests::write_places(path, tests::params_of(k, true), places);
 }
 
 /// The rows of samples [0, end).

@@ -10,6 +10,7 @@
 #include "index/shard_codec.h"
 #include "index/shard_decoder.h"
 #include "jobs/set_job.h"
+#include "kmer_index.h"
 #include "tier.h"
 #include "unit/index/index_file_common.h"
 
@@ -23,11 +24,11 @@ namespace {
 template <class Key>
 using Counts = std::map<Key, std::uint64_t>;
 
-/// Returns the shard of a hash. For k <= 12 the operations need only that equal hashes are in equal shards.
+/// Returns the place of a hash. For k <= 12 the operations need only that equal hashes are in equal shards.
 template <class Key>
-std::uint32_t shard_of_hash(Key hash, const index::IndexParams& params) {
-  if (params.k <= kMaxDenseK) return static_cast<std::uint32_t>(hash * 7 / 3) % params.shards();
-  return shard_of_kmer(KmerHash<Key>(params.k).inverse(hash), params.k, params.canonical, params.shard_bits);
+std::pair<std::uint32_t, Key> place_of_hash(Key hash, const index::IndexParams& params) {
+  if (params.k > kMaxDenseK) return tests::place_of(KmerHash<Key>(params.k).inverse(hash), params);
+  return {static_cast<std::uint32_t>(hash * 7 / 3) % params.shards(), hash};
 }
 
 /// For k > 12, `few_bits` mean nothing: the number of shards is fixed. K-mers are as read, so that all have
@@ -39,34 +40,17 @@ void write_index(const std::string& path, std::uint32_t k, std::uint32_t few_bit
                                   .canonical = k <= kMaxDenseK,
                                   .minimizer_length = minimizer_length(k),
                                   .shard_bits = k <= kMaxDenseK ? few_bits : shard_bits(k)};
-  index::IndexWriter writer(path, params);
-  index::Totals totals;
-  index::Histogram histogram;
-  std::vector<std::vector<Key>> hashes(params.shards());
-  std::vector<std::vector<std::uint64_t>> numbers(params.shards());
-  for (const auto& [hash, count] : counts) {
-    hashes[shard_of_hash(hash, params)].push_back(hash);
-    numbers[shard_of_hash(hash, params)].push_back(count);
-    ++histogram[count];
-    totals.stored_kmers += count;
-    totals.largest_count = std::max(totals.largest_count, count);
-  }
-  for (std::uint32_t s = 0; s < params.shards(); ++s)
-    writer.put(s, index::freeze(hashes[s].data(), numbers[s].data(), hashes[s].size(), k));
-  totals.stored_distinct = totals.counted_distinct = counts.size();
-  totals.records = 3;
-  writer.finish(totals, histogram, {});
+  tests::KmerPlaces<Key> places;
+  for (const auto& [hash, count] : counts) places[place_of_hash(hash, params)] = count;
+  tests::write_places(path, params, places, 3);
 }
 
 template <class Key>
 Counts<Key> read_index(const std::string& path) {
   const index::IndexFile file(path);
   Counts<Key> counts;
-  for (std::uint32_t s = 0; s < file.params().shards(); ++s) {
-    index::ShardReader<Key>(file.shard(s), file.params().k).for_each([&](Key hash, std::uint64_t count) {
-      counts[hash] = count;
-    });
-  }
+  for (const auto& [place, count] : tests::read_places<Key>(file))
+    counts[KmerHash<Key>(file.params().k)(tests::kmer_at(place, file.params()))] = count;
   CHECK(counts.size() == file.totals().stored_distinct);
   return counts;
 }
