@@ -37,6 +37,9 @@ constexpr double kFew = 0.12;
 constexpr double kGuess = 200;
 /// Peaks that are fewer standard deviations apart are one to the eye.
 constexpr double kApart = 1.8;
+/// A peak on the flank of another is, at its top, so many times as high as two standard deviations beside it
+/// (the model's: 7 times), and higher than chance makes it by so many standard deviations.
+constexpr double kShoulder = 3, kSignificant = 8;
 /// K-mers that only one haplotype has are at least so many of the heterozygous ones.
 constexpr double kLeastSingle = 0.02;
 /// The fit ends where no more than this share of the k-mers is left.
@@ -155,6 +158,35 @@ class Ploidies {
     return std::any_of(peaks_.begin(), peaks_.end(),
                        [&](std::uint64_t peak) { return is_near(peak, mean) && !is_near(peak, coverage); });
   }
+  struct CountWindow {
+    double unexplained = 0, all = 0, counts = 0;
+    [[nodiscard]] double height() const { return unexplained / std::max(1.0, counts); }
+  };
+  /// Returns the k-mers around a count, and how many of them nothing but heterozygous ones explain.
+  [[nodiscard]] CountWindow around(const PeakMixture& diploid, double count) const {
+    const double reach = 0.5 * std::sqrt(diploid.unit * (1 + diploid.dispersion));
+    CountWindow window;
+    for (std::size_t b = 0; b < bins_.centres.size(); ++b) {
+      const double x = bins_.centres[b];
+      if (std::abs(x - count) > reach) continue;
+      const double own = diploid.kmers[0] * peak_density(x, diploid.unit, diploid.dispersion);
+      window.unexplained += diploid.excess[b] + bins_.widths[b] * own;
+      window.all += bins_.kmers[b];
+      window.counts += bins_.widths[b];
+    }
+    return window;
+  }
+  /// True when the heterozygous k-mers of a diploid fit are a peak of their own on the flank of the other
+  /// one, once all else is taken away. K-mers that are no such peak are a tail, which genomes of one
+  /// haplotype have, too, and which several haplotypes would explain, but for their number.
+  [[nodiscard]] bool is_shoulder(const PeakMixture& fit) const {
+    const double deviation = std::sqrt(fit.unit * (1 + fit.dispersion));
+    if (fit.ploidy != 2 || fit.unit - 2 * deviation < static_cast<double>(bins_.first)) return false;
+    const CountWindow top = around(fit, fit.unit);
+    const double beside = std::max(around(fit, fit.unit - 2 * deviation).height(),
+                                   around(fit, fit.unit + 2 * deviation).height());
+    return top.height() > kShoulder * beside && top.unexplained > kSignificant * std::sqrt(top.all);
+  }
   /// True when it has k-mers for which there is no peak to be seen. Real peaks are not quite of the shape of
   /// the model, and k-mers of anything can mend that.
   [[nodiscard]] bool is_guess(const PeakMixture& fit) const {
@@ -174,7 +206,7 @@ class Ploidies {
       for (unsigned i = 1; i < fit.ploidy; ++i) {
         if (is_seen(i * fit.unit, fit.coverage())) return false;
       }
-      return true;
+      return !is_shoulder(fit);
     }
     // Without k-mers of one haplotype, nothing says what one of them is.
     return fit.ploidy > 2 && fit.kmers[0] < kLeastSingle * heterozygous * fit.places() * fit.ploidy;

@@ -133,6 +133,44 @@ TEST_CASE("diploid genomes, from little to much heterozygosity") {
   }
 }
 
+TEST_CASE("diploid genomes whose heterozygous k-mers are but a shoulder") {
+  for (const double genome : {2e4, kGenome}) {
+    for (const double coverage : {40.0, 60.0, 100.0}) {
+      for (const double dispersion : {0.2, 0.6}) {
+        CAPTURE(genome);
+        CAPTURE(coverage);
+        CAPTURE(dispersion);
+        constexpr double kShared = 0.962;
+        Expected expected;
+        add_peak(expected, 2 * genome * (1 - kShared), coverage / 2, dispersion);
+        add_peak(expected, genome * kShared, coverage, dispersion);
+        add_errors(expected, genome * coverage, 0.002, 31);
+        const auto model = draw(expected).model();
+        REQUIRE(model.estimate);
+        CHECK(model.estimate->ploidy == 2);
+        CHECK(is_within(model.estimate->kmer_coverage, coverage, 0.015));
+        CHECK(is_within(*model.estimate->genome_size, genome, 0.03));
+      }
+    }
+  }
+}
+
+TEST_CASE("a tail of a haploid genome's peak is no second haplotype") {
+  for (const double coverage : {60.0, 100.0}) {
+    CAPTURE(coverage);
+    Expected expected;
+    add_peak(expected, 0.95 * kGenome / 100, coverage, 0.3);
+    // Places that are covered less, down to a tenth.
+    for (double share = 0.1; share < 1; share += 0.01)
+      add_peak(expected, 0.05 / 90 * kGenome / 100, share * coverage, 0.3);
+    add_errors(expected, kGenome / 100 * coverage, 0.002, 31);
+    const auto model = draw(expected).model();
+    REQUIRE(model.estimate);
+    CHECK(model.estimate->ploidy == 1);
+    CHECK(is_within(model.estimate->kmer_coverage, coverage, 0.02));
+  }
+}
+
 TEST_CASE("errors alone, genomes themselves and nothing at all have no estimate") {
   Expected errors;
   add_errors(errors, 1e7, 0.01, 31);
