@@ -34,6 +34,7 @@
 #include "index/index_file.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"
+#include "mpi/group_qualities.h"
 #include "mpi/group_reads.h"
 
 namespace warpmer::cli {
@@ -412,7 +413,7 @@ int run_query(QueryOptions options) {
         found_any = query.found_any;
         return what;
       });
-  if (speaks) io::warn_of_phred64(options.reading.qualities);
+  mpi::warn_of_phred64(*options.ranks, options.reading.qualities);
   output.finish();
   if (speaks && !asked.empty()) {
     print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,

@@ -17,6 +17,7 @@
 #include "kmer/ownership.h"
 #include "mpi/group_index.h"
 #include "mpi/group_input.h"
+#include "mpi/group_qualities.h"
 
 namespace warpmer::jobs {
 
@@ -89,7 +90,7 @@ class CountJob {
     totals.bases = read.bases;
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
-    if (ranks_.is_first()) io::warn_of_phred64(options_.reading.qualities);
+    mpi::warn_of_phred64(ranks_, options_.reading.qualities);
     index.finish(totals, session.tally().histogram(), provenance);
     report_.count_seconds = seconds_since(middle);
     complete_report(session, index);

@@ -39,6 +39,39 @@ class RanksQuery(RanksTest):
         cut = self.reads[:1_500_000].rpartition(b"@read")[0]
         self.check_query(2, "--profile", "--no-header", "--reads", "small.fa", "-", "reads.fq", stdin=cut)
 
+    def test_qualities_that_another_rank_has_read(self):
+        def reads(offset, number):
+            quality = "".join(chr(offset + score) for score in (40, 40, 2, 20, 38)) * 20
+            return "".join(f"@r{i}\n{self.genome[i : i + 100]}\n+\n{quality}\n" for i in range(number))
+
+        self.file("q33.fq", reads(33, 2000))
+        self.file("q64.fq", reads(64, 2000))
+        text = "q64.fq: qualities look like Phred+64"
+        low = ("--min-base-quality", 20)
+        for inputs in (("q33.fq", "q64.fq"), ("q64.fq", "q33.fq"), ("q64.fq",)):
+            for command in (("query", self.index, *low, "-o", "out.tsv", "--reads"), ("count", "-k", 21, *low, "-o", "out.wmi")):
+                with self.subTest(inputs=inputs, command=command):
+                    process = self.ranks(3, *command, *inputs)
+                    self.assertEqual((process.returncode, process.stderr.decode().count(text)), (DONE, 1), process.stderr)
+        self.assertNotIn("Phred", self.ranks(3, "count", "-k", 21, *low, "-o", "out.wmi", "q33.fq", "reads.fq").stderr.decode())
+
+    def test_formats_of_other_programs(self):
+        self.file("reads.fq", self.reads)
+        self.file("more.fq", self.reads[: len(self.reads) // 2].rpartition(b"@read")[0])
+        for name, files in (("x.kff", ["x.kff"]), ("x.jf", ["x.jf"]), ("x.kmc_pre", ["x.kmc_pre", "x.kmc_suf"]),
+                            ("x.tsv", ["x.tsv"])):
+            with self.subTest(name):
+                self.done(self.run_process("count", "-k", 21, "-o", name, "reads.fq", "more.fq"), name)
+                wanted = [(self.folder / file).read_bytes() for file in files]
+                for file in files:
+                    (self.folder / file).unlink()
+                self.done(self.ranks(3, "count", "-k", 21, "-o", name, "reads.fq", "more.fq"), name)
+                written = [(self.folder / file).read_bytes() for file in files]
+                if name == "x.jf":  # its header has the command line
+                    wanted, written = (sorted(self.warpmer("convert", "--to", "tsv", "-o", "-", "x.jf").splitlines())
+                                       for _ in range(2))
+                self.assertEqual(written, wanted)
+
     def test_more_ranks_than_records(self):
         self.file("two.fq", "@a\n" + self.genome[:40] + "\n+\n" + "@" * 40 + "\n@b\nACGTT\n+\n@@@@@\n")
         self.check_query(5, "--reads", "two.fq")

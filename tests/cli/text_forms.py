@@ -134,6 +134,14 @@ class Qualities(CliTest):
                 self.warned(r"warpmer: warning: q64.fq: qualities look like Phred\+64", *command, "q64.fq")
                 self.warpmer(*command, "q33.fq")
         self.warpmer("count", "-k", 7, "-o", "out.wmi", "q64.fq")
+        # Alignments, too, whose numbers a converter took from such a file as they were.
+        for strand in (0, 16):
+            self.file("q64.sam", f"@HD\tVN:1.6\nr\t{4 + strand}\t*\t0\t0\t*\t*\t0\t0\t{BASES}\t{quality}\n")
+            self.file("none.sam", f"@HD\tVN:1.6\nr\t{4 + strand}\t*\t0\t0\t*\t*\t0\t0\t{BASES}\t*\n")
+            for command in (commands[0], commands[2]):
+                with self.subTest(command, strand=strand):
+                    self.warned(r"warning: q64.sam: qualities look like Phred\+64.*samtools fastq", *command, "q64.sam")
+                    self.warpmer(*command, "none.sam")
 
 
 class Pairs(CliTest):

@@ -36,13 +36,18 @@ void copy_bases(const bam1_t& record, char* to) {
   }
 }
 
+/// Returns the qualities of a read, if it has any.
+std::span<const std::uint8_t> scores_of(const bam1_t& record) {
+  const std::uint8_t* const scores = bam_get_qual(&record);
+  const auto length = static_cast<std::size_t>(record.core.l_qseq);
+  return {scores, length == 0 || scores[0] == kNoQuality ? 0 : length};
+}
+
 /// Overwrites bases of lower quality, of a read written by `copy_bases`, by 'N'.
 void mask_low_bases(const bam1_t& record, char* bases, int lowest_phred) {
-  const std::uint8_t* const quality = bam_get_qual(&record);
-  const int length = record.core.l_qseq;
-  if (length == 0 || quality[0] == kNoQuality) return;
-  for (int i = 0; i < length; ++i) {
-    char& base = bases[bam_is_rev(&record) ? length - 1 - i : i];
+  const std::span<const std::uint8_t> quality = scores_of(record);
+  for (std::size_t i = 0; i < quality.size(); ++i) {
+    char& base = bases[bam_is_rev(&record) ? quality.size() - 1 - i : i];
     if (quality[i] < lowest_phred && base != '=') base = 'N';
   }
 }
@@ -54,6 +59,7 @@ AlignmentReader::AlignmentReader(std::unique_ptr<AlignmentSource> source, const 
     : program_(options.keep_alignments),
       batch_bytes_(TextReader::batch_capacity(options)),
       lowest_phred_(options.reading.min_base_quality.value_or(0)),
+      qualities_(options.reading.qualities),
       cancelled_(cancelled),
       source_(std::move(source)),
       record_(bam_init1()) {}
@@ -68,6 +74,7 @@ bool AlignmentReader::fill(Batch& batch) {
   if (!is_pending_) give_back_long_record();
   batch.text.reserve(batch_bytes_);
   batch.bam_header = bam_header_;
+  QualityRange range;
   while (is_pending_ || next_primary()) {
     const bam1_t& record = *record_;
     const auto size = static_cast<std::size_t>(record.core.l_qname) +
@@ -76,8 +83,10 @@ bool AlignmentReader::fill(Batch& batch) {
     is_pending_ = !batch.pieces.empty() && (batch.text.size() + size > batch_bytes_ ||
                                             batch.pieces.size() >= batch_pieces(batch_bytes_));
     if (is_pending_) break;
+    if (qualities_ && batch.pieces.size() < kWatchedReads) range.add_scores(scores_of(record));
     add(batch);
   }
+  if (qualities_) qualities_->note(source_->shown(), range);
   // A file without records has a header to be handed over.
   const bool is_header_only = bam_header_ && records_ == 0 && !std::exchange(is_header_given_, true);
   return !batch.pieces.empty() || is_header_only;

@@ -38,6 +38,7 @@ class AlignmentReader final : public RecordReader {
   const std::optional<ProgramLine> program_;  ///< present when alignments are kept
   std::size_t batch_bytes_;
   int lowest_phred_;
+  std::shared_ptr<QualityWatch> qualities_;  ///< may be null
   const std::atomic<bool>& cancelled_;
   std::unique_ptr<AlignmentSource>
       source_;  ///< its records of any kind make ordinals, so that they are found

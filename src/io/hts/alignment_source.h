@@ -30,6 +30,8 @@ class AlignmentSource {
   /// Records read so far.
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   [[nodiscard]] virtual std::uint64_t disk_bytes() const noexcept = 0;
+  /// Returns the name of the file for messages.
+  [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
 
  protected:
   /// `format`: the name of the file's.
@@ -43,7 +45,6 @@ class AlignmentSource {
   /// The error for one of which only is known that it has more.
   [[noreturn]] void refuse_long() const;
 
-  [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
   [[nodiscard]] std::size_t longest_record() const noexcept { return longest_record_; }
 
   static constexpr std::string_view kUndecodable =

@@ -10,12 +10,9 @@
 namespace warpmer::io {
 namespace {
 
-/// Reads of a batch that are looked at: of many thousands, so that it takes no time.
-constexpr std::size_t kReads = 64;
-
 QualityRange first_qualities(std::string_view text) {
   QualityRange range;
-  for (std::size_t read = 0; read < kReads && !text.empty(); ++read) {
+  for (std::size_t read = 0; read < kWatchedReads && !text.empty(); ++read) {
     for (int line = 0; line < 3; ++line) take_line(text);
     range.add(take_line(text));
   }
@@ -34,11 +31,20 @@ void QualityRange::add(std::string_view quality) {
   characters += quality.size();
 }
 
+void QualityRange::add_scores(std::span<const std::uint8_t> scores) {
+  of_alignments = true;
+  for (const std::uint8_t score : scores) {
+    const char character = static_cast<char>('!' + std::min<int>(score, '~' - '!'));
+    add(std::string_view(&character, 1));
+  }
+}
+
 void QualityRange::add(const QualityRange& other) {
   lowest = std::min(lowest, other.lowest);
   highest = std::max(highest, other.highest);
   characters += other.characters;
   above_j += other.above_j;
+  of_alignments |= other.of_alignments;
 }
 
 bool QualityRange::is_like_phred64() const {
@@ -48,16 +54,22 @@ bool QualityRange::is_like_phred64() const {
 QualityRange some_qualities(const Batch& batch) {
   if (batch.raw_format == RawFormat::fastq) return first_qualities(batch.raw_text());
   QualityRange range;
-  const std::size_t step = std::max<std::size_t>(1, batch.pieces.size() / kReads);
+  const std::size_t step = std::max<std::size_t>(1, batch.pieces.size() / kWatchedReads);
   for (std::size_t i = 0; i < batch.pieces.size(); i += step) range.add(batch.quality(batch.pieces[i]));
   return range;
 }
 
-void QualityWatch::note(const std::string& file, const Batch& batch) {
-  const QualityRange range = some_qualities(batch);
+void QualityWatch::note(const std::string& file, const Batch& batch) { note(file, some_qualities(batch)); }
+
+void QualityWatch::note(const std::string& file, const QualityRange& range) {
   if (range.characters == 0) return;
   const std::lock_guard guard(mutex_);
   files_[file].add(range);
+}
+
+std::map<std::string, QualityRange> QualityWatch::files() const {
+  const std::lock_guard guard(mutex_);
+  return files_;
 }
 
 std::vector<std::string> QualityWatch::like_phred64() const {
@@ -72,12 +84,14 @@ std::vector<std::string> QualityWatch::like_phred64() const {
 void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch) {
   const std::vector<std::string> files = watch ? watch->like_phred64() : std::vector<std::string>();
   if (files.empty()) return;
+  const bool of_alignments = watch->files().at(files.front()).of_alignments;
   const std::string more = files.size() == 1 ? "" : fmt::format(" and {} more", files.size() - 1);
   warn(fmt::format(
       "{}{}: qualities look like Phred+64, as Illumina 1.3 to 1.7 wrote them: none is below '@'; "
       "--min-base-quality took them for Phred+33 and found hardly any base low; convert them first "
-      "(`seqtk seq -VQ64 IN > OUT`)",
-      files.front(), more));
+      "(`{}`)",
+      files.front(), more,
+      of_alignments ? "samtools fastq IN | seqtk seq -VQ64 - > OUT" : "seqtk seq -VQ64 IN > OUT"));
 }
 
 }  // namespace warpmer::io

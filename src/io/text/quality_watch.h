@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,11 @@ struct QualityRange {
   unsigned char lowest = 0xff, highest = 0;
   std::uint64_t characters = 0;
   std::uint64_t above_j = 0;  ///< number of those scores that Illumina's Phred+33 does not have
+  bool of_alignments = false;
 
   void add(std::string_view quality);
+  /// Adds scores as alignments have them, of a read: as Phred+33 would write them.
+  void add_scores(std::span<const std::uint8_t> scores);
   void add(const QualityRange& other);
   /// True when these are Phred+64. In Phred+33, '@' is a score of 31, and any file but a few reads has some
   /// below; 'J' is 41, and few machines give more, but those that do give up to 93: Phred+64 has none above
@@ -32,11 +36,18 @@ struct QualityRange {
 /// Qualities of some reads in a batch of FASTQ, evenly spread; of text as it is in the file, of the first.
 QualityRange some_qualities(const Batch& batch);
 
+/// Of the records of a batch, evenly spread or the first, so many are looked at: of many thousands, so that
+/// it takes no time.
+inline constexpr std::size_t kWatchedReads = 64;
+
 /// Watches all inputs of a job. Thread-safe.
 class QualityWatch {
  public:
   /// Looks at some reads of a batch of this file.
   void note(const std::string& file, const Batch& batch);
+  void note(const std::string& file, const QualityRange& range);
+  /// Returns what is known of each file.
+  [[nodiscard]] std::map<std::string, QualityRange> files() const;
   /// Returns the names of the files whose qualities are Phred+64, by what has been read of them so far.
   [[nodiscard]] std::vector<std::string> like_phred64() const;
 
