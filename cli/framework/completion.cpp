@@ -91,9 +91,12 @@ std::string zsh_text(const std::string& text) {
   return out;
 }
 
-/// The first sentence: completion lists have one line.
+/// The first sentence: completion lists have one line. The dot of a file's ending ends none.
 std::string first_sentence(const std::string& text) {
-  const std::size_t end = text.find_first_of(".;");
+  std::size_t end = text.find_first_of(".;");
+  while (end < text.size() && text[end] == '.' && end + 1 < text.size() && text[end + 1] != ' ' &&
+         text[end + 1] != '\n')
+    end = text.find_first_of(".;", end + 1);
   return text.substr(0, end);
 }
 

@@ -149,6 +149,27 @@ class Documentation(CliTest):
             self.skipTest("no fish")
         subprocess.run(["fish", "--no-execute", COMPLETIONS / "warpmer.fish"], check=True)
 
+    def test_fish_completion(self):
+        if not shutil.which("fish"):
+            self.skipTest("no fish")
+
+        def complete(line):
+            script = f"source {COMPLETIONS / 'warpmer.fish'}; complete -C '{line}'"
+            process = subprocess.run(["fish", "--no-config", "-c", script], cwd=self.folder, capture_output=True, text=True,
+                                     check=True, env=dict(os.environ, HOME=str(self.folder)))
+            self.assertEqual(process.stderr, "")
+            return [offer.split("\t")[0] for offer in process.stdout.splitlines()]
+
+        self.file("reads.fq", "")
+        self.assertEqual(complete("warpmer hi"), ["histo"])
+        self.assertEqual(complete("warpmer dump --form"), ["--format"])
+        self.assertEqual(complete("warpmer dump --format "), ["fasta", "tsv"])
+        self.assertEqual(complete("warpmer count re"), ["reads.fq"])
+        self.assertEqual(complete("warpmer count -k 31 -o re"), ["reads.fq"])
+        self.assertEqual(complete("warpmer count -k "), [])
+        self.assertEqual(complete("warpmer help co"), ["compare", "completion", "convert", "count"])
+        self.assertEqual(complete("warpmer intersect --counts m"), ["max", "min"])
+
 
 if __name__ == "__main__":
     main()
