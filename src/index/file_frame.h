@@ -85,7 +85,7 @@ class Parser {
   void zeros(std::size_t n) {
     for (const std::byte b : take(n)) {
       if (b != std::byte{0})
-        refuse_damaged(*kind_, *name_, fmt::format("unused bytes of its {} are not zero", section_));
+        refuse_damaged(*kind_, *name_, std::string("unused bytes of its ") + section_ + " are not zero");
     }
   }
   /// Returns a text where it lies.
@@ -99,12 +99,12 @@ class Parser {
   [[nodiscard]] std::size_t left() const noexcept { return bytes_.size(); }
   void end() const {
     if (!bytes_.empty())
-      refuse_damaged(*kind_, *name_, fmt::format("its {} is longer than it says", section_));
+      refuse_damaged(*kind_, *name_, std::string("its ") + section_ + " is longer than it says");
   }
 
  private:
   [[noreturn]] void overrun() const {
-    refuse_damaged(*kind_, *name_, fmt::format("its {} is shorter than it says", section_));
+    refuse_damaged(*kind_, *name_, std::string("its ") + section_ + " is shorter than it says");
   }
   Bytes take(std::size_t n) {
     if (n > bytes_.size()) overrun();
