@@ -19,7 +19,6 @@
 #include "base/memory_text.h"
 #include "cpu/count/sorted_buckets.h"
 #include "cpu/sets/entry_store.h"
-#include "cpu/sets/shard_keys.h"
 #include "cpu/sets/sorted_lists.h"
 #include "groups/group_key.h"
 
@@ -64,12 +63,14 @@ class ImportWorker {
         codec_(group_keys_.bits()),
         shard_ends_(std::size_t{1} << kShardBits),
         buckets_(kernels.shard<Key, 2>(), group_keys_.bits()),
-        packer_(kernels, plan.k) {}
+        encoder_(plan.k) {}
 
   /// Returns the bytes of so many entries that `make` needs: bytes, keys, weights, counts, keys in buckets,
-  /// and scratch memory grows by doubling; and what packing takes.
+  /// and scratch memory grows by doubling; and, where each k-mer is alone in its string, that, its count, the
+  /// group, and the result.
   static std::uint64_t bytes_for(std::uint64_t entries) {
-    return 2 * (3 * sizeof(Key) + 2 + 4 + 8) * entries + ShardPacker<Key>::bytes_for(entries);
+    constexpr std::uint64_t kEncoded = sizeof(groups::GroupString<Key>) + 2 * (sizeof(Key) + 4) + 32;
+    return (2 * (3 * sizeof(Key) + 2 + 4 + 8) + kEncoded) * entries;
   }
 
   /// Sends k-mers to their shards. Without room it only counts them.
@@ -113,7 +114,8 @@ class ImportWorker {
     for (const auto& [key, carry] : carries)
       counts[std::lower_bound(keys, keys + distinct, key) - keys] += carry;
     const std::size_t kept = tally_.filter(keys, counts, distinct);
-    index::FrozenShard frozen = packer_.pack(keys, counts, kept);
+    groups::EncodedShard encoded = encoder_.encode({keys, kept}, {counts, kept});
+    index::FrozenShard frozen{{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes};
     trim();
     budget.change(held_, 0);
     return frozen;
@@ -174,7 +176,7 @@ class ImportWorker {
     arrays_.weights.clear();
     arrays_.counts.clear();
     buckets_.clear();
-    packer_.trim(kKeptBytes);
+    encoder_.clear();
   }
 
   const ImportPlan& plan_;
@@ -193,7 +195,7 @@ class ImportWorker {
   Scratch<char> bytes_;
   ShardArrays<Key> arrays_;
   SortedBuckets<Key> buckets_;
-  ShardPacker<Key> packer_;
+  groups::KeyEncoder<Key, Key> encoder_;
   backend::Tally tally_;
 };
 
