@@ -106,6 +106,12 @@ void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const
   });
 }
 
+/// Throws the InputError for an index whose totals and counts differ.
+[[noreturn]] inline void refuse_counts(const index::IndexFile& index) {
+  throw InputError(index.path() +
+                   " is damaged: its counts add up to more than it says; copy it again, or count again");
+}
+
 /// Says whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end.
 /// Else, and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the
 /// same.

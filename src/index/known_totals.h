@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "index/index_file.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::index {
 
@@ -15,6 +16,13 @@ namespace warpmer::index {
 /// False where that database, besides, was filtered: what is counted in `totals` is what it kept.
 [[nodiscard]] inline bool knows_counted(const Totals& totals) noexcept {
   return knows_reads(totals) || (totals.min_count <= 1 && totals.max_count == UINT64_MAX);
+}
+
+/// True where the counts of all k-mers add up to more than an index can hold.
+[[nodiscard]] inline bool exceeds_totals(const Histogram& histogram) noexcept {
+  Key128 sum = 0;
+  for (const auto& [count, number] : histogram) sum += Key128{count} * number;
+  return sum > UINT64_MAX;
 }
 
 }  // namespace warpmer::index

@@ -119,9 +119,7 @@ class SetJob {
   }
 
   static void check_sum(const index::Histogram& histogram) {
-    Key128 sum = 0;
-    for (const auto& [count, number] : histogram) sum += Key128{count} * number;
-    if (sum > UINT64_MAX) {
+    if (index::exceeds_totals(histogram)) {
       throw InputError(
           "all counts of the result add up to more than 2^64 - 1, which an index cannot hold; use "
           "union --counts max, or --max-count");

@@ -119,7 +119,10 @@ class UpdateJob {
     if (added) backend::warn_if_empty(report_.added, k(), "what --add names");
     if (removed) backend::warn_if_empty(report_.removed, k(), "what --remove names");
     io::warn_of_phred64(count_.reading.qualities);
-    run_.finish(writer, totals(*session), session->tally().histogram(), provenance(added, removed), report_);
+    const index::Histogram histogram = session->tally().histogram();
+    // The sum of the index's counts was known (check_sum), unless it lied.
+    if (index::exceeds_totals(histogram)) backend::refuse_counts(index_);
+    run_.finish(writer, totals(*session), histogram, provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = host::cpu_seconds();
     report_.early_counts = session->early_counts();

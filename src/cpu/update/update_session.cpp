@@ -170,12 +170,14 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
   /// Adds what becomes of a range of groups to the result.
-  static void update_part(MergeWorker& worker) {
+  void update_part(MergeWorker& worker) const {
     ListBuffer<Key>& result = worker.result;
     result.empty();
     result.reserve(worker.was.size + worker.added.size, 0, false);
-    AddCounts add;  // no sum is larger than 2^64 - 1 (jobs/update_job)
+    AddCounts add;
     result.size = merge<kUnion>(worker.was.list(), worker.added.list(), result.target(), add);
+    // No sum is larger than 2^64 - 1 (jobs/update_job), unless totals and counts differ.
+    if (add.overflow) backend::refuse_counts(index_);
     Remainder<Key> remainder(result);
     remainder.remove(worker.removed.list(), worker.shortfall);
     remainder.finish();

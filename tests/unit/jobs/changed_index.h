@@ -128,6 +128,32 @@ class ChangedIndex {
     if (random() % 20 == 0) provenance_.inputs.assign(random() % 4, std::string(random() % 99, '\n'));
   }
 
+  /// Gives all k-mers of strings one count, and does not say so. No group is to be large.
+  void set_counts(std::uint64_t count) {
+    const groups::GroupShape shape(params_.k);
+    for (const std::size_t shard : used_) {
+      std::vector<std::uint64_t>& words = payloads_[shard];
+      words.resize(words.size() + kReadAheadWords);
+      groups::ShardSizes& sizes = directory_[shard].sizes;
+      ShardFields fields =
+          FieldReader(groups::ShardBits(shape, sizes, words.data(), lengths_.data()), sizes).read();
+      for (Part& part : fields.parts) {
+        std::erase_if(part, [](const Field& field) { return field.kind == FieldKind::count; });
+        bool is_width = true;  // it comes before the smallest count
+        for (Field& field : part) {
+          if (field.kind != FieldKind::count_head) continue;
+          field.value = is_width ? 1 : count;
+          is_width = !is_width;
+        }
+      }
+      groups::EncodedShard changed = write_fields(fields, shape, lengths_);
+      sizes = changed.sizes;
+      words = std::move(changed.payload);
+    }
+  }
+
+  /// Returns the file, with its checksums.
+  [[nodiscard]] std::string bytes() { return assemble(); }
   /// Returns the file, with some of its bytes changed beside, and right checksums.
   [[nodiscard]] std::string bytes(Random& random) {
     std::string file = assemble();

@@ -2,8 +2,10 @@
 // InputError, or gets along with them, and what it then writes is good. Sanitizers see what it must not do.
 //
 // WARPMER_FUZZ_SECONDS=N goes on for so long, WARPMER_FUZZ_SEED=N with other files, and WARPMER_FUZZ_ROUND=N
-// does that round alone. The file of a round that went wrong is kept in the scratch folder when the process
-// dies. ctest: one thread
+// does that round alone. The files of a round that went wrong are kept: in warpmer_index_fuzz, or, where the
+// process dies of it, in the scratch folder.
+//
+// ctest: one thread
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -242,7 +245,10 @@ class Readers {
       std::string said = error.what();
       // An index may have become a good one of other k-mers.
       const bool is_other = error.kind() == ErrorKind::usage && says(said, "only indexes that are alike");
-      if (error.kind() != ErrorKind::input && !is_other) throw;
+      if (error.kind() != ErrorKind::input && !is_other) {
+        keep();
+        throw;
+      }
       if (const auto at = said.find("bad.wmi"); at != std::string::npos) said = said.substr(at);
       ++outcome_.refused[without_digits(said)];
       is_done = false;
@@ -252,6 +258,12 @@ class Readers {
     return is_done;
   }
 
+  /// Leaves the file for whoever looks into it.
+  void keep() const {
+    const auto folder = std::filesystem::temp_directory_path() / "warpmer_index_fuzz";
+    std::filesystem::create_directories(folder);
+    std::filesystem::copy(scratch_.path(), folder, std::filesystem::copy_options::overwrite_existing);
+  }
   static void read_all(const std::string& path) {
     const index::IndexFile file(path);
     std::uint64_t kmers = 0;
@@ -444,4 +456,31 @@ TEST_CASE("of index files with something changed, all are refused but those that
   for (const auto& [what, times] : outcome.done)
     MESSAGE(fmt::format("{} {}, {:.2f} s at most", times, what, outcome.longest[what]));
   for (const auto& [what, times] : outcome.refused) MESSAGE(fmt::format("{} {}", times, what));
+}
+
+TEST_CASE("an update sees that counts are larger than the totals say") {
+  const ScratchFolder scratch;
+  Random random(1);
+  CountOptions options;
+  options.threads = 1;
+  options.memory_bytes = one_thread().memory_bytes;
+  const std::string reads = ">\n" + random_bases(200, random) + "\n";
+  write_bytes(scratch / "reads.fa", reads);
+  write_bytes(scratch / "others.fa", ">\n" + random_bases(200, random) + "\n");
+  (void)count({scratch / "reads.fa"}, options, scratch / "base.wmi");
+  ChangedIndex changed(read_bytes(scratch / "base.wmi"));
+  changed.set_counts(UINT64_MAX);
+  write_bytes(scratch / "bad.wmi", changed.bytes());
+  CHECK(Index(scratch / "bad.wmi").count_of(reads.substr(2, 31)) == UINT64_MAX);
+  // Of the sum, and of single counts, too.
+  for (const char* added : {"others.fa", "reads.fa"}) {
+    jobs::UpdateOptions update;
+    update.index = scratch / "bad.wmi";
+    update.added = {scratch / added};
+    update.count.resources = one_thread();
+    update.count.output = scratch / "out.wmi";
+    backend::JobProgress progress;
+    CHECK_THROWS_WITH_AS((void)jobs::update(update, progress), doctest::Contains("its counts add up to more"),
+                         InputError);
+  }
 }
