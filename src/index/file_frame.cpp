@@ -1,5 +1,7 @@
 #include "index/file_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 

@@ -2,8 +2,6 @@
 /// The frame that warpmer's file formats have in common: a header of 64 bytes in front, a trailer of 136
 /// bytes behind, which names four sections, numbers that are little-endian, checksums over everything.
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
