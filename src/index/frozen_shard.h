@@ -1,7 +1,7 @@
 #pragma once
 /// A frozen shard: distinct k-mers with counts, bit-packed. This is the form in which a shard is stored in an
 /// index file, kept as a run in memory, and looked up. For k from 13 on it is strings of k-mers
-/// (groups/README.md); for smaller k, and where that is not converted yet, packed entries:
+/// (groups/README.md); for smaller k it is packed entries:
 ///
 /// It is a HashGraph (Green 2019: count, prefix-sum, place) over the 2k-bit k-mer hash
 /// (kmer/hash.h): the top `bucket_bits` bits of the hash name a bucket, `offsets` is the exclusive

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
 #include "base/error.h"
 #include "file/checksum.h"
 #include "file/mapped_input.h"
 #include "groups/shard_check.h"
 #include "index/index_layout.h"
-#include "index/shard_transcoder.h"
 
 namespace warpmer::index {
 
@@ -43,8 +41,6 @@ struct IndexFile::Impl {
   }
 
   std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
-  mutable std::once_flag image_made;
-  mutable std::unique_ptr<const EntryImage> image;  ///< of an index of strings
 };
 
 IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
@@ -156,22 +152,13 @@ groups::ShardBits IndexFile::strings(std::uint32_t shard) const {
   return {groups::GroupShape(impl_->params.k), entry.sizes, impl_->payload(entry), impl_->lengths.data()};
 }
 
-const EntryImage* IndexFile::entry_image() const {
-  if (!layout::has_strings(impl_->params.k)) return nullptr;
-  std::call_once(impl_->image_made, [this] { impl_->image = std::make_unique<const EntryImage>(*this); });
-  return impl_->image.get();
-}
-
-const ShardShape& IndexFile::shape(std::uint32_t shard) const {
-  const layout::DirectoryEntry& entry = impl_->entry(shard);
-  const EntryImage* image = entry_image();
-  return image == nullptr ? entry.shape : image->shape(shard);
-}
+const ShardShape& IndexFile::shape(std::uint32_t shard) const { return impl_->entry(shard).shape; }
 
 ShardView IndexFile::shard(std::uint32_t shard) const {
   const layout::DirectoryEntry& entry = impl_->entry(shard);
+  if (layout::has_strings(impl_->params.k))
+    throw InternalError("entries were asked for, and there are strings");
   impl_->verify(shard);
-  if (const EntryImage* image = entry_image()) return image->view(shard);
   return {entry.shape, impl_->payload(entry), static_cast<std::size_t>(entry.payload_words)};
 }
 
@@ -200,20 +187,6 @@ void IndexFile::read_payload(std::uint32_t shard, std::uint64_t* into) const {
 
 const std::uint64_t* IndexFile::all_payloads() const {
   return reinterpret_cast<const std::uint64_t*>(impl_->input.bytes().data() + layout::kHeaderBytes);
-}
-
-void IndexFile::read(std::uint32_t shard, std::uint64_t* into) const {
-  if (const EntryImage* image = entry_image()) {
-    const ShardView view = image->view(shard);
-    std::copy_n(view.payload, view.payload_words, into);
-  } else {
-    read_payload(shard, into);
-  }
-}
-
-const std::uint64_t* IndexFile::payloads() const {
-  const EntryImage* image = entry_image();
-  return image == nullptr ? all_payloads() : image->words();
 }
 
 void IndexFile::release(std::uint32_t shard) const noexcept {

@@ -73,8 +73,6 @@ struct ShardView {
   std::size_t payload_words = 0;
 };
 
-class EntryImage;
-
 /// An index opened for reading through mmap (a pipe is read into memory). Opening checks header,
 /// directory, histogram and provenance; a shard's payload is checked against its checksum, and its
 /// shape against the payload's length, the first time it is asked for. Whatever does not hold
@@ -103,6 +101,10 @@ class IndexFile {
   [[nodiscard]] const groups::ShardSizes& sizes(std::uint32_t shard) const;
   [[nodiscard]] groups::ShardBits strings(std::uint32_t shard) const;
 
+  /// Returns the shape of a shard of entries, and the shard (for k up to 12).
+  [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
+  [[nodiscard]] ShardView shard(std::uint32_t shard) const;
+
   // --- Payloads as they lie in the file, of strings or of entries.
 
   /// Returns the words of a shard's payload; nothing of it is read.
@@ -117,21 +119,10 @@ class IndexFile {
   /// for it.
   [[nodiscard]] const std::uint64_t* all_payloads() const;
 
-  // --- Shards of entries. Those of an index of strings are made, all of them, when the first is asked for.
-
-  [[nodiscard]] const ShardShape& shape(std::uint32_t shard) const;
-  [[nodiscard]] ShardView shard(std::uint32_t shard) const;
-  /// Does as `read_payload`.
-  void read(std::uint32_t shard, std::uint64_t* into) const;
-  /// Does as `all_payloads`.
-  [[nodiscard]] const std::uint64_t* payloads() const;
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;
 
  private:
-  /// Returns the entries of an index of strings, else null.
-  [[nodiscard]] const EntryImage* entry_image() const;
-
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

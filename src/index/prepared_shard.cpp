@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "file/checksum.h"
 #include "index/shard_codec.h"
-#include "index/shard_transcoder.h"
 
 namespace warpmer::index {
 namespace {
@@ -42,10 +41,6 @@ layout::DirectoryEntry entry_for(std::uint32_t shard, const groups::ShardSizes& 
 }
 
 PreparedShard prepare(std::uint32_t shard, FrozenShard&& frozen, const IndexParams& params) {
-  if (layout::has_strings(params.k) && !frozen.has_strings()) {
-    check_number(shard, params);
-    frozen = strings_of(std::move(frozen), shard, params);
-  }
   const std::uint64_t words = payload_words(frozen, params.k);
   PreparedShard prepared;
   prepared.shard = shard;

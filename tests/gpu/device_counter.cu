@@ -10,7 +10,6 @@
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
-#include "index/shard_transcoder.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"
 
@@ -45,11 +44,8 @@ DeviceResult on_cpu(const std::vector<std::string>& reads, const gpu::DeviceCoun
   session->add(batch, 0);
   session->end_of_input(0);
   DeviceResult result;
-  const index::IndexParams params{plan.kmers.k, plan.kmers.canonical, minimizer_length(plan.kmers.k),
-                                  shard_bits(plan.kmers.k), kHashVersion};
   const backend::ShardSink sink([&](std::uint32_t shard, index::FrozenShard&& frozen) {
     if (frozen.kmers() == 0) return;
-    if (!frozen.has_strings()) frozen = index::strings_of(std::move(frozen), shard, params);
     result.payloads[shard] = std::move(frozen.payload);
   });
   session->finish(0, sink, [] {});

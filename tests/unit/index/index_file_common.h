@@ -189,9 +189,9 @@ inline bool same_shard(const ShardView& view, const FrozenShard& frozen) {
 
 /// Returns a copy of a payload as it is read from the file.
 inline std::vector<std::uint64_t> copy_of(const IndexFile& file, std::uint32_t shard) {
-  const std::size_t words = payload_layout(file.shape(shard), file.params().k).words;
+  const std::size_t words = file.payload_words(shard);
   std::vector<std::uint64_t> copy(words + kReadAheadWords);
-  file.read(shard, copy.data());
+  file.read_payload(shard, copy.data());
   copy.resize(words);
   return copy;
 }

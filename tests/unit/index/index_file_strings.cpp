@@ -10,85 +10,33 @@
 
 #include "base/error.h"
 #include "groups/group_key.h"
+#include "kmer_index.h"
 #include "tests/unit/index/index_file_common.h"
 
 namespace warpmer::index::test {
 namespace {
 
-/// Counts by shard and key.
-template <class Key>
-using Content = std::map<std::pair<std::uint32_t, Key>, std::uint64_t>;
+using tests::KmerPlaces;
 
-template <class Key, class Flanks>
-Content<Key> random_content(std::uint32_t k, std::size_t size) {
+template <class Key>
+KmerPlaces<Key> random_content(std::uint32_t k, std::size_t size) {
   std::mt19937_64 random(k);
-  const groups::GroupKeys<Key, Flanks> keys(k);
-  Content<Key> content;
+  KmerPlaces<Key> content;
   Key kmer = 0;
   for (std::size_t i = 0; i < size; ++i) {
     // Some follow the one before, so that strings are long.
     kmer = random() % 4 == 0 ? static_cast<Key>((Key128{random()} << 64) | random())
                              : static_cast<Key>(kmer << 2) | random() % 4;
     kmer &= key_mask<Key>(k);
-    const auto place = keys.place(canonical(kmer, k), true);
-    content[{place.shard, place.key}] =
+    content[tests::place_of(kmer, tests::params_of(k, true))] =
         random() % 20 == 0 ? 1 + (random() >> random() % 60) / 100000 : 1 + random() % 3;
   }
   return content;
 }
 
-/// Writes it, as strings or as entries, which become the same.
-template <class Key, class Flanks>
-void write_content(const Content<Key>& content, std::uint32_t k, bool as_strings, const std::string& path) {
-  const groups::GroupKeys<Key, Flanks> keys(k);
-  const IndexParams params{.k = k, .minimizer_length = minimizer_length(k), .shard_bits = shard_bits(k)};
-  IndexWriter writer(path, params);
-  Totals totals;
-  Histogram histogram;
-  groups::KeyEncoder<Key, Flanks> encoder(k);
-  for (std::uint32_t shard = 0; shard < params.shards(); ++shard) {
-    std::vector<Key> sorted;
-    std::vector<std::uint64_t> counts;
-    std::map<Key, std::uint64_t> by_hash;
-    for (auto at = content.lower_bound({shard, 0}); at != content.end() && at->first.first == shard; ++at) {
-      const auto& [place, count] = *at;
-      sorted.push_back(place.second);
-      counts.push_back(count);
-      const Key kmer = keys.template kmer<Key>({shard, place.second});
-      by_hash[KmerHash<Key>(k)(canonical(kmer, k))] = count;
-      ++histogram[count];
-      totals.stored_kmers += count;
-      totals.largest_count = std::max(totals.largest_count, count);
-      ++totals.stored_distinct;
-    }
-    if (as_strings) {
-      groups::EncodedShard encoded = encoder.encode(sorted, counts);
-      writer.put(shard, {{}, std::move(encoded.payload), {}, std::nullopt, encoded.sizes});
-    } else {
-      std::vector<Key> hashes;
-      counts.clear();
-      for (const auto& [hash, count] : by_hash) {
-        hashes.push_back(hash);
-        counts.push_back(count);
-      }
-      writer.put(shard, index::freeze(hashes.data(), counts.data(), hashes.size(), k));
-    }
-  }
-  writer.finish(totals, histogram, sample_provenance());
-}
-
-template <class Key, class Flanks>
-Content<Key> content_of(const IndexFile& file) {
-  const groups::GroupKeys<Key, Flanks> keys(file.params().k);
-  groups::GroupKmers<Flanks> kmers(keys.shape().flank_bases());
-  Content<Key> content;
-  for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
-    if (file.kmers(shard) == 0) continue;
-    groups::for_each_key(file.strings(shard), keys, kmers, [&](Key key, std::uint64_t count) {
-      content[{shard, key}] = count;
-    });
-  }
-  return content;
+template <class Key>
+void write_content(const KmerPlaces<Key>& content, std::uint32_t k, const std::string& path) {
+  tests::write_places(path, tests::params_of(k, true), content, 0, sample_provenance());
 }
 
 /// Returns what opening a file and reading all of it throws, or nothing.
@@ -105,35 +53,28 @@ std::string refusal_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("index of strings: what is written comes back, as strings or as entries") {
+TEST_CASE("index of strings: what is written comes back, and is not to be had as entries") {
   const ScratchFolder scratch;
   for (const std::uint32_t k : {13u, 31u, 32u, 33u, 47u, 48u, 64u}) {
     CAPTURE(k);
-    groups::with_key_types(k, [&]<class Key, class Flanks>() {
-      const Content<Key> content = random_content<Key, Flanks>(k, 20000);
-      write_content<Key, Flanks>(content, k, true, scratch / "a.wmi");
-      write_content<Key, Flanks>(content, k, false, scratch / "b.wmi");
-      CHECK((read_bytes(scratch / "a.wmi") == read_bytes(scratch / "b.wmi")));
+    with_key_type(k, [&]<class Key>(Key) {
+      const auto content = random_content<Key>(k, 20000);
+      write_content(content, k, scratch / "a.wmi");
       const IndexFile file(scratch / "a.wmi");
-      CHECK((content_of<Key, Flanks>(file) == content));
-      // The entries that are made of strings have the same k-mers.
-      const groups::GroupKeys<Key, Flanks> keys(k);
-      Content<Key> entries;
-      for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
-        ShardReader<Key>(file.shard(shard), k).for_each([&](Key hash, std::uint64_t count) {
-          const auto place = keys.place(KmerHash<Key>(k).inverse(hash), true);
-          entries[{place.shard, place.key}] = count;
-        });
-      }
-      CHECK((entries == content));
+      CHECK((tests::read_places<Key>(file) == content));
+      CHECK_THROWS_AS((void)file.shard(content.begin()->first.first), InternalError);
     });
   }
+  const Key64 hash = 5;
+  const std::uint64_t count = 1;
+  IndexWriter writer(scratch / "b.wmi", tests::params_of(31, true));
+  CHECK_THROWS_AS(writer.put(0, index::freeze(&hash, &count, 1, 31)), InternalError);
 }
 
 TEST_CASE("index of strings: payloads as they lie in the file") {
   const ScratchFolder scratch;
-  const Content<Key64> content = random_content<Key64, Key64>(31, 20000);
-  write_content<Key64, Key64>(content, 31, true, scratch / "a.wmi");
+  const KmerPlaces<Key64> content = random_content<Key64>(31, 20000);
+  write_content(content, 31, scratch / "a.wmi");
   const IndexFile file(scratch / "a.wmi"), read(scratch / "a.wmi");
   std::uint64_t before = 0;
   for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
@@ -166,8 +107,8 @@ TEST_CASE("index of strings: payloads as they lie in the file") {
 
 TEST_CASE("index of strings: shards that were announced go to their places in any order") {
   const ScratchFolder scratch;
-  const Content<Key64> content = random_content<Key64, Key64>(31, 20000);
-  write_content<Key64, Key64>(content, 31, true, scratch / "usual.wmi");
+  const KmerPlaces<Key64> content = random_content<Key64>(31, 20000);
+  write_content(content, 31, scratch / "usual.wmi");
   const IndexFile file(scratch / "usual.wmi");
   groups::KeyEncoder<Key64, Key64> encoder(31);
   std::vector<groups::EncodedShard> shards;
@@ -202,7 +143,7 @@ TEST_CASE("index of strings: shards that were announced go to their places in an
 
 TEST_CASE("index of strings: every flipped bit is noticed") {
   const ScratchFolder scratch;
-  write_content<Key64, Key64>(random_content<Key64, Key64>(31, 300), 31, true, scratch / "a.wmi");
+  write_content(random_content<Key64>(31, 300), 31, scratch / "a.wmi");
   const std::string good = read_bytes(scratch / "a.wmi");
   REQUIRE(refusal_of(scratch / "a.wmi").empty());
   std::mt19937_64 random(3);
@@ -218,7 +159,7 @@ TEST_CASE("index of strings: every flipped bit is noticed") {
 
 TEST_CASE("index of strings: of version 1, or with other minimizers, it is refused in one sentence") {
   const ScratchFolder scratch;
-  write_content<Key64, Key64>(random_content<Key64, Key64>(31, 300), 31, true, scratch / "a.wmi");
+  write_content(random_content<Key64>(31, 300), 31, scratch / "a.wmi");
   std::string old = read_bytes(scratch / "a.wmi");
   old[8] = 1;
   write_bytes(scratch / "b.wmi", old);
