@@ -62,7 +62,8 @@ class ChunkPipeline {
         counting_(counting),
         stream_(stream),
         tallies_(CountHistogram::kTallies),
-        freezer_(make_string_freezer<Key>(plan.kmers)) {
+        freezer_(make_string_freezer<Key>(plan.kmers)),
+        large_counts_(plan.kept) {
     fill_bytes(tallies_.data(), 0, tallies_.size(), freeze_stream_);
   }
   /// After an error, too, nothing writes to the host's memory afterwards.

@@ -288,7 +288,7 @@ TEST_CASE("a resident table beyond the GPU's memory, that grows while reads come
     const Updated rest = update(live, plan, index, {both, was, true, true});
     CHECK((rest.payloads == payloads_of(expected)));
     CHECK(rest.shortfall.is_none());
-    plan.memory_bytes = std::uint64_t{500} << 20;
+    plan.memory_bytes = std::uint64_t{250} << 20;
     CHECK_THROWS_AS(update(live, plan, index, {added, {}, true, false}), ResourceError);
   }
 }
