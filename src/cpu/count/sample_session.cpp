@@ -11,6 +11,7 @@
 #include "base/huge_pages.h"
 #include "cpu/count/dense_session.h"
 #include "cpu/count/pending_store.h"
+#include "cpu/count/tally_filter.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
 #include "cpu/simd/flanked_cutter.h"
@@ -36,30 +37,6 @@ unsigned half_of(const io::Batch& batch) {
   const std::uint64_t mixed = (std::hash<std::string>{}(batch.file) ^ record) * 0x9e3779b97f4a7c15u;
   return static_cast<unsigned>(mixed >> 63);
 }
-
-/// Takes note of the counts of a shard, and keeps those within the plan's filter.
-class SampleFilter {
- public:
-  SampleFilter(backend::Tally& all, const backend::CountBounds& kept) : all_(all), kept_(kept) {}
-
-  void note(std::uint64_t count, std::uint64_t kmers) {
-    all_.note(count, kmers);
-    kmers_ += kmers;
-  }
-  void note(const std::uint64_t* counts, std::size_t n) {
-    all_.note(counts, n);
-    kmers_ += n;
-  }
-  [[nodiscard]] bool keeps_all() const { return kept_.contains_all(); }
-  [[nodiscard]] bool keeps(std::uint64_t count) const { return kept_.contains(count); }
-  /// Returns the number of k-mers that it has seen.
-  [[nodiscard]] std::uint64_t kmers() const { return kmers_; }
-
- private:
-  backend::Tally& all_;
-  const backend::CountBounds kept_;
-  std::uint64_t kmers_ = 0;
-};
 
 template <int Words>
 class ShardedSample : public backend::SampleSession {
@@ -185,14 +162,14 @@ class ShardedSample : public backend::SampleSession {
     groups::EncodedShard half;
     if (is_halved(shard)) {
       backend::Tally tally;
-      SampleFilter filter(tally, {});
+      TallyFilter filter(tally);
       add_list(worker, pending_[0], shard);
       half = worker.counter.count({}, filter);
       before.emplace_back(shape_, half.sizes, half.payload.data(), lengths_.data());
       worker.half_distinct += filter.kmers();
       worker.half_kmers += tally.totals().counted_kmers;
     }
-    SampleFilter filter(is_halved(shard) ? worker.halved : worker.all, plan_.count.kept);
+    TallyFilter filter(is_halved(shard) ? worker.halved : worker.all, plan_.count.kept);
     add_list(worker, pending_[is_halved(shard) ? 1 : 0], shard);
     const groups::EncodedShard counted = worker.counter.count(before, filter);
     sample_.shards[shard].is_counted = true;

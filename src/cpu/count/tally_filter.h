@@ -8,10 +8,12 @@
 
 namespace warpmer::cpu {
 
-/// Lets a tally see the counts of a shard, and keeps what its bounds say.
+/// Lets a tally see the counts of a shard, and keeps those within bounds: those of the tally, or others.
 class TallyFilter {
  public:
-  explicit TallyFilter(backend::Tally& tally) : tally_(tally), keeps_all_(tally.bounds().contains_all()) {}
+  explicit TallyFilter(backend::Tally& tally) : TallyFilter(tally, tally.bounds()) {}
+  TallyFilter(backend::Tally& tally, const backend::CountBounds& kept)
+      : tally_(tally), kept_(kept), keeps_all_(kept.contains_all()) {}
 
   void note(std::uint64_t count, std::uint64_t kmers) {
     tally_.note(count, kmers);
@@ -22,12 +24,13 @@ class TallyFilter {
     kmers_ += n;
   }
   [[nodiscard]] bool keeps_all() const { return keeps_all_; }
-  [[nodiscard]] bool keeps(std::uint64_t count) const { return tally_.bounds().contains(count); }
+  [[nodiscard]] bool keeps(std::uint64_t count) const { return kept_.contains(count); }
   /// Returns the number of k-mers that it has seen.
   [[nodiscard]] std::uint64_t kmers() const { return kmers_; }
 
  private:
   backend::Tally& tally_;
+  const backend::CountBounds kept_;
   bool keeps_all_;
   std::uint64_t kmers_ = 0;
 };
