@@ -27,7 +27,9 @@ class Tally {
     for (std::size_t first = 0; first < n; first += kBlock)
       note_block(counts + first, std::min(kBlock, n - first));
     totals_.counted_distinct += n;
-    const std::size_t kept = kept_.contains_all() ? n : move_kept(keys, counts, n);
+    const std::size_t kept = kept_.contains_all() ? n : move_kept(keys, counts, n, [&](std::uint64_t count) {
+      return kept_.contains(count);
+    });
     totals_.stored_distinct += kept;
     return kept;
   }
@@ -110,18 +112,6 @@ class Tally {
   void add_counted(Key128 kmers) {
     totals_.counted_kmers =
         static_cast<std::uint64_t>(std::min<Key128>(UINT64_MAX, kmers + totals_.counted_kmers));
-  }
-
-  template <class Key>
-  std::size_t move_kept(Key* keys, std::uint64_t* counts, std::size_t n) const {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t count = counts[i];
-      keys[kept] = keys[i];
-      counts[kept] = count;
-      kept += kept_.contains(count) ? 1 : 0;
-    }
-    return kept;
   }
 
   void note_kept(std::uint64_t count, std::uint64_t number) {
