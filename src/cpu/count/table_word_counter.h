@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/count_bounds.h"
 #include "backend/count_table.h"
 #include "cpu/count/shard_counter.h"
 #include "cpu/simd/kernels.h"
@@ -70,23 +71,13 @@ class TableWordCounter {
       std::uint64_t* const counts = counter_.counts();
       std::size_t kept = counter_.size();
       filter.note(counts, kept);
-      if (!filter.keeps_all()) kept = move_kept(filter, keys, counts, kept);
+      if (!filter.keeps_all()) {
+        kept =
+            backend::move_kept(keys, counts, kept, [&](std::uint64_t count) { return filter.keeps(count); });
+      }
       encoder_.add({keys, kept}, {counts, kept});
     }
     return encoder_.finish(std::move(spent));
-  }
-
-  /// Moves the k-mers that a filter keeps to the front, and returns how many they are.
-  template <class Filter>
-  static std::size_t move_kept(const Filter& filter, Key* keys, std::uint64_t* counts, std::size_t n) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-      const std::uint64_t count = counts[i];
-      keys[kept] = keys[i];
-      counts[kept] = count;
-      kept += filter.keeps(count) ? 1 : 0;
-    }
-    return kept;
   }
 
   const groups::GroupShape shape_;
