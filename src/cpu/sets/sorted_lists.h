@@ -159,16 +159,8 @@ class ListBuffer {
 /// Keeps entries with counts in such bounds.
 template <class Key>
 void keep_within(const backend::CountBounds& bounds, ListBuffer<Key>& list) {
-  Key* const hashes = list.hashes();
-  std::uint64_t* const counts = list.counts();
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < list.size; ++i) {
-    const std::uint64_t count = counts[i];
-    hashes[kept] = hashes[i];
-    counts[kept] = count;
-    kept += bounds.contains(count) ? 1 : 0;
-  }
-  list.size = kept;
+  list.size = backend::move_kept(list.hashes(), list.counts(), list.size,
+                                 [&](std::uint64_t count) { return bounds.contains(count); });
 }
 
 /// The entries of one shard in several indexes, given out part by part.
