@@ -198,7 +198,8 @@ def check_lists(folder):
         for command in (["count", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"],
                         ["merge", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"]):
             status, bytes_taken, errors = peak(command)
-            check(f"list, {endless}: refused", status in (2, 3) and "line 1" in errors, errors)
+            # Lines that are blank or comments may come first.
+            check(f"list, {endless}: refused", status in (2, 3) and re.search(r"line \d", errors), errors)
             check(f"list, {endless}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
     with listed.open("w") as out:
         for _ in range(1000):  # in parts, as below
