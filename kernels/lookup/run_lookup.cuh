@@ -1,6 +1,6 @@
 #pragma once
-/// Looking up runs of k-mers of packed text, by a block: each thread looks at the first string of a run's
-/// group, and what is not done then is put together and looked up by full warps.
+/// Looking up runs of k-mers of packed text, by a block: each thread takes a run. What takes longer than most
+/// (groups/quick_lookup.h) is put off, and then shared out among the warps.
 
 #include <bit>
 #include <cstdint>
@@ -25,8 +25,8 @@ struct AskedRun {
 /// The numbers of a block's runs that are looked up after the others.
 template <std::uint32_t kRuns>
 struct LeftRuns {
-  std::uint16_t numbers[kRuns];  ///< from the front those that are not done, from the end the tied ones
-  std::uint32_t not_done, tied;  ///< tied: the minimizer stands in the run more than once
+  std::uint16_t numbers[kRuns];  ///< from the front the slow ones, from the end the tied ones
+  std::uint32_t slow, tied;      ///< tied: the minimizer stands in the run more than once
 };
 
 /// Returns a count as it is answered.
@@ -65,19 +65,21 @@ class RunLookup {
   /// the end.
   template <bool kFills, std::uint32_t kRuns, class RunAt>
   __device__ void answer(LeftRuns<kRuns>& left, std::uint32_t runs, RunAt&& run_at) const {
-    if (threadIdx.x == 0) left.not_done = left.tied = 0;
+    if (threadIdx.x == 0) left.slow = left.tied = 0;
     __syncthreads();
     for (std::uint32_t i = threadIdx.x; i < runs; i += blockDim.x) {
       const AskedRun asked = run_at(i);
       if (asked.run.minimizer == groups::TextRun::kSeveral) {
         left.numbers[kRuns - 1 - atomicAdd(&left.tied, 1u)] = static_cast<std::uint16_t>(i);
-      } else if (!answer_first<kFills>(asked)) {
-        left.numbers[atomicAdd(&left.not_done, 1u)] = static_cast<std::uint16_t>(i);
+      } else if (!answer_quickly<kFills>(asked)) {
+        left.numbers[atomicAdd(&left.slow, 1u)] = static_cast<std::uint16_t>(i);
       }
     }
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < left.not_done; i += blockDim.x)
-      answer_all(run_at(left.numbers[i]));
+    // Few are left, and each takes a way of its own: they are shared out among the warps.
+    const std::uint32_t warps = blockDim.x / 32;
+    for (std::uint32_t i = threadIdx.x % 32 * warps + threadIdx.x / 32; i < left.slow; i += blockDim.x)
+      answer_slowly(run_at(left.numbers[i]));
     // A warp for each tied run.
     for (std::uint32_t i = threadIdx.x / 32; i < left.tied; i += blockDim.x / 32) {
       const AskedRun asked = run_at(left.numbers[kRuns - 1 - i]);
@@ -99,6 +101,13 @@ class RunLookup {
                                std::uint32_t from) const {
       std::uint32_t* to = answers + (is_forward ? first : kmers - 1 - first);
       const std::int32_t step = is_forward ? 1 : -1;
+      if (counts.are_small()) {
+        counts.for_each_small(from, number, [&](std::uint32_t count) {
+          *to = count;
+          to += step;
+        });
+        return;
+      }
       counts.for_each(from, number, [&](std::uint64_t count) {
         *to = answer_of(count);
         to += step;
@@ -112,9 +121,9 @@ class RunLookup {
     return place < shards_.count ? place : kNotThere;
   }
 
-  /// Looks at the first string, unless it is much work. Returns whether the run is done.
+  /// Answers a run, unless that is much work. Returns whether it is done.
   template <bool kFills>
-  __device__ bool answer_first(const AskedRun& asked) const {
+  __device__ bool answer_quickly(const AskedRun& asked) const {
     const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
     const std::uint32_t id = hash_(text.super.mmer), place = place_of(id);
     if (place == kNotThere) return true;
@@ -124,40 +133,26 @@ class RunLookup {
     const groups::ShardRecord record = shards_.records[place];
     groups::QuickSearch<Flanks> search(record, layout_, shape_.rest_of(id), text.super);
     if (search.is_left()) return false;
-    if (!search.is_done()) search.compare_next(Answers{asked.answers, asked.run.kmers, text.is_forward});
-    return search.is_done();
+    const Answers answers{asked.answers, asked.run.kmers, text.is_forward};
+    while (search.find_next()) search.visit_found(answers);
+    return true;
   }
 
-  /// The shard is there.
-  __device__ void answer_all(const AskedRun& asked) const {
+  /// The shard is there. As the next function, it is rare, and needs many registers.
+  __device__ __noinline__ void answer_slowly(const AskedRun& asked) const {
     const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
-    find(text.super, {asked.answers, asked.run.kmers, text.is_forward});
+    const std::uint32_t id = hash_(text.super.mmer);
+    groups::find_super_kmer(shards_.shards[place_of(id)], shape_.rest_of(id), text.super,
+                            Answers{asked.answers, asked.run.kmers, text.is_forward});
   }
 
-  /// Is rare, and needs many registers.
   template <bool kFills>
   __device__ __noinline__ void answer_kmer(std::uint32_t start, std::uint32_t* answer) const {
     const auto kmer = groups::kmer_at<Key, Flanks>(packed_, start, shape_, canonical_);
-    if (place_of(hash_(kmer.mmer)) == kNotThere) return;
+    const std::uint32_t id = hash_(kmer.mmer), place = place_of(id);
+    if (place == kNotThere) return;
     if constexpr (kFills) *answer = 0;
-    find(kmer, {answer, 1, true});
-  }
-
-  __device__ void find(const groups::FlankedSuperKmer<Flanks>& super, const Answers& answers) const {
-    const std::uint32_t id = hash_(super.mmer), place = place_of(id), rest = shape_.rest_of(id);
-    const groups::ShardRecord record = shards_.records[place];
-    groups::QuickSearch<Flanks> search(record, layout_, rest, super);
-    if (search.is_left()) {
-      find_slowly(shards_.shards[place], rest, super, answers);
-    } else {
-      while (!search.is_done()) search.compare_next(answers);
-    }
-  }
-
-  static __device__ __noinline__ void find_slowly(const groups::ShardBits& shard, std::uint32_t rest,
-                                                  const groups::FlankedSuperKmer<Flanks>& super,
-                                                  const Answers& answers) {
-    groups::find_super_kmer(shard, rest, super, answers);
+    groups::find_super_kmer(shards_.shards[place], shape_.rest_of(id), kmer, Answers{answer, 1, true});
   }
 
   groups::GroupShape shape_;

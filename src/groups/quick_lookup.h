@@ -17,7 +17,7 @@ struct alignas(16) ShardRecord {
   const std::uint64_t* words;
   std::uint64_t reciprocal;
   std::uint32_t buckets, strings_at_word;
-  std::uint8_t offset_bits, remainder_bits, large_bits;
+  std::uint8_t offset_bits, remainder_bits;
 
   ShardRecord() = default;
   explicit ShardRecord(const ShardBits& shard)
@@ -26,8 +26,7 @@ struct alignas(16) ShardRecord {
         buckets(static_cast<std::uint32_t>(shard.layout.buckets)),  // at most 2^rest_bits
         strings_at_word(static_cast<std::uint32_t>(shard.layout.strings_at / 64)),
         offset_bits(static_cast<std::uint8_t>(shard.layout.offset_bits)),
-        remainder_bits(static_cast<std::uint8_t>(shard.layout.remainder_bits)),
-        large_bits(static_cast<std::uint8_t>(shard.layout.large_bits)) {}
+        remainder_bits(static_cast<std::uint8_t>(shard.layout.remainder_bits)) {}
 };
 
 /// Says how all shards of an index are read.
@@ -42,8 +41,35 @@ struct StringLayout {
         lengths(table) {}
 };
 
-/// A super-k-mer on its way through the strings of its group, as StringSearch. The head of a bucket, up to
-/// the lengths of its strings, is loaded at once, if it has no more than 128 bits.
+/// Fields of one width, at most 32 bits, that lie one behind the other: as many as 64 bits have are loaded at
+/// once.
+class FieldReader {
+ public:
+  FieldReader() = default;
+  WARPMER_HD FieldReader(const std::uint64_t* words, std::uint64_t at, std::uint32_t width)
+      : words_(words), at_(at), bits_(read_bits<std::uint64_t>(words, at, 64)), width_(width) {}
+
+  WARPMER_HD std::uint32_t next() {
+    if (used_ + width_ > 64) {
+      at_ += used_;
+      bits_ = read_bits<std::uint64_t>(words_, at_, 64);
+      used_ = 0;
+    }
+    const std::uint32_t field = static_cast<std::uint32_t>(bits_) & ((1u << width_) - 1);
+    bits_ >>= width_;
+    used_ += width_;
+    return field;
+  }
+
+ private:
+  const std::uint64_t* words_;
+  std::uint64_t at_;    ///< of the bits that were loaded
+  std::uint64_t bits_;  ///< those of them that have not been used
+  std::uint32_t width_, used_ = 0;
+};
+
+/// A super-k-mer on its way through the strings of its group, as StringSearch. Buckets with a large group or
+/// with many strings are left to that.
 template <class Flanks>
 class QuickSearch {
  public:
@@ -58,42 +84,35 @@ class QuickSearch {
     const std::uint64_t begin =
         std::uint64_t{shard.strings_at_word} * 64 +
         read_bits<std::uint64_t>(shard.words, number * shard.offset_bits, shard.offset_bits);
-    HeadBits head(shard.words, begin);
-    const std::uint32_t zeros = trailing_zeros(head.low | std::uint64_t{1} << 63);
+    const auto head = read_bits<std::uint64_t>(shard.words, begin, 64);
+    const std::uint32_t zeros = trailing_zeros(head | std::uint64_t{1} << 63);
     is_left_ = zeros > kMostZeros;
     if (is_left_) return;
-    const auto strings = static_cast<std::uint32_t>(gamma_number(head.low, zeros) - 1);
-    head.skip(2 * zeros + 1);
-    std::uint64_t flags = head.take(strings);
+    const auto strings = static_cast<std::uint32_t>(gamma_number(head, zeros) - 1);
+    is_left_ = strings > kMostStrings;
+    if (is_left_) return;
+    std::uint64_t flags = (head >> (2 * zeros + 1)) & ((std::uint64_t{1} << strings) - 1);
+    const std::uint64_t remainders_at = begin + 2 * zeros + 1 + strings;
     const std::uint32_t groups = ones(flags);
-    std::uint32_t used = 2 * zeros + 1 + strings + groups * shard.remainder_bits;
-    is_left_ = used > kHeadBits;
-    if (is_left_) return;
-    const std::uint64_t remainder = rest - first_of(number);
-    std::uint32_t group = groups;
-    for (std::uint32_t i = 0; i < groups; ++i) {
-      if (head.take(shard.remainder_bits) == remainder) group = i;
-    }
+    const std::uint32_t group = group_of(remainders_at, groups, rest - first_of(number));
     if (group == groups) return;
-    used += strings * layout.length_bits;
-    is_left_ = used > kHeadBits;
-    if (is_left_) return;
-    for (; group > 0; --group) flags &= flags - 1;
+    for (std::uint32_t i = group; i > 0; --i) flags &= flags - 1;
     string_ = trailing_zeros(flags);
     flags &= flags - 1;
     end_ = flags == 0 ? strings : trailing_zeros(flags);
-    lengths_ = counted_lengths_ = head;
-    bases_at_ = codes_at_ = begin + used;
+    lengths_at_ = remainders_at + groups * shard.remainder_bits;
+    bases_at_ = codes_at_ = lengths_at_ + strings * layout.length_bits;
+    FieldReader lengths(shard.words, lengths_at_, layout.length_bits);
     for (std::uint32_t i = 0; i < strings; ++i) {
-      const FlankLengths lengths = take_lengths(head);
-      const std::uint32_t bits = base_bits(lengths);
-      codes_at_ += bits;
-      if (i >= string_) continue;
-      bases_at_ += bits;
-      (void)take_lengths(lengths_);
+      if (i == string_) {
+        lengths_ = lengths;
+        bases_at_ = codes_at_;
+      }
+      const FlankLengths here = layout.lengths[lengths.next()];
+      is_left_ = is_left_ || here.is_large();
+      codes_at_ += 2 * here.bases();
     }
-    next_ = take_lengths(lengths_);
-    is_left_ = next_.is_large();
+    next_ = layout.lengths[lengths_.next()];
   }
 
   /// True when nothing is known of the super-k-mer: StringSearch has to look.
@@ -102,55 +121,44 @@ class QuickSearch {
   WARPMER_HD bool is_done() const { return string_ == end_ || answered_ == wanted_; }
   WARPMER_HD std::uint32_t answered() const { return answered_; }
 
-  template <class Found>
-  WARPMER_HD void compare_next(Found&& found) {
-    const std::uint32_t n = layout_.flank_bases;
-    const auto [left, right] = flanks();
-    const std::uint32_t a =
-        common_bases(left, query_.left, next_.left < query_.left_bases ? next_.left : query_.left_bases);
-    const std::uint32_t b = common_bases(right, query_.right,
-                                         next_.right < query_.right_bases ? next_.right : query_.right_bases);
-    if (a + b >= n) {
-      const std::uint32_t kmers = a + b - n + 1;
-      StringCounts counts = counts_of_next();
-      counts.bases_at = bases_at_;
-      found(query_.left_bases - a, kmers, counts, next_.left - a);
-      answered_ += kmers;
+  /// Goes on to the next string that has k-mers of the super-k-mer. Returns whether there is one. (Lanes come
+  /// together then, wherever in their groups their strings are.)
+  WARPMER_HD bool find_next() {
+    while (!is_done()) {
+      const FlankLengths lengths = next_;
+      const auto [left, right] = flanks();
+      const std::uint32_t a = common_bases(left, query_.left, least(lengths.left, query_.left_bases));
+      const std::uint32_t b = common_bases(right, query_.right, least(lengths.right, query_.right_bases));
+      bases_at_ += 2 * lengths.bases();
+      ++string_;
+      if (string_ != end_) next_ = layout_.lengths[lengths_.next()];
+      if (a + b < layout_.flank_bases) continue;
+      found_ = {lengths, query_.left_bases - a, a + b - layout_.flank_bases + 1, lengths.left - a};
+      answered_ += found_.kmers;
+      return true;
     }
-    bases_at_ += base_bits(next_);
-    ++string_;
-    if (string_ != end_) next_ = take_lengths(lengths_);
+    return false;
+  }
+  /// Calls `visit(first, number, counts, from)` with what the string that was found last has: the counts of
+  /// `number` of its k-mers, from its k-mer `from` on, are those of the super-k-mer's from `first` on.
+  template <class Visit>
+  WARPMER_HD void visit_found(Visit&& visit) {
+    visit(found_.first, found_.kmers, counts_of(string_ - 1, found_.string), found_.from);
   }
 
  private:
-  static constexpr std::uint32_t kHeadBits = 128;
-  /// Of the code of the number of strings, which is then below 64.
-  static constexpr std::uint32_t kMostZeros = 5;
+  /// Of the code of the number of strings, which with a flag for each string has at most 64 bits.
+  static constexpr std::uint32_t kMostZeros = 5, kMostStrings = 53;
 
-  /// Some bits of a shard, which are taken from the front.
-  struct HeadBits {
-    std::uint64_t low, high;
-
-    HeadBits() = default;
-    WARPMER_HD HeadBits(const std::uint64_t* words, std::uint64_t at) {
-      const auto both = read_bits<Key128>(words, at, kHeadBits);
-      low = static_cast<std::uint64_t>(both);
-      high = static_cast<std::uint64_t>(both >> 64);
-    }
-    /// Takes less than 64 bits.
-    WARPMER_HD void skip(std::uint32_t bits) {
-      low = low >> bits | high << 1 << (63 - bits);
-      high >>= bits;
-    }
-    WARPMER_HD std::uint64_t take(std::uint32_t bits) {
-      const std::uint64_t value = low & ((std::uint64_t{1} << bits) - 1);
-      skip(bits);
-      return value;
-    }
-  };
   struct FlankPair {
     Flanks left, right;
   };
+  struct FoundString {
+    FlankLengths string;
+    std::uint32_t first, kmers, from;  ///< visit_found
+  };
+
+  WARPMER_HD static std::uint32_t least(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
 
   /// As ShardLayout::first_of.
   WARPMER_HD std::uint64_t first_of(std::uint64_t bucket) const {
@@ -162,11 +170,13 @@ class QuickSearch {
     return static_cast<std::uint64_t>((Key128{dividend} * shard_.reciprocal) >> 64);
 #endif
   }
-  WARPMER_HD FlankLengths take_lengths(HeadBits& from) const {
-    return layout_.lengths[from.take(layout_.length_bits)];
-  }
-  WARPMER_HD std::uint32_t base_bits(FlankLengths string) const {
-    return string.is_large() ? shard_.large_bits : 2 * string.bases();
+  /// Returns which of the bucket's groups has this remainder, or their number.
+  WARPMER_HD std::uint32_t group_of(std::uint64_t remainders_at, std::uint32_t groups,
+                                    std::uint64_t remainder) const {
+    FieldReader remainders(shard_.words, remainders_at, shard_.remainder_bits);
+    std::uint32_t i = 0;
+    while (i < groups && remainders.next() != remainder) ++i;
+    return i;
   }
   WARPMER_HD FlankPair flanks() const {
     if constexpr (sizeof(Flanks) == 8) {
@@ -179,15 +189,23 @@ class QuickSearch {
     const auto left = bases.template read_flank<Flanks>(next_.left);
     return {left, bases.template read_flank<Flanks>(next_.right)};
   }
-  /// Returns the counts of the next string: those of the strings before it are read over.
-  WARPMER_HD StringCounts counts_of_next() {
+  /// Returns the counts of a string. Those of the strings before it are read over; such that are all 1 take
+  /// two bits, and many at once.
+  WARPMER_HD StringCounts counts_of(std::uint32_t string, FlankLengths lengths) {
     BitCursor codes{shard_.words, codes_at_};
-    for (; counted_ < string_; ++counted_) {
-      const FlankLengths here = take_lengths(counted_lengths_);
-      if (!here.is_large()) StringCounts::read(codes, here.bases() - layout_.flank_bases + 1);
+    while (counted_ < string) {
+      const std::uint32_t ones = trailing_zeros(~codes.peek_32()) / 2, most = string - counted_;
+      const std::uint32_t passed = least(ones, most);
+      codes.at += 2 * passed;
+      counted_ += passed;
+      if (passed > 0) continue;
+      const FlankLengths here = layout_.lengths[read_bits<std::uint64_t>(
+          shard_.words, lengths_at_ + counted_ * layout_.length_bits, layout_.length_bits)];
+      StringCounts::read(codes, here.bases() - layout_.flank_bases + 1);
+      ++counted_;
     }
     codes_at_ = codes.at;
-    return StringCounts::read(codes, next_.bases() - layout_.flank_bases + 1);
+    return StringCounts::read(codes, lengths.bases() - layout_.flank_bases + 1);
   }
 
   const ShardRecord& shard_;
@@ -198,10 +216,11 @@ class QuickSearch {
   std::uint32_t string_ = 0, end_ = 0;  ///< the next string, and that behind the group's last
   FlankLengths next_{};                 ///< lengths of the next string
   std::uint64_t bases_at_ = 0;          ///< where it begins
-  HeadBits lengths_{};                  ///< of those behind it
+  FieldReader lengths_;                 ///< of those behind it
+  std::uint64_t lengths_at_ = 0;        ///< of the bucket
   std::uint32_t counted_ = 0;           ///< strings whose counts are before `codes_at_`
-  HeadBits counted_lengths_{};          ///< of those behind them
   std::uint64_t codes_at_ = 0;
+  FoundString found_{};
 };
 
 }  // namespace warpmer::groups

@@ -13,9 +13,17 @@
 
 namespace warpmer::groups {
 
+/// Return the number of zeros below the lowest one, or the number of all bits.
 WARPMER_HD constexpr std::uint32_t trailing_zeros(std::uint64_t v) {
 #if defined(__CUDA_ARCH__)
-  return v == 0 ? 64 : static_cast<std::uint32_t>(__ffsll(static_cast<long long>(v)) - 1);
+  return static_cast<std::uint32_t>(__clzll(static_cast<long long>(__brevll(v))));
+#else
+  return static_cast<std::uint32_t>(std::countr_zero(v));
+#endif
+}
+WARPMER_HD constexpr std::uint32_t trailing_zeros(std::uint32_t v) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::uint32_t>(__clz(static_cast<int>(__brev(v))));
 #else
   return static_cast<std::uint32_t>(std::countr_zero(v));
 #endif
@@ -30,8 +38,9 @@ WARPMER_HD constexpr std::uint32_t ones(std::uint64_t v) {
 
 /// Returns the number whose gamma code is the lowest bits of `code`, and begins with so many zeros, at
 /// most 31.
-WARPMER_HD constexpr std::uint64_t gamma_number(std::uint64_t code, std::uint32_t zeros) {
-  const std::uint64_t highest = std::uint64_t{1} << zeros;
+template <class Code>
+WARPMER_HD constexpr Code gamma_number(Code code, std::uint32_t zeros) {
+  const Code highest = Code{1} << zeros;
   return highest | ((code >> (zeros + 1)) & (highest - 1));
 }
 
@@ -43,6 +52,7 @@ struct BitCursor {
   WARPMER_HD std::uint64_t peek(std::uint32_t bits) const {
     return read_bits<std::uint64_t>(words, at, bits);
   }
+  WARPMER_HD std::uint32_t peek_32() const { return read_32_bits(words, at); }
   WARPMER_HD std::uint64_t read(std::uint32_t bits) {
     const std::uint64_t value = peek(bits);
     at += bits;
@@ -100,8 +110,16 @@ struct StringCounts {
   /// Reads the head of a code at `codes`, which moves to the next string's.
   WARPMER_HD static StringCounts read(BitCursor& codes, std::uint32_t kmers) {
     StringCounts counts{};
-    counts.bits = static_cast<std::uint32_t>(codes.read_gamma() - 1);
-    counts.smallest = codes.read_gamma();
+    const std::uint32_t next = codes.peek_32(), zeros = trailing_zeros(next);
+    const std::uint32_t behind = next >> (zeros < 16 ? 2 * zeros + 1 : 31), more = trailing_zeros(behind);
+    if (zeros + more < 16) {  // nearly always: both numbers are there
+      counts.bits = gamma_number(next, zeros) - 1;
+      counts.smallest = gamma_number(behind, more);
+      codes.at += 2 * (zeros + more + 1);
+    } else {
+      counts.bits = static_cast<std::uint32_t>(codes.read_gamma() - 1);
+      counts.smallest = codes.read_gamma();
+    }
     counts.beyond = codes;
     codes.at += std::uint64_t{counts.bits} * kmers;
     return counts;
@@ -110,6 +128,25 @@ struct StringCounts {
   WARPMER_HD std::uint64_t operator[](std::uint32_t i) const {
     if (bits == 0) return smallest;
     return smallest + read_bits<std::uint64_t>(beyond.words, beyond.at + std::uint64_t{bits} * i, bits);
+  }
+  /// True if all counts, and all that their bits could say, are below 2^32 - 2^16.
+  WARPMER_HD bool are_small() const { return bits <= 16 && smallest < 0xFFFE0000; }
+  /// As for_each, if they are small.
+  template <class Visit>
+  WARPMER_HD void for_each_small(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
+    const auto least = static_cast<std::uint32_t>(smallest), mask = (1u << bits) - 1;
+    std::uint64_t at = beyond.at + std::uint64_t{bits} * i;
+    std::uint32_t some = 0, there = 0;
+    for (; number > 0; --number) {
+      if (there < bits) {
+        some = read_32_bits(beyond.words, at);
+        there = 32;
+      }
+      visit(least + (some & mask));
+      some >>= bits;
+      there -= bits;
+      at += bits;
+    }
   }
   /// Calls `visit(count)` for those of `number` k-mers from the i-th on; reads many at a time.
   template <class Visit>

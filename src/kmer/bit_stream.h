@@ -100,4 +100,14 @@ WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, 
 #endif
 }
 
+/// Returns the 32 bits at bit offset `at`; as read_bits, with fewer instructions.
+WARPMER_HD_INLINE std::uint32_t read_32_bits(const std::uint64_t* words, std::uint64_t at) {
+#if defined(__CUDA_ARCH__)
+  const auto* from = reinterpret_cast<const std::uint32_t*>(words) + at / 32;
+  return __funnelshift_r(from[0], from[1], static_cast<std::uint32_t>(at) % 32);
+#else
+  return static_cast<std::uint32_t>(read_bits<std::uint64_t>(words, at, 32));
+#endif
+}
+
 }  // namespace warpmer

@@ -102,12 +102,18 @@ void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, st
     return;
   }
   ++quickly;
-  while (!search.is_done()) {
-    search.compare_next(
+  while (search.find_next()) {
+    search.visit_found(
         [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+          std::uint32_t next = first;
+          if (counts.are_small()) {
+            counts.for_each_small(
+                from, number, [&](std::uint32_t count) { CHECK(count == counts[from + next++ - first]); });
+          }
           counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
         });
   }
+  CHECK(search.is_done());
   CHECK(quick == answers);
   CHECK(search.answered() == found);
 }
