@@ -12,6 +12,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/process.h"
 #include "cli/framework/text_output.h"
+#include "cli/personalities/personality.h"
 #include "file/mapped_inputs.h"
 #include "mpi/job_failure.h"
 #include "mpi/process_group.h"
@@ -67,18 +68,25 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   return kDone;
 }
 
-int run(Application& application, mpi::ProcessGroup& ranks, const std::vector<std::string>& arguments) {
+int run_command(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
+  Application application(quote_command_line(words), ranks);
   try {
-    try {
-      return application.run(arguments);
-    } catch (const CLI::ParseError& error) {
-      return finish_parsing(application, error);
-    }
+    return application.run({words.begin() + (words.empty() ? 0 : 1), words.end()});
+  } catch (const CLI::ParseError& error) {
+    return finish_parsing(application, error);
+  }
+}
+
+int run(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
+  const std::optional<NamedCall> call = named_call(words);
+  try {
+    return call ? run_named(*call, ranks) : run_command(ranks, words);
   } catch (...) {
     const mpi::JobFailure job_failure = mpi::job_failure_of(std::current_exception());
     // An input that is changed while it is read looks damaged, or makes later steps fail.
     const std::optional<std::string> change = file::MappedInputs::change();
-    return fail(ranks, change ? mpi::JobFailure{ErrorKind::input, *change} : job_failure);
+    const int status = fail(ranks, change ? mpi::JobFailure{ErrorKind::input, *change} : job_failure);
+    return call ? status_of_named(status) : status;
   }
 }
 
@@ -113,8 +121,7 @@ int main(int argc, char** argv) {
   if (!ranks) {
     return kResourceError;
   }
-  Application application(quote_command_line(words), *ranks);
-  const int status = run(application, *ranks, {words.begin() + (argc > 0 ? 1 : 0), words.end()});
+  const int status = run(*ranks, words);
   print_left_behind();
   return leave(*ranks, status);
 }

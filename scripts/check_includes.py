@@ -42,7 +42,7 @@ ROOMS = {
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
-    "cli": ["framework", "output", "commands"],
+    "cli": ["framework", "output", "personalities", "commands"],
     "mpi": [],
 }
 LAYERS = set(ALLOWED)

@@ -72,7 +72,10 @@ const char* name_of(CountRule rule) {
 /// `sum|min|max`
 std::string rule_names(const std::vector<CountRule>& rules) {
   std::string names;
-  for (const CountRule rule : rules) names += (names.empty() ? "" : "|") + std::string(name_of(rule));
+  for (const CountRule rule : rules) {
+    if (!names.empty()) names += '|';
+    names += name_of(rule);
+  }
   return names;
 }
 

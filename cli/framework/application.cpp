@@ -133,6 +133,7 @@ Application::Application(std::string command_line, mpi::ProcessGroup& ranks)
   add_stats_command(*this);
   add_info_command(*this);
   add_devices_command(*this);
+  add_names_command(*this);
   add_help_command(*this);
   add_completion_command(*this);
 }

@@ -23,6 +23,7 @@ void add_locate_command(Application& application);
 void add_stats_command(Application& application);
 void add_info_command(Application& application);
 void add_devices_command(Application& application);
+void add_names_command(Application& application);
 void add_help_command(Application& application);
 void add_completion_command(Application& application);
 

@@ -1,11 +1,7 @@
 #include "cli/framework/index_target.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -14,9 +10,9 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
 #include "file/output_file.h"
 #include "file/output_path.h"
-#include "file/temporary_name.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"
 #include "jobs/export_job.h"
@@ -37,33 +33,6 @@ Format format_of(const IndexTargetFlags& flags) {
 }
 
 }  // namespace
-
-/// A name for a file that is not there yet, in a directory that is made if need be.
-class TemporaryIndex {
- public:
-  explicit TemporaryIndex(const std::string& directory) : directory_(directory) {
-    made_directory_ = ::mkdir(directory.c_str(), 0700) == 0;
-    if (!made_directory_ && errno != EEXIST) {
-      throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir",
-                                      directory, std::strerror(errno)));
-    }
-    name_.take(directory + "/warpmer-index",
-               [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
-  }
-  ~TemporaryIndex() {
-    name_.remove();
-    if (made_directory_) ::rmdir(directory_.c_str());
-  }
-  TemporaryIndex(const TemporaryIndex&) = delete;
-  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
-
-  [[nodiscard]] const std::string& path() const noexcept { return name_.path(); }
-
- private:
-  std::string directory_;
-  file::TemporaryName name_;
-  bool made_directory_ = false;
-};
 
 void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags) {
   app.add_option("-o,--output", flags.output,

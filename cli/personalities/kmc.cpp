@@ -1,0 +1,265 @@
+/// `kmc`: counts k-mers into a KMC database or a KFF file, by the command line of KMC 3.2.4.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/progress.h"
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "cli/personalities/programs.h"
+#include "formats/format.h"
+#include "formats/kmc_database.h"
+#include "jobs/count_job.h"
+#include "jobs/export_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+using formats::Format;
+
+struct KmcCall {
+  std::uint32_t k = 25;
+  std::uint64_t min_count = 2;
+  std::uint64_t max_count = formats::kNoKmcLimit;
+  std::uint64_t largest_counter = 255;
+  std::uint64_t gigabytes = 0;
+  std::uint64_t threads = 0;
+  bool is_forward = false;
+  bool is_multi_fasta = false;
+  bool is_strict_memory = false;
+  bool has_no_output = false;
+  bool only_histogram = false;
+  bool hides_progress = false;
+  std::string json;
+  Format format = Format::kmc;
+  std::string input, output, working_directory;
+
+  /// Returns the output's name as 'warpmer' has it.
+  [[nodiscard]] std::string path() const { return format == Format::kff ? output + ".kff" : output; }
+};
+
+constexpr std::uint64_t kGigabyte = 1'000'000'000;
+
+OptionTable kmc_options(KmcCall& call) {
+  using enum ValuePlace;
+  const auto choose_format = [&call](const GivenOption& given) {
+    call.format = given.name == "-okff" ? Format::kff : Format::kmc;
+  };
+  return {
+      "kmc",
+      {taken("-k", glued, "length of the k-mers; 25 unless given", store_number(call.k, 1, kMaxK)),
+       taken("-m", glued, "gigabytes of memory, a hard cap; if more than there are, as WARPMER_MEMORY says",
+             store_number(call.gigabytes, 1)),
+       taken("-sm", none, "say in the summary that memory is strict, which it always is",
+             set_flag(call.is_strict_memory)),
+       taken("-fm", none,
+             "FASTA of several lines a record; known by content, but the summary says "
+             "'sequences'",
+             set_flag(call.is_multi_fasta)),
+       ignored("-fa,-fq,-fbam", none, "format of the input, known by content"),
+       refused("-fkmc", none, "a KMC database holds no reads; 'kmc_tools transform' reads it"),
+       refused("-hc", none, "k-mers of compressed homopolymers are not counted"),
+       taken("-ci", glued, "keep k-mers that occur at least so often; 2 unless given",
+             store_number(call.min_count)),
+       taken("-cx", glued, "keep k-mers that occur at most so often; 1000000000 unless given",
+             store_number(call.max_count)),
+       taken("-cs", glued, "write larger counts as this; 255 unless given",
+             store_number(call.largest_counter, 1)),
+       taken("-b", none, "count k-mers as they are read, not of both strands", set_flag(call.is_forward)),
+       taken("-t", glued, "threads", store_number(call.threads, 1, UINT16_MAX)),
+       taken("-okmc,-okff", none, "write OUTPUT.kmc_pre and .kmc_suf, or OUTPUT.kff", choose_format),
+       taken("-w", none, "write no database", set_flag(call.has_no_output)),
+       taken("-e", none, "write a histogram to OUTPUT, and no database; it is exact",
+             set_flag(call.only_histogram)),
+       taken("-j", glued, "write the summary as JSON to this file", store_text(call.json)),
+       taken("-hp", none, "show no progress", set_flag(call.hides_progress)),
+       ignored("-p", glued, "length of signatures"),
+       ignored("-n", glued, "number of bins"),
+       ignored("-sf,-sp,-sr,-smso,-smun,-smme", glued, "threads of a step"),
+       ignored("-r", none, "no temporary files"),
+       ignored("-v", none, "more to read on stderr"),
+       ignored("--opt-out-size", none, "smaller databases")}};
+}
+
+std::string kmc_help() {
+  KmcCall call;
+  return fmt::format(
+      "K-Mer Counter (KMC) ver. 3.2.4 (as done by warpmer " WARPMER_VERSION
+      ")\n"
+      "Usage:\n"
+      "  kmc [options] INPUT OUTPUT WORKING_DIRECTORY\n"
+      "  kmc [options] @LIST OUTPUT WORKING_DIRECTORY\n"
+      "Options:\n{}"
+      "WARPMER_DEVICE, WARPMER_MEMORY and WARPMER_THREADS are as --device, -m and -t of 'warpmer count'.\n",
+      options_text(kmc_options(call)));
+}
+
+KmcCall read_kmc_call(const std::vector<std::string>& words) {
+  KmcCall call;
+  const std::size_t options = take_options(kmc_options(call), words);
+  const std::size_t others = words.size() - options;
+  if (others != 3) {
+    throw UsageError(
+        fmt::format("kmc: it takes an input, the name of the output and a working directory, and "
+                    "{} {} there (see 'kmc --help')",
+                    others, others == 1 ? "is" : "are"));
+  }
+  call.input = words[options];
+  call.output = words[options + 1];
+  call.working_directory = words[options + 2];
+  call.min_count = std::max<std::uint64_t>(call.min_count, 1);
+  if (call.min_count > call.max_count) {
+    throw UsageError(fmt::format("kmc: -ci{} is larger than -cx{}: nothing would be kept", call.min_count,
+                                 call.max_count));
+  }
+  return call;
+}
+
+jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenance) {
+  jobs::CountOptions job;
+  job.kmers.k = call.k;
+  job.kmers.canonical = !call.is_forward;
+  job.kept.min = call.only_histogram ? 1 : call.min_count;
+  job.reading.lenient = true;
+  job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
+  job.tmp_directory = call.working_directory;
+  job.inputs = {call.input};
+  const bool has_database = !call.has_no_output && !call.only_histogram;
+  std::vector<std::string> outputs{call.json};
+  if (has_database) outputs = formats::files_of(call.path(), call.format);
+  expand_lists(job.inputs, outputs, job.resources.memory_bytes);
+  job.device = named_device(job.inputs);
+  job.provenance = provenance;
+  return job;
+}
+
+/// The numbers of the summary.
+struct KmcSummary {
+  std::uint64_t below = 0, above = 0, unique = 0, total = 0, sequences = 0, super_kmers = 0;
+
+  [[nodiscard]] std::uint64_t counted() const noexcept { return unique - below - above; }
+};
+
+KmcSummary summary_of(const KmcCall& call, const jobs::CountReport& report, const index::IndexFile& index) {
+  KmcSummary summary;
+  summary.sequences = report.totals.records;
+  if (call.only_histogram) return summary;  // as the original has it
+  summary.unique = report.totals.counted_distinct;
+  summary.total = report.totals.counted_kmers;
+  summary.below = report.totals.counted_distinct - report.totals.stored_distinct;
+  for (const auto& [count, kmers] : index.histogram()) summary.above += count > call.max_count ? kmers : 0;
+  for (const backend::OwnerLoad& load : report.owner_loads) summary.super_kmers += load.super_kmers;
+  return summary;
+}
+
+void print_summary(const KmcCall& call, const jobs::CountReport& report, const KmcSummary& summary) {
+  const std::uint64_t spilled = report.spilled.written_bytes / 1'000'000;
+  std::string text =
+      fmt::format("1st stage: {:g}s\n2nd stage: {:g}s\n", report.read_seconds, report.count_seconds);
+  if (call.is_strict_memory) text += "3rd stage: 0s\n";
+  text +=
+      fmt::format("Total    : {:g}s\nTmp size : {}MB\n", report.read_seconds + report.count_seconds, spilled);
+  if (call.is_strict_memory) text += fmt::format("Tmp size strict memory : 0MB\nTmp total: {}MB\n", spilled);
+  const auto row = [&text](std::string_view what, std::uint64_t number) {
+    text += fmt::format("   {:<35}: {:>12}\n", what, number);
+  };
+  text += "\nStats:\n";
+  row("No. of k-mers below min. threshold", summary.below);
+  row("No. of k-mers above max. threshold", summary.above);
+  row("No. of unique k-mers", summary.unique);
+  row("No. of unique counted k-mers", summary.counted());
+  row("Total no. of k-mers", summary.total);
+  row(call.is_multi_fasta ? "Total no. of sequences" : "Total no. of reads", summary.sequences);
+  row("Total no. of super-k-mers", summary.super_kmers);
+  print_on_standard_output(text);
+}
+
+void write_json(const KmcCall& call, const jobs::CountReport& report, const KmcSummary& summary) {
+  if (call.json.empty()) return;
+  TextOutput output(call.json);
+  output.print(
+      "{{\n\t\"1st_stage\": \"{:g}s\",\n\t\"2nd_stage\": \"{:g}s\",\n\t\"Total\": \"{:g}s\",\n"
+      "\t\"Tmp_size\": \"{}MB\",\n\t\"Stats\": {{\n",
+      report.read_seconds, report.count_seconds, report.read_seconds + report.count_seconds,
+      report.spilled.written_bytes / 1'000'000);
+  output.print("\t\t\"#k-mers_below_min_threshold\": {},\n\t\t\"#k-mers_above_max_threshold\": {},\n",
+               summary.below, summary.above);
+  output.print("\t\t\"#Unique_k-mers\": {},\n\t\t\"#Unique_counted_k-mers\": {},\n", summary.unique,
+               summary.counted());
+  output.print("\t\t\"#Total no. of k-mers\": {},\n\t\t\"#Total_{}\": {},\n", summary.total,
+               call.is_multi_fasta ? "sequences" : "reads", summary.sequences);
+  output.print("\t\t\"#Total_super-k-mers\": {}\n\t}}\n}}\n", summary.super_kmers);
+  output.finish();
+}
+
+/// A row for each count from 1 to the largest.
+void write_histogram(const std::string& path, const index::Histogram& histogram) {
+  TextOutput output(path);
+  std::uint64_t next = 1;
+  for (const auto& [count, kmers] : histogram) {
+    for (; next < count; ++next) output.print("{}\t0\n", next);
+    output.print("{}\t{}\n", count, kmers);
+    next = count + 1;
+  }
+  output.finish();
+}
+
+void write_database(const KmcCall& call, const index::IndexFile& index, const host::Resources& resources) {
+  jobs::ExportOptions job;
+  const formats::FormatLimits limits = formats::limits_of(call.format);
+  job.bounds = {call.min_count, call.max_count};
+  job.order = limits.order;
+  job.largest_count = std::min(call.largest_counter, formats::kLargestKmcCount);
+  job.saturate = true;
+  job.resources = resources;
+  formats::StreamFacts facts = jobs::facts_of(index);
+  facts.min_count = call.min_count;
+  facts.max_count = call.max_count;
+  facts.largest_count = std::min({facts.largest_count, call.max_count, job.largest_count});
+  const auto sink = formats::make_sink(call.path(), call.format, facts, 0, resources.threads);
+  const jobs::ExportReport report = jobs::export_index(index, job, *sink);
+  if (report.saturated == 0) return;
+  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with a count of {} (-cs)",
+                              with_thousands(report.saturated), job.largest_count, job.largest_count));
+}
+
+}  // namespace
+
+int run_kmc(const NamedCall& named) {
+  const std::vector<std::string>& words = named.words;
+  const auto is_help = [](const std::string& word) { return word == "--help" || word == "--version"; };
+  if (words.empty() || std::ranges::any_of(words, is_help)) {
+    print_on_standard_output(kmc_help());
+    return kDone;
+  }
+  const KmcCall call = read_kmc_call(words);
+  jobs::CountOptions job = job_of(call, named.provenance);
+  const TemporaryIndex temporary(call.working_directory);
+  job.output = temporary.path();
+  const ProgressStyle style = call.hides_progress ? ProgressStyle::none : progress_style(false);
+  const jobs::CountReport report = run_with_meter(style, [&](backend::JobProgress& progress) {
+                                     return jobs::count(job, progress);
+                                   }).report;
+  const index::IndexFile index(temporary.path());
+  if (call.only_histogram) {
+    write_histogram(call.output, index.histogram());
+  } else if (!call.has_no_output) {
+    write_database(call, index, report.resources);
+  }
+  const KmcSummary summary = summary_of(call, report, index);
+  write_json(call, report, summary);
+  print_summary(call, report, summary);
+  return kDone;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,196 @@
+#include "cli/personalities/option_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/framework/quantity.h"
+
+namespace warpmer::cli {
+namespace {
+
+/// Calls `visit` with each name of a row.
+template <class Visit>
+void for_each_name(const OptionRow& row, Visit&& visit) {
+  for (std::string_view rest = row.names; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    visit(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
+bool is_long(std::string_view name) { return name.starts_with("--"); }
+
+/// A row with the name of it that a word begins with, and what the word has behind that.
+struct FoundOption {
+  const OptionRow* row = nullptr;
+  std::string_view name;
+  std::optional<std::string_view> glued;
+};
+
+/// Returns what a word has behind a name; nothing where the name does not fit.
+std::optional<FoundOption> match(const OptionRow& row, std::string_view name, std::string_view word) {
+  if (word == name) return FoundOption{&row, name, std::nullopt};
+  if (!word.starts_with(name) || row.place == ValuePlace::none) return std::nullopt;
+  std::string_view rest = word.substr(name.size());
+  if (is_long(name)) {
+    if (rest.front() != '=') return std::nullopt;
+    rest.remove_prefix(1);
+  }
+  return FoundOption{&row, name, rest};
+}
+
+/// Returns the row whose name is the longest that fits.
+std::optional<FoundOption> find(const OptionTable& table, std::string_view word) {
+  std::optional<FoundOption> best;
+  for (const OptionRow& row : table.rows) {
+    for_each_name(row, [&](std::string_view name) {
+      const std::optional<FoundOption> found = match(row, name, word);
+      if (found && (!best || name.size() > best->name.size())) best = found;
+    });
+  }
+  return best;
+}
+
+[[noreturn]] void refuse(const OptionTable& table, const std::string& what) {
+  const std::string program = table.program.substr(0, table.program.find(' '));
+  throw UsageError(fmt::format("{}: {} (see '{} --help')", table.program, what, program));
+}
+
+void take(const OptionTable& table, const OptionRow& row, const GivenOption& given) {
+  if (!row.refusal.empty()) refuse(table, fmt::format("{} is not done here: {}", given.name, row.refusal));
+  if (!row.take) return;
+  try {
+    row.take(given);
+  } catch (const UsageError& error) {
+    refuse(table, error.what());
+  }
+}
+
+/// Returns the row of the first letter of `-Cv`, if it has no value.
+const OptionRow* first_letter(const OptionTable& table, std::string_view word) {
+  if (!table.joins_letters || word.size() < 3 || is_long(word)) return nullptr;
+  const std::optional<FoundOption> found = find(table, word.substr(0, 2));
+  return found && (found->row->place == ValuePlace::none || found->row->place == ValuePlace::optional)
+             ? found->row
+             : nullptr;
+}
+
+/// Takes the option at the front. Returns how many words it is.
+std::size_t take_one(const OptionTable& table, std::span<const std::string> words) {
+  std::string word = words.front();
+  std::optional<FoundOption> found = find(table, word);
+  while (!found) {
+    const OptionRow* row = first_letter(table, word);
+    if (row == nullptr) refuse(table, fmt::format("there is no option '{}'", words.front()));
+    take(table, *row, {std::string_view(word).substr(0, 2), ""});
+    word = "-" + word.substr(2);
+    found = find(table, word);
+  }
+  const auto& [row, name, glued] = *found;
+  if (glued || row->place == ValuePlace::none || row->place == ValuePlace::optional) {
+    take(table, *row, {name, glued.value_or("")});
+    return 1;
+  }
+  if (row->place == ValuePlace::glued) {
+    refuse(table, fmt::format("{0} needs a value in the same word, as {0}VALUE", name));
+  }
+  if (words.size() < 2) refuse(table, fmt::format("{} needs a value", name));
+  take(table, *row, {name, words[1]});
+  return 2;
+}
+
+}  // namespace
+
+OptionRow taken(std::string_view names, ValuePlace place, std::string_view help, TakeOption take) {
+  return {names, place, help, std::move(take), {}};
+}
+
+OptionRow ignored(std::string_view names, ValuePlace place, std::string_view help) {
+  return {names, place, help, {}, {}};
+}
+
+OptionRow refused(std::string_view names, ValuePlace place, std::string_view why) {
+  return {names, place, {}, {}, why};
+}
+
+std::vector<OptionRow> joined(std::initializer_list<std::vector<OptionRow>> tables) {
+  std::vector<OptionRow> rows;
+  for (const std::vector<OptionRow>& table : tables) rows.insert(rows.end(), table.begin(), table.end());
+  return rows;
+}
+
+TakeOption set_flag(bool& to, bool value) {
+  return [&to, value](const GivenOption& /*given*/) { to = value; };
+}
+
+TakeOption store_number(std::uint64_t& to, std::uint64_t least, std::uint64_t most) {
+  return [&to, least, most](const GivenOption& given) {
+    const std::optional<std::uint64_t> number = parse_whole_number(given.value);
+    if (!number || *number < least || *number > most) {
+      const std::string range = most == UINT64_MAX ? fmt::format("of {} or more", least)
+                                                   : fmt::format("from {} to {}", least, most);
+      throw UsageError(
+          fmt::format("{} must have a whole number {}, not '{}'", given.name, range, given.value));
+    }
+    to = *number;
+  };
+}
+
+TakeOption store_number(std::uint32_t& to, std::uint32_t least, std::uint32_t most) {
+  return [&to, least, most](const GivenOption& given) {
+    std::uint64_t number = 0;
+    store_number(number, least, most)(given);
+    to = static_cast<std::uint32_t>(number);
+  };
+}
+
+TakeOption store_text(std::string& to) {
+  return [&to](const GivenOption& given) {
+    if (given.value.empty()) throw UsageError(fmt::format("{} needs a value", given.name));
+    to = given.value;
+  };
+}
+
+bool is_option_word(std::string_view word) { return word.size() > 1 && word.front() == '-'; }
+
+std::size_t take_options(const OptionTable& table, std::span<const std::string> words) {
+  std::size_t taken_words = 0;
+  while (taken_words < words.size() && is_option_word(words[taken_words]))
+    taken_words += take_one(table, words.subspan(taken_words));
+  return taken_words;
+}
+
+std::vector<std::string> take_all_options(const OptionTable& table, std::span<const std::string> words) {
+  std::vector<std::string> others;
+  while (!words.empty()) {
+    if (words.front() == "--") {
+      others.insert(others.end(), words.begin() + 1, words.end());
+      break;
+    }
+    const bool is_option = is_option_word(words.front());
+    if (!is_option) others.push_back(words.front());
+    words = words.subspan(is_option ? take_one(table, words) : 1);
+  }
+  return others;
+}
+
+std::string options_text(const OptionTable& table) {
+  std::string text;
+  for (const OptionRow& row : table.rows) {
+    std::string names(row.names);
+    if (row.place == ValuePlace::glued) names += "VALUE";
+    if (row.place == ValuePlace::optional) names += "[VALUE]";
+    if (row.place == ValuePlace::free) names += " VALUE";
+    const std::string what = !row.refusal.empty() ? fmt::format("refused: {}", row.refusal)
+                             : !row.take          ? fmt::format("{} (means nothing here)", row.help)
+                                                  : std::string(row.help);
+    text += fmt::format("  {:<22} {}\n", names, what);
+  }
+  return text;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,122 @@
+#include "cli/personalities/personality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "cli/framework/application.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/flags.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/text_output.h"
+#include "cli/personalities/programs.h"
+#include "file/output_group.h"
+#include "mpi/process_group.h"
+
+namespace warpmer::cli {
+namespace {
+
+/// The links in libexec have these names, too (cli/CMakeLists.txt).
+constexpr std::array kPersonalities = {
+    Personality{"kmc", run_kmc},
+};
+
+const Personality* personality_named(std::string_view name) {
+  const auto found = std::ranges::find(kPersonalities, name, &Personality::name);
+  return found == kPersonalities.end() ? nullptr : &*found;
+}
+
+/// Returns a variable's text; empty where it is not set.
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+unsigned threads_of_environment() {
+  const std::string text = variable("WARPMER_THREADS");
+  if (text.empty()) return 0;
+  const std::optional<std::uint64_t> threads = parse_whole_number(text);
+  constexpr std::uint64_t kMost = 4096;
+  if (!threads || *threads < 1 || *threads > kMost) {
+    throw UsageError(
+        fmt::format("WARPMER_THREADS must be a whole number from 1 to {}, not '{}'", kMost, text));
+  }
+  return static_cast<unsigned>(*threads);
+}
+
+std::uint64_t memory_of_environment() {
+  const std::string text = variable("WARPMER_MEMORY");
+  if (text.empty()) return 0;
+  const std::optional<std::uint64_t> bytes = parse_size(text);
+  if (!bytes || *bytes == 0) {
+    throw UsageError(fmt::format("WARPMER_MEMORY must be a size such as 16G or 512M, not '{}'", text));
+  }
+  return *bytes;
+}
+
+}  // namespace
+
+std::span<const Personality> personalities() { return kPersonalities; }
+
+std::optional<NamedCall> named_call(const std::vector<std::string>& command_line) {
+  const auto call_from = [&](std::size_t name) -> std::optional<NamedCall> {
+    if (name >= command_line.size()) return std::nullopt;
+    const std::string& word = command_line[name];
+    const std::string base = name == 0 ? word.substr(word.rfind('/') + 1) : word;
+    if (personality_named(base) == nullptr) return std::nullopt;
+    const auto behind = command_line.begin() + static_cast<std::ptrdiff_t>(name) + 1;
+    return NamedCall{
+        base, {behind, command_line.end()}, {WARPMER_VERSION, quote_command_line(command_line), {}}};
+  };
+  std::optional<NamedCall> call = call_from(0);
+  return call ? call : call_from(1);
+}
+
+int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks) {
+  if (ranks.are_several()) {
+    throw UsageError(
+        fmt::format("'{}' was started as {} processes; start it without mpirun or srun, or use "
+                    "'warpmer count', which runs on several ranks of MPI",
+                    call.program, ranks.size()));
+  }
+  file::OutputGroup outputs;
+  const int status = personality_named(call.program)->run(call);
+  outputs.name_all();
+  return status;
+}
+
+int status_of_named(int status) {
+  constexpr int kFailed = 1;
+  return status == kDone || status == kUsageError ? status : kFailed;
+}
+
+host::Resources named_resources(std::uint64_t threads, std::uint64_t memory_bytes) {
+  host::Resources resources;
+  resources.threads = threads > 0 ? static_cast<unsigned>(threads) : threads_of_environment();
+  resources.memory_bytes = memory_of_environment();
+  if (memory_bytes == 0) return resources;
+  const std::uint64_t most = host::settled(resources).memory_bytes;
+  // These programs take it for a suggestion, and pipelines say 128 GB on small machines.
+  if (memory_bytes < most) resources.memory_bytes = memory_bytes;
+  return resources;
+}
+
+jobs::DeviceChoice named_device(const std::vector<std::string>& inputs) {
+  DeviceFlags flags;
+  const std::string device = variable("WARPMER_DEVICE");
+  if (!device.empty()) flags.device = device;
+  jobs::DeviceChoice choice = choose_device(flags, inputs);
+  warn_of(choice);
+  return choice;
+}
+
+void print_on_standard_output(const std::string& text) {
+  TextOutput output("-");
+  output.write(text);
+  output.finish();
+}
+
+}  // namespace warpmer::cli

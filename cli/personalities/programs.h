@@ -1,0 +1,10 @@
+#pragma once
+/// Every program: each function is one of the table of personality.cpp.
+
+namespace warpmer::cli {
+
+struct NamedCall;
+
+int run_kmc(const NamedCall& call);
+
+}  // namespace warpmer::cli
