@@ -9,11 +9,10 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/flags.h"
-#include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/temporary_index.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "cli/personalities/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -29,9 +28,7 @@ using formats::Format;
 
 struct KmcCall {
   std::uint32_t k = 25;
-  std::uint64_t min_count = 2;
-  std::uint64_t max_count = formats::kNoKmcLimit;
-  std::uint64_t largest_counter = 255;
+  DatabaseOutput database{.name = {}, .bounds = {2, formats::kNoKmcLimit}};
   std::uint64_t gigabytes = 0;
   std::uint64_t threads = 0;
   bool is_forward = false;
@@ -41,11 +38,7 @@ struct KmcCall {
   bool only_histogram = false;
   bool hides_progress = false;
   std::string json;
-  Format format = Format::kmc;
-  std::string input, output, working_directory;
-
-  /// Returns the output's name as 'warpmer' has it.
-  [[nodiscard]] std::string path() const { return format == Format::kff ? output + ".kff" : output; }
+  std::string input, working_directory;
 };
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
@@ -53,7 +46,7 @@ constexpr std::uint64_t kGigabyte = 1'000'000'000;
 OptionTable kmc_options(KmcCall& call) {
   using enum ValuePlace;
   const auto choose_format = [&call](const GivenOption& given) {
-    call.format = given.name == "-okff" ? Format::kff : Format::kmc;
+    call.database.format = given.name == "-okff" ? Format::kff : Format::kmc;
   };
   return {
       "kmc",
@@ -70,11 +63,11 @@ OptionTable kmc_options(KmcCall& call) {
        refused("-fkmc", none, "a KMC database holds no reads; 'kmc_tools transform' reads it"),
        refused("-hc", none, "k-mers of compressed homopolymers are not counted"),
        taken("-ci", glued, "keep k-mers that occur at least so often; 2 unless given",
-             store_number(call.min_count)),
+             store_number(call.database.bounds.min)),
        taken("-cx", glued, "keep k-mers that occur at most so often; 1000000000 unless given",
-             store_number(call.max_count)),
+             store_number(call.database.bounds.max)),
        taken("-cs", glued, "write larger counts as this; 255 unless given",
-             store_number(call.largest_counter, 1)),
+             store_number(call.database.largest_counter, 1)),
        taken("-b", none, "count k-mers as they are read, not of both strands", set_flag(call.is_forward)),
        taken("-t", glued, "threads", store_number(call.threads, 1, UINT16_MAX)),
        taken("-okmc,-okff", none, "write OUTPUT.kmc_pre and .kmc_suf, or OUTPUT.kff", choose_format),
@@ -115,12 +108,12 @@ KmcCall read_kmc_call(const std::vector<std::string>& words) {
                     others, others == 1 ? "is" : "are"));
   }
   call.input = words[options];
-  call.output = words[options + 1];
+  call.database.name = words[options + 1];
   call.working_directory = words[options + 2];
-  call.min_count = std::max<std::uint64_t>(call.min_count, 1);
-  if (call.min_count > call.max_count) {
-    throw UsageError(fmt::format("kmc: -ci{} is larger than -cx{}: nothing would be kept", call.min_count,
-                                 call.max_count));
+  call.database.bounds.min = std::max<std::uint64_t>(call.database.bounds.min, 1);
+  if (call.database.bounds.min > call.database.bounds.max) {
+    throw UsageError(fmt::format("kmc: -ci{} is larger than -cx{}: nothing would be kept",
+                                 call.database.bounds.min, call.database.bounds.max));
   }
   return call;
 }
@@ -129,14 +122,14 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
   jobs::CountOptions job;
   job.kmers.k = call.k;
   job.kmers.canonical = !call.is_forward;
-  job.kept.min = call.only_histogram ? 1 : call.min_count;
+  job.kept.min = call.only_histogram ? 1 : call.database.bounds.min;
   job.reading.lenient = true;
   job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
   job.tmp_directory = call.working_directory;
   job.inputs = {call.input};
   const bool has_database = !call.has_no_output && !call.only_histogram;
   std::vector<std::string> outputs{call.json};
-  if (has_database) outputs = formats::files_of(call.path(), call.format);
+  if (has_database) outputs = call.database.files();
   expand_lists(job.inputs, outputs, job.resources.memory_bytes);
   job.device = named_device(job.inputs);
   job.provenance = provenance;
@@ -157,7 +150,8 @@ KmcSummary summary_of(const KmcCall& call, const jobs::CountReport& report, cons
   summary.unique = report.totals.counted_distinct;
   summary.total = report.totals.counted_kmers;
   summary.below = report.totals.counted_distinct - report.totals.stored_distinct;
-  for (const auto& [count, kmers] : index.histogram()) summary.above += count > call.max_count ? kmers : 0;
+  for (const auto& [count, kmers] : index.histogram())
+    summary.above += count > call.database.bounds.max ? kmers : 0;
   for (const backend::OwnerLoad& load : report.owner_loads) summary.super_kmers += load.super_kmers;
   return summary;
 }
@@ -214,35 +208,30 @@ void write_histogram(const std::string& path, const index::Histogram& histogram)
   output.finish();
 }
 
-void write_database(const KmcCall& call, const index::IndexFile& index, const host::Resources& resources) {
+void write_counted(const KmcCall& call, const index::IndexFile& index, const host::Resources& resources) {
   jobs::ExportOptions job;
-  const formats::FormatLimits limits = formats::limits_of(call.format);
-  job.bounds = {call.min_count, call.max_count};
-  job.order = limits.order;
-  job.largest_count = std::min(call.largest_counter, formats::kLargestKmcCount);
+  job.bounds = call.database.bounds;
+  job.order = formats::limits_of(call.database.format).order;
+  job.largest_count = std::min(call.database.largest_counter, formats::kLargestKmcCount);
   job.saturate = true;
   job.resources = resources;
   formats::StreamFacts facts = jobs::facts_of(index);
-  facts.min_count = call.min_count;
-  facts.max_count = call.max_count;
-  facts.largest_count = std::min({facts.largest_count, call.max_count, job.largest_count});
-  const auto sink = formats::make_sink(call.path(), call.format, facts, 0, resources.threads);
+  facts.min_count = job.bounds.min;
+  facts.max_count = job.bounds.max;
+  const auto sink = formats::make_sink(call.database.path(), call.database.format, facts,
+                                       call.database.counter_bytes(), resources.threads);
   const jobs::ExportReport report = jobs::export_index(index, job, *sink);
-  if (report.saturated == 0) return;
-  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with a count of {} (-cs)",
-                              with_thousands(report.saturated), job.largest_count, job.largest_count));
+  tell_of_capped(report.saturated, job.largest_count, call.database.path());
 }
 
 }  // namespace
 
 int run_kmc(const NamedCall& named) {
-  const std::vector<std::string>& words = named.words;
-  const auto is_help = [](const std::string& word) { return word == "--help" || word == "--version"; };
-  if (words.empty() || std::ranges::any_of(words, is_help)) {
+  if (asks_for_help(named)) {
     print_on_standard_output(kmc_help());
     return kDone;
   }
-  const KmcCall call = read_kmc_call(words);
+  const KmcCall call = read_kmc_call(named.words);
   jobs::CountOptions job = job_of(call, named.provenance);
   const TemporaryIndex temporary(call.working_directory);
   job.output = temporary.path();
@@ -252,9 +241,9 @@ int run_kmc(const NamedCall& named) {
                                    }).report;
   const index::IndexFile index(temporary.path());
   if (call.only_histogram) {
-    write_histogram(call.output, index.histogram());
+    write_histogram(call.database.name, index.histogram());
   } else if (!call.has_no_output) {
-    write_database(call, index, report.resources);
+    write_counted(call, index, report.resources);
   }
   const KmcSummary summary = summary_of(call, report, index);
   write_json(call, report, summary);

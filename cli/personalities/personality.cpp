@@ -22,6 +22,8 @@ namespace {
 /// The links in libexec have these names, too (cli/CMakeLists.txt).
 constexpr std::array kPersonalities = {
     Personality{"kmc", run_kmc},
+    Personality{"kmc_dump", run_kmc_dump},
+    Personality{"kmc_tools", run_kmc_tools},
 };
 
 const Personality* personality_named(std::string_view name) {
@@ -111,6 +113,11 @@ jobs::DeviceChoice named_device(const std::vector<std::string>& inputs) {
   jobs::DeviceChoice choice = choose_device(flags, inputs);
   warn_of(choice);
   return choice;
+}
+
+bool asks_for_help(const NamedCall& call) {
+  const auto is_help = [](const std::string& word) { return word == "--help" || word == "--version"; };
+  return call.words.empty() || std::ranges::any_of(call.words, is_help);
 }
 
 void print_on_standard_output(const std::string& text) {

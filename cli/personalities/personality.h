@@ -56,6 +56,8 @@ host::Resources named_resources(std::uint64_t threads = 0, std::uint64_t memory_
 /// Returns the device that WARPMER_DEVICE says; unset, it is `auto`. Warns when a GPU is passed over.
 jobs::DeviceChoice named_device(const std::vector<std::string>& inputs);
 
+/// True for a call without words, and one with `--help` or `--version` among them.
+bool asks_for_help(const NamedCall& call);
 /// Prints a text for people on standard output.
 void print_on_standard_output(const std::string& text);
 

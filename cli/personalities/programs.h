@@ -6,5 +6,7 @@ namespace warpmer::cli {
 struct NamedCall;
 
 int run_kmc(const NamedCall& call);
+int run_kmc_dump(const NamedCall& call);
+int run_kmc_tools(const NamedCall& call);
 
 }  // namespace warpmer::cli

@@ -112,7 +112,8 @@ void KmcSource::read_header() {
   count_bytes_ = u32();
   prefix_bases_ = u32();
   const std::uint32_t signature_bases = is_binned ? u32() : 0;
-  facts_.min_count = std::max(u32(), 1u);
+  const std::uint32_t min_count = u32();
+  facts_.min_count = std::max(min_count, 1u);
   const std::uint64_t max_count_low = u32();
   facts_.distinct = load<std::uint64_t>(at);
   facts_.canonical = at[8] == std::byte{0};
@@ -144,6 +145,15 @@ void KmcSource::read_header() {
            fmt::format("this KMC database is damaged: there are no {} {}-mers", facts_.distinct, facts_.k));
   }
   suffix_bytes_ = (facts_.k - prefix_bases_) / 4;
+  cursor_.entry_end = table_size_;
+  cursor_.record_end = facts_.distinct;
+  header_ = {facts_.distinct,
+             min_count,
+             max_count,
+             count_bytes_,
+             prefix_bases_,
+             signature_bases,
+             is_binned ? table_size_ >> (2 * prefix_bases_) : 0};
 }
 
 void KmcSource::check_suffixes() const {
@@ -165,25 +175,43 @@ std::uint64_t KmcSource::table_entry(std::uint64_t i) const {
   return load<std::uint64_t>(prefixes_.bytes().data() + kMarkBytes + 8 * i);
 }
 
+std::vector<KmcCursor> KmcSource::sorted_stretches() const {
+  const std::uint64_t entries = std::uint64_t{1} << (2 * prefix_bases_);
+  std::vector<KmcCursor> stretches;
+  for (std::uint64_t first = 0; first < table_size_; first += entries) {
+    KmcCursor& stretch = stretches.emplace_back();
+    stretch.next_entry = first;
+    stretch.entry_end = first + entries;
+    stretch.next_record = stretch.prefix_end = table_entry(first);
+    stretch.record_end = stretch.entry_end < table_size_ ? table_entry(stretch.entry_end) : facts_.distinct;
+    stretch.released = kMarkBytes + stretch.next_record * (suffix_bytes_ + count_bytes_);
+    if (stretch.next_record > stretch.record_end || stretch.record_end > facts_.distinct)
+      refuse(prefixes_, "this KMC database is damaged: its bins are not in order");
+  }
+  return stretches;
+}
+
 /// Moves on to the prefix of the next record. False at the end.
-bool KmcSource::next_prefix() {
-  if (next_record_ == facts_.distinct) return false;
-  while (prefix_end_ == next_record_) {
-    if (next_entry_ == table_size_)
+bool KmcSource::next_prefix(KmcCursor& cursor) const {
+  if (cursor.next_record == cursor.record_end) return false;
+  while (cursor.prefix_end == cursor.next_record) {
+    if (cursor.next_entry == cursor.entry_end)
       refuse(prefixes_, "this KMC database is damaged: its table ends too early");
-    if (next_entry_ % (kReleaseBytes / 8) == 0) prefixes_.release(0, kMarkBytes + 8 * next_entry_);
-    prefix_ = next_entry_++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
-    prefix_end_ = next_entry_ < table_size_ ? table_entry(next_entry_) : facts_.distinct;
-    if (prefix_end_ < next_record_ || prefix_end_ > facts_.distinct) {
+    if (cursor.next_entry % (kReleaseBytes / 8) == 0)
+      prefixes_.release(0, kMarkBytes + 8 * cursor.next_entry);
+    cursor.prefix = cursor.next_entry++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
+    cursor.prefix_end =
+        cursor.next_entry < cursor.entry_end ? table_entry(cursor.next_entry) : cursor.record_end;
+    if (cursor.prefix_end < cursor.next_record || cursor.prefix_end > cursor.record_end) {
       refuse(prefixes_,
              fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
-                         kMarkBytes + 8 * next_entry_));
+                         kMarkBytes + 8 * cursor.next_entry));
     }
   }
   return true;
 }
 
-void KmcSource::decode(const std::byte* record, CountedKmer& out) const {
+void KmcSource::decode(std::uint64_t prefix, const std::byte* record, CountedKmer& out) const {
   const auto big_endian = [](const std::byte* at) { return __builtin_bswap64(load<std::uint64_t>(at)); };
   const std::uint32_t suffix_bits = 8 * suffix_bytes_;
   Key128 suffix = 0;
@@ -192,25 +220,32 @@ void KmcSource::decode(const std::byte* record, CountedKmer& out) const {
   } else if (suffix_bits > 0) {
     suffix = big_endian(record) >> (64 - suffix_bits);
   }
-  out.kmer = suffix_bits == 128 ? suffix : Key128{prefix_} << suffix_bits | suffix;
+  out.kmer = suffix_bits == 128 ? suffix : Key128{prefix} << suffix_bits | suffix;
   const auto count = load<std::uint64_t>(record + suffix_bytes_);
   out.count = count_bytes_ == 0 ? 1 : count & largest_of_bytes(count_bytes_);
 }
 
 std::size_t KmcSource::read(std::span<CountedKmer> out) {
+  const std::size_t n = read(cursor_, out, kReleaseBytes);
+  if (n == 0) prefixes_.release(0, kMarkBytes + 8 * cursor_.next_entry);
+  return n;
+}
+
+std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes) {
   const auto bytes = suffixes_.bytes();
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
-  std::uint64_t at = kMarkBytes + next_record_ * record_bytes;
+  std::uint64_t at = kMarkBytes + cursor.next_record * record_bytes;
   std::size_t n = 0;
-  while (n < out.size() && next_prefix()) {
-    const std::uint64_t last = std::min<std::uint64_t>(prefix_end_, next_record_ + (out.size() - n));
-    for (; next_record_ < last; ++next_record_, at += record_bytes, ++n) {
+  while (n < out.size() && next_prefix(cursor)) {
+    const std::uint64_t last =
+        std::min<std::uint64_t>(cursor.prefix_end, cursor.next_record + (out.size() - n));
+    for (; cursor.next_record < last; ++cursor.next_record, at += record_bytes, ++n) {
       if (at + kKmcDecodedBytes <= bytes.size()) {
-        decode(bytes.data() + at, out[n]);
+        decode(cursor.prefix, bytes.data() + at, out[n]);
       } else {
         std::array<std::byte, kKmcDecodedBytes> copy{};
         std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
-        decode(copy.data(), out[n]);
+        decode(cursor.prefix, copy.data(), out[n]);
       }
       limit_.note(out[n].count);
       if (out[n].count == 0) {
@@ -219,11 +254,67 @@ std::size_t KmcSource::read(std::span<CountedKmer> out) {
       }
     }
   }
-  if (at - released_ >= kReleaseBytes) {
+  if (at - cursor.released >= release_bytes) {
     suffixes_.check_size();
-    suffixes_.release(released_, at - released_);
-    prefixes_.release(0, kMarkBytes + 8 * next_entry_);
-    released_ = at;
+    suffixes_.release(cursor.released, at - cursor.released);
+    cursor.released = at;
+  }
+  return n;
+}
+
+SortedKmcSource::SortedKmcSource(const std::string& path) : source_(path) {
+  constexpr std::size_t kKmersAtOnce = 512;
+  for (const KmcCursor& cursor : source_.sorted_stretches()) {
+    if (cursor.next_record == cursor.record_end) continue;
+    stretches_.push_back({cursor, std::vector<CountedKmer>(kKmersAtOnce), 0, 0});
+    Stretch& stretch = stretches_.back();
+    refill(stretch);
+    heap_.emplace_back(stretch.kmers.front().kmer, static_cast<std::uint32_t>(stretches_.size() - 1));
+  }
+  std::ranges::sort(heap_);
+}
+
+/// False at its end.
+bool SortedKmcSource::refill(Stretch& stretch) {
+  const std::uint64_t release_bytes = kReleaseBytes / std::min<std::size_t>(stretches_.size(), 64);
+  stretch.next = 0;
+  stretch.end = source_.read(stretch.cursor, stretch.kmers, release_bytes);
+  return stretch.end > 0;
+}
+
+/// The first of the heap has become larger: moves it to its place.
+void SortedKmcSource::sink_first() {
+  const auto moved = heap_.front();
+  std::size_t hole = 0;
+  for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
+    if (child + 1 < heap_.size() && heap_[child + 1].first < heap_[child].first) ++child;
+    if (!(heap_[child].first < moved.first)) break;
+    heap_[hole] = heap_[child];
+    hole = child;
+  }
+  heap_[hole] = moved;
+}
+
+std::size_t SortedKmcSource::read(std::span<CountedKmer> out) {
+  if (stretches_.size() == 1) {
+    Stretch& only = stretches_.front();
+    if (only.next == only.end && !refill(only)) return 0;
+    const std::size_t n = std::min(out.size(), only.end - only.next);
+    std::copy_n(only.kmers.begin() + static_cast<std::ptrdiff_t>(only.next), n, out.begin());
+    only.next += n;
+    return n;
+  }
+  std::size_t n = 0;
+  while (n < out.size() && !heap_.empty()) {
+    Stretch& stretch = stretches_[heap_.front().second];
+    out[n++] = stretch.kmers[stretch.next++];
+    if (stretch.next < stretch.end || refill(stretch)) {
+      heap_.front().first = stretch.kmers[stretch.next].kmer;
+    } else {
+      heap_.front() = heap_.back();
+      heap_.pop_back();
+    }
+    if (!heap_.empty()) sink_first();
   }
   return n;
 }

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file/buffered_output.h"
@@ -35,6 +36,28 @@ std::string kmc_prefix(const std::string& path);
 /// that name comes before a database.
 bool is_kmc_database(const std::string& path);
 
+/// The fields of a header that are no facts of the stream, as they stand there.
+struct KmcHeader {
+  std::uint64_t kmers = 0;
+  std::uint32_t min_count = 0;
+  std::uint64_t max_count = 0;
+  std::uint32_t count_bytes = 0;
+  std::uint32_t prefix_bases = 0;
+  std::uint32_t signature_bases = 0;  ///< 0 for KMC1
+  std::uint64_t bins = 0;             ///< 0 for KMC1
+};
+
+/// A place in the records that stand in order, of one bin, or of KMC1 all.
+struct KmcCursor {
+  std::uint64_t next_entry = 0;  ///< number of the table's next entry
+  std::uint64_t entry_end = 0;
+  std::uint64_t prefix = 0;      ///< prefix of the records before `prefix_end`
+  std::uint64_t prefix_end = 0;  ///< number of the first record with another prefix
+  std::uint64_t next_record = 0;
+  std::uint64_t record_end = 0;
+  std::uint64_t released = 0;  ///< bytes of the suffixes that are done with
+};
+
 /// Reads both forms, in the order of the file: KMC1 is sorted.
 class KmcSource final : public KmerSource {
  public:
@@ -46,12 +69,18 @@ class KmcSource final : public KmerSource {
   std::size_t read(std::span<CountedKmer> out) override;
   [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
+  [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
+  /// Returns the beginnings of the stretches that are sorted, each k-mer being in one of them.
+  [[nodiscard]] std::vector<KmcCursor> sorted_stretches() const;
+  /// Reads on from a place: what is done with is given back in pieces of `release_bytes`.
+  std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes);
+
  private:
   void read_header();
   void check_suffixes() const;
   [[nodiscard]] std::uint64_t table_entry(std::uint64_t i) const;
-  bool next_prefix();
-  void decode(const std::byte* record, CountedKmer& out) const;
+  bool next_prefix(KmcCursor& cursor) const;
+  void decode(std::uint64_t prefix, const std::byte* record, CountedKmer& out) const;
   [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
 
   file::MappedInput prefixes_, suffixes_;
@@ -60,12 +89,36 @@ class KmcSource final : public KmerSource {
   std::uint32_t count_bytes_ = 0;
   std::uint32_t suffix_bytes_ = 0;
   std::uint64_t table_size_ = 0;  ///< entries, the last of KMC2 excepted
-  std::uint64_t next_entry_ = 0;  ///< number of the table's next entry
-  std::uint64_t prefix_ = 0;      ///< prefix of the records before `prefix_end_`
-  std::uint64_t prefix_end_ = 0;  ///< number of the first record with another prefix
-  std::uint64_t next_record_ = 0;
-  std::uint64_t released_ = 0;  ///< bytes of the suffixes that are done with
+  KmcHeader header_;
+  KmcCursor cursor_;
   CounterLimit limit_;
+};
+
+/// Reads both forms in lexicographic order: merges the bins of KMC2.
+class SortedKmcSource final : public KmerSource {
+ public:
+  /// InputError as KmcSource.
+  explicit SortedKmcSource(const std::string& path);
+
+  [[nodiscard]] const StreamFacts& facts() const override { return source_.facts(); }
+  [[nodiscard]] const KmcHeader& header() const noexcept { return source_.header(); }
+  std::size_t read(std::span<CountedKmer> out) override;
+
+ private:
+  /// A sorted stretch, with its next k-mers.
+  struct Stretch {
+    KmcCursor cursor;
+    std::vector<CountedKmer> kmers;
+    std::size_t next = 0;
+    std::size_t end = 0;
+  };
+
+  bool refill(Stretch& stretch);
+  void sink_first();
+
+  KmcSource source_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::pair<Key128, std::uint32_t>> heap_;  ///< next k-mer of each stretch; the smallest is first
 };
 
 /// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to

@@ -45,4 +45,19 @@ std::size_t mask_uncovered(std::span<const std::uint64_t> counts, std::uint32_t 
   return masked;
 }
 
+std::size_t leading_bases(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule) {
+  const auto end =
+      std::ranges::find_if_not(counts, [&](std::uint64_t count) { return rule.is_found(count); });
+  return end == counts.begin() ? 0 : static_cast<std::size_t>(end - counts.begin()) + k - 1;
+}
+
+void mask_others(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule,
+                 std::span<char> bases) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (rule.is_found(counts[i])) continue;
+    for (next = std::max(next, i); next < i + k; ++next) bases[next] = 'N';
+  }
+}
+
 }  // namespace warpmer::jobs

@@ -60,4 +60,13 @@ BaseRange covered_range(std::span<const std::uint64_t> counts, std::uint32_t k, 
 std::size_t mask_uncovered(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule,
                            std::span<char> bases);
 
+/// Returns the length of the stretch from the first base on in which every k-mer is found; 0 when the first
+/// one is not.
+std::size_t leading_bases(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule);
+
+/// Overwrites by 'N' every base of a k-mer that is not found; one with a break is none that is. As
+/// `mask_uncovered` does, but what two k-mers cover must be in both.
+void mask_others(std::span<const std::uint64_t> counts, std::uint32_t k, const ReadRule& rule,
+                 std::span<char> bases);
+
 }  // namespace warpmer::jobs

@@ -1,0 +1,148 @@
+#include "cli/personalities/kmc_databases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "base/warning.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
+#include "file/temporary_name.h"
+#include "formats/count_width.h"
+#include "formats/kff_file.h"
+#include "host/tmp_directory.h"
+#include "index/index_file.h"
+#include "jobs/export_job.h"
+#include "jobs/import_job.h"
+#include "jobs/merged_kmers.h"
+
+namespace warpmer::cli {
+namespace {
+
+using formats::Format;
+
+/// Returns the KFF file that a name stands for; empty if it is none.
+std::string kff_file_of(const std::string& name) {
+  std::error_code ignored;
+  for (const std::string& path : {name, name + ".kff"}) {
+    if (!std::filesystem::is_regular_file(path, ignored)) continue;
+    return formats::detect_format(path) == Format::kff ? path : "";
+  }
+  return "";
+}
+
+/// The two files of a database that is in the way of something else, and gone with this object.
+class TemporaryDatabase {
+ public:
+  explicit TemporaryDatabase(const std::string& prefix)
+      : prefixes_(prefix + ".kmc_pre"), suffixes_(prefix + ".kmc_suf") {}
+
+ private:
+  file::TemporaryName prefixes_, suffixes_;
+};
+
+/// A KFF file's k-mers, whose sections are in no order, in lexicographic order.
+class SortedKff final : public formats::KmerSource {
+ public:
+  SortedKff(const NamedDatabase& kff, const host::Resources& resources, const std::string& directory)
+      : index_(directory), sorted_(index_.path()) {
+    import_database(kff, resources, index_.path());
+    const index::IndexFile index(index_.path());
+    jobs::ExportOptions job;
+    job.order = formats::KmerOrder::by_kmer;
+    job.largest_count = formats::kLargestKmcCount;
+    job.saturate = true;
+    job.resources = resources;
+    formats::KmcSink sink(index_.path(), jobs::facts_of(index), 4);
+    jobs::export_index(index, job, sink);
+    source_ = std::make_unique<formats::KmcSource>(index_.path() + ".kmc_pre");
+  }
+
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return source_->facts(); }
+  std::size_t read(std::span<formats::CountedKmer> out) override { return source_->read(out); }
+
+ private:
+  TemporaryIndex index_;
+  TemporaryDatabase sorted_;
+  std::unique_ptr<formats::KmerSource> source_;
+};
+
+}  // namespace
+
+NamedDatabase::NamedDatabase(const std::string& name) : path_(kff_file_of(name)), format_(Format::kff) {
+  if (!path_.empty()) {
+    const formats::KffSource source(path_);
+    facts_ = source.facts();
+    header_.min_count = static_cast<std::uint32_t>(facts_.min_count);
+    header_.max_count = facts_.max_count;
+    header_.count_bytes =
+        std::min(formats::bytes_of_count(std::max<std::uint64_t>(facts_.largest_count, 1)), 4u);
+    return;
+  }
+  path_ = name;
+  format_ = Format::kmc;
+  const formats::KmcSource source(path_);
+  facts_ = source.facts();
+  header_ = source.header();
+}
+
+std::unique_ptr<formats::KmerSource> NamedDatabase::open(const backend::CountBounds& bounds) const {
+  return std::make_unique<jobs::BoundedKmers>(formats::open_source(path_, format_, true, 1), bounds);
+}
+
+std::unique_ptr<formats::KmerSource> NamedDatabase::open_sorted(const backend::CountBounds& bounds,
+                                                                const host::Resources& resources,
+                                                                const std::string& output) const {
+  std::unique_ptr<formats::KmerSource> source;
+  if (is_kff()) {
+    source = std::make_unique<SortedKff>(*this, resources, host::tmp_directory("", output));
+  } else {
+    source = std::make_unique<formats::SortedKmcSource>(path_);
+  }
+  return std::make_unique<jobs::BoundedKmers>(std::move(source), bounds);
+}
+
+std::uint32_t DatabaseOutput::counter_bytes() const {
+  return std::min({formats::bytes_of_count(largest_counter), formats::bytes_of_count(bounds.max), 4u});
+}
+
+void write_database(formats::KmerSource& source, const DatabaseOutput& output,
+                    const host::Resources& resources) {
+  jobs::ExportOptions job;
+  job.bounds = output.bounds;
+  job.largest_count = std::min(output.largest_counter, formats::kLargestKmcCount);
+  job.saturate = true;
+  job.resources = resources;
+  formats::StreamFacts facts = source.facts();
+  facts.min_count = output.bounds.min;
+  facts.max_count = output.bounds.max;
+  facts.largest_count = 0;
+  const auto sink =
+      formats::make_sink(output.path(), output.format, facts, output.counter_bytes(), resources.threads);
+  const jobs::ExportReport report = jobs::copy_kmers(source, output.name, job, *sink);
+  if (output.tells_of_capped) tell_of_capped(report.saturated, job.largest_count, output.path());
+}
+
+void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output) {
+  if (kmers == 0) return;
+  warn(fmt::format("{} k-mer{} more than {} times and stand{} in {} with a count of {}",
+                   with_thousands(kmers), kmers == 1 ? " occurs" : "s occur", limit, kmers == 1 ? "s" : "",
+                   output, limit));
+}
+
+void import_database(const NamedDatabase& database, const host::Resources& resources,
+                     const std::string& index) {
+  const auto source = database.open({0, UINT64_MAX});
+  jobs::ImportOptions job;
+  job.input = database.path();
+  job.sum_duplicates = database.is_kff();
+  job.resources = resources;
+  job.output = index;
+  backend::JobProgress progress;
+  jobs::run_import(*source, job, progress);
+}
+
+}  // namespace warpmer::cli

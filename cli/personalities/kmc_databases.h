@@ -1,0 +1,71 @@
+#pragma once
+/// Databases as KMC's programs name, read and write them.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/count_bounds.h"
+#include "formats/format.h"
+#include "formats/kmc_database.h"
+#include "host/limits.h"
+
+namespace warpmer::cli {
+
+/// A database to read: of KMC, or a KFF file.
+class NamedDatabase {
+ public:
+  /// `name` is a prefix: of a KFF file, with its ending or without, or else of the two files of KMC.
+  /// InputError when there is none, or it is damaged.
+  explicit NamedDatabase(const std::string& name);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] bool is_kff() const noexcept { return format_ == formats::Format::kff; }
+  [[nodiscard]] const formats::StreamFacts& facts() const noexcept { return facts_; }
+  /// Returns what KMC's header says; of a KFF file, what it would.
+  [[nodiscard]] const formats::KmcHeader& header() const noexcept { return header_; }
+  /// Returns the files.
+  [[nodiscard]] std::vector<std::string> files() const { return formats::files_of(path_, format_); }
+
+  /// Returns the k-mers whose counts are within `bounds`, in the order of the file.
+  [[nodiscard]] std::unique_ptr<formats::KmerSource> open(const backend::CountBounds& bounds) const;
+  /// Does so in lexicographic order. A KFF file is sorted by way of temporary files beside `output`.
+  [[nodiscard]] std::unique_ptr<formats::KmerSource> open_sorted(const backend::CountBounds& bounds,
+                                                                 const host::Resources& resources,
+                                                                 const std::string& output) const;
+
+ private:
+  std::string path_;
+  formats::Format format_;
+  formats::StreamFacts facts_;
+  formats::KmcHeader header_;
+};
+
+/// A database to write.
+struct DatabaseOutput {
+  std::string name;  ///< without the ending of KFF
+  formats::Format format = formats::Format::kmc;
+  backend::CountBounds bounds;
+  std::uint64_t largest_counter = 255;  ///< larger counts become this
+  bool tells_of_capped = true;
+
+  /// Returns the output's name as 'warpmer' has it.
+  [[nodiscard]] std::string path() const { return format == formats::Format::kff ? name + ".kff" : name; }
+  [[nodiscard]] std::vector<std::string> files() const { return formats::files_of(path(), format); }
+  /// Returns the bytes of its counters, as KMC chooses them.
+  [[nodiscard]] std::uint32_t counter_bytes() const;
+};
+
+/// Writes what a source has; text in its order, all else must be sorted. Says on stderr how many counts were
+/// capped. UsageError when the output is one of the `inputs`.
+void write_database(formats::KmerSource& source, const DatabaseOutput& output,
+                    const host::Resources& resources);
+
+/// Says it, if there are any.
+void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output);
+
+/// Makes an index of a database, for a job that needs one; nothing is left out.
+void import_database(const NamedDatabase& database, const host::Resources& resources,
+                     const std::string& index);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,141 @@
+#include "jobs/merged_kmers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace warpmer::jobs {
+namespace {
+
+using backend::CountRule;
+using formats::CountedKmer;
+
+constexpr std::size_t kMergedAtOnce = 4096;
+
+/// Returns the count of a k-mer that is in both, 0 for none.
+std::uint64_t count_in_both(CountRule rule, std::uint64_t first, std::uint64_t second) {
+  switch (rule) {
+    case CountRule::sum:
+      return first + second;
+    case CountRule::min:
+      return std::min(first, second);
+    case CountRule::max:
+      return std::max(first, second);
+    case CountRule::first:
+      return first;
+    case CountRule::last:
+      return second;
+    case CountRule::difference:
+      return first - std::min(first, second);
+    case CountRule::samples:
+      break;
+  }
+  throw InternalError("a count rule that is none of two streams");
+}
+
+void check_alike(const formats::StreamFacts& first, const formats::StreamFacts& second) {
+  if (first.k != second.k) {
+    throw UsageError(fmt::format(
+        "the first input has {}-mers and the second {}-mers; they must be of one length", first.k, second.k));
+  }
+  if (first.canonical != second.canonical) {
+    throw UsageError("one input has k-mers of both strands and the other of one; they must be alike");
+  }
+}
+
+}  // namespace
+
+bool MergedKmers::Side::has_next() {
+  if (next < end) return true;
+  next = 0;
+  end = source->read(kmers);
+  return end > 0;
+}
+
+MergedKmers::MergedKmers(std::unique_ptr<formats::KmerSource> first,
+                         std::unique_ptr<formats::KmerSource> second, const MergerRule& rule)
+    : first_{std::move(first), std::vector<CountedKmer>(kMergedAtOnce)},
+      second_{std::move(second), std::vector<CountedKmer>(kMergedAtOnce)},
+      rule_(rule),
+      facts_(first_.source->facts()) {
+  const formats::StreamFacts& other = second_.source->facts();
+  check_alike(facts_, other);
+  const std::uint64_t in_both = rule.in_both ? std::min(facts_.distinct, other.distinct) : 0;
+  facts_.distinct = std::max(
+      {in_both, (rule.only_in_first ? facts_.distinct : 0) + (rule.only_in_second ? other.distinct : 0)});
+  facts_.largest_count = 0;
+  facts_.widen_bounds(other.min_count, other.max_count);
+}
+
+std::size_t MergedKmers::read(std::span<CountedKmer> out) {
+  std::size_t n = 0;
+  while (n < out.size()) {
+    const bool has_first = first_.has_next(), has_second = second_.has_next();
+    if (!has_first && !has_second) break;
+    if (has_first && has_second && first_.front().kmer == second_.front().kmer) {
+      const std::uint64_t count = count_in_both(rule_.counts, first_.front().count, second_.front().count);
+      out[n] = {first_.front().kmer, count};
+      n += rule_.in_both && count > 0 ? 1 : 0;
+      ++first_.next;
+      ++second_.next;
+    } else if (has_first && (!has_second || first_.front().kmer < second_.front().kmer)) {
+      out[n] = first_.kmers[first_.next++];
+      n += rule_.only_in_first ? 1 : 0;
+    } else {
+      out[n] = second_.kmers[second_.next++];
+      n += rule_.only_in_second ? 1 : 0;
+    }
+  }
+  return n;
+}
+
+BoundedKmers::BoundedKmers(std::unique_ptr<formats::KmerSource> source, const backend::CountBounds& bounds)
+    : source_(std::move(source)), bounds_(bounds), facts_(source_->facts()) {
+  facts_.min_count = std::max(facts_.min_count, bounds.min);
+  facts_.max_count = std::min(facts_.max_count, bounds.max);
+}
+
+std::size_t BoundedKmers::read(std::span<CountedKmer> out) {
+  while (const std::size_t n = source_->read(out)) {
+    const auto is_out = [&](const CountedKmer& each) { return !bounds_.contains(each.count); };
+    const auto rest = std::ranges::remove_if(out.first(n), is_out);
+    if (rest.size() < n) return n - rest.size();
+  }
+  return 0;
+}
+
+RecountedKmers::RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count)
+    : source_(std::move(source)), count_(count), facts_(source_->facts()) {
+  facts_.min_count = facts_.max_count = facts_.largest_count = count;
+}
+
+std::size_t RecountedKmers::read(std::span<CountedKmer> out) {
+  const std::size_t n = source_->read(out);
+  for (CountedKmer& each : out.first(n)) each.count = count_;
+  return n;
+}
+
+StreamsCompared compare_streams(formats::KmerSource& first, formats::KmerSource& second) {
+  std::vector<CountedKmer> kmers(kMergedAtOnce), others(kMergedAtOnce);
+  const auto read_all = [](formats::KmerSource& source, std::span<CountedKmer> out) {
+    std::size_t n = 0;
+    while (const std::size_t more = n < out.size() ? source.read(out.subspan(n)) : 0) n += more;
+    return n;
+  };
+  const auto is_same = [](const CountedKmer& a, const CountedKmer& b) {
+    return a.kmer == b.kmer && a.count == b.count;
+  };
+  for (;;) {
+    const std::size_t n = read_all(first, kmers), m = read_all(second, others);
+    const auto common = static_cast<std::ptrdiff_t>(std::min(n, m));
+    if (!std::equal(kmers.begin(), kmers.begin() + common, others.begin(), is_same))
+      return StreamsCompared::different;
+    if (n != m) return StreamsCompared::one_is_longer;
+    if (n == 0) return StreamsCompared::equal;
+  }
+}
+
+}  // namespace warpmer::jobs

@@ -1,0 +1,89 @@
+#pragma once
+/// Set algebra on streams of sorted k-mers, for files whose k-mers are in order: two streams in, one out, and
+/// nothing of them in memory. (`run_set_operation` does the same for indexes, on several threads.)
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/count_bounds.h"
+#include "backend/set_session.h"
+#include "formats/kmer_stream.h"
+
+namespace warpmer::jobs {
+
+/// Says which k-mers come out of a merger.
+struct MergerRule {
+  bool only_in_first = false;
+  bool only_in_second = false;
+  bool in_both = false;
+  /// Count of those in both; `difference` leaves out what it makes nothing of. `samples` is none.
+  backend::CountRule counts = backend::CountRule::sum;
+};
+
+/// One stream of two, both in lexicographic order, as it is then itself.
+class MergedKmers final : public formats::KmerSource {
+ public:
+  /// UsageError unless both have the same k and strand.
+  MergedKmers(std::unique_ptr<formats::KmerSource> first, std::unique_ptr<formats::KmerSource> second,
+              const MergerRule& rule);
+
+  /// `distinct` is the most that there may be, and `largest_count` not known.
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<formats::CountedKmer> out) override;
+
+ private:
+  struct Side {
+    std::unique_ptr<formats::KmerSource> source;
+    std::vector<formats::CountedKmer> kmers;
+    std::size_t next = 0, end = 0;
+
+    /// False at the end.
+    bool has_next();
+    [[nodiscard]] const formats::CountedKmer& front() const { return kmers[next]; }
+  };
+
+  Side first_, second_;
+  MergerRule rule_;
+  formats::StreamFacts facts_;
+};
+
+/// The k-mers of a stream whose counts are within bounds.
+class BoundedKmers final : public formats::KmerSource {
+ public:
+  BoundedKmers(std::unique_ptr<formats::KmerSource> source, const backend::CountBounds& bounds);
+
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<formats::CountedKmer> out) override;
+
+ private:
+  std::unique_ptr<formats::KmerSource> source_;
+  backend::CountBounds bounds_;
+  formats::StreamFacts facts_;
+};
+
+/// The k-mers of a stream, all with the same count.
+class RecountedKmers final : public formats::KmerSource {
+ public:
+  RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count);
+
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<formats::CountedKmer> out) override;
+
+ private:
+  std::unique_ptr<formats::KmerSource> source_;
+  std::uint64_t count_;
+  formats::StreamFacts facts_;
+};
+
+enum class StreamsCompared {
+  equal,          ///< the same k-mers with the same counts
+  one_is_longer,  ///< as far as the other goes they are equal
+  different,
+};
+
+/// Compares two streams in the same order.
+StreamsCompared compare_streams(formats::KmerSource& first, formats::KmerSource& second);
+
+}  // namespace warpmer::jobs
