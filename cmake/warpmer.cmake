@@ -40,6 +40,10 @@ check_cxx_source_compiles([[
   }]] WARPMER_XXHASH_HAS_DISPATCH)
 unset(CMAKE_REQUIRED_LIBRARIES)
 pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+# What is compressed with one of these is refused by its name where it is missing.
+pkg_check_modules(ZSTD IMPORTED_TARGET libzstd)
+pkg_check_modules(XZ IMPORTED_TARGET liblzma)
+find_package(BZip2)
 if(WARPMER_TESTS)
   find_package(doctest REQUIRED)
 endif()

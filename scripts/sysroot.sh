@@ -8,8 +8,8 @@ set -euo pipefail
 architecture=$1
 mkdir -p "$2"
 folder=$(cd "$2" && pwd)
-packages=(libc6-dev libhts-dev zlib1g-dev libfmt-dev libxxhash-dev libisal-dev libcli11-dev nlohmann-json3-dev
-  doctest-dev)
+packages=(libc6-dev libhts-dev zlib1g-dev libzstd-dev libbz2-dev liblzma-dev libfmt-dev libxxhash-dev libisal-dev
+  libcli11-dev nlohmann-json3-dev doctest-dev)
 [[ "$(cat "$folder/complete" 2>/dev/null)" != "${packages[*]}" ]] || exit 0
 
 rm -rf "$folder"

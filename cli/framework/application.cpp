@@ -25,7 +25,8 @@ namespace {
 
 constexpr const char* kRootDescription =
     "Counts the k-mers of sequencing reads, exactly, and answers questions about them.\n"
-    "Inputs are any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, recognised by their content.";
+    "Inputs are any mix of FASTA and FASTQ (plain, gzip, BGZF, zstd, bzip2, xz), BAM and CRAM, recognised by "
+    "their content.";
 
 constexpr const char* kRootFooter =
     R"(Examples:

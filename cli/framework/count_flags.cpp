@@ -51,11 +51,11 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
       "auto, which is the GPU with the most free memory where one can be used and the input is not small, "
       "else the CPU. Under mpirun, cuda is a process's share of its node's GPUs, and auto the CPU.");
   add_table_flag(app, flags.job.table);
-  app.add_option(
-         "INPUT", flags.job.inputs,
-         fmt::format("FASTA or FASTQ (plain, gzip, BGZF), {}, recognised by content; - for standard input; "
-                     "@LIST for a file of paths, one a line; those that begin with # are skipped.",
-                     io::record_format_names()))
+  app.add_option("INPUT", flags.job.inputs,
+                 fmt::format("FASTA or FASTQ (plain, gzip, BGZF, zstd, bzip2, xz), {}, recognised by "
+                             "content; - for standard input; "
+                             "@LIST for a file of paths, one a line; those that begin with # are skipped.",
+                             io::record_format_names()))
       ->required()
       ->type_name("FILE");
 }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "file/input_error.h"
@@ -73,6 +74,8 @@ void ByteFile::restrict_to(std::uint64_t begin, std::uint64_t end) {
 }
 
 std::string_view ByteFile::peek(std::size_t size) {
+  if (head_.size() - head_taken_ < size && head_taken_ > head_.size() / 2)
+    head_.erase(0, std::exchange(head_taken_, 0));
   while (head_.size() - head_taken_ < size) {
     const std::size_t before = head_.size();
     head_.resize(before + kPeekStep);
@@ -87,16 +90,21 @@ std::size_t ByteFile::read(char* into, std::size_t size) {
   std::size_t count = std::min(size, head_.size() - head_taken_);
   if (count > 0) {
     std::memcpy(into, head_.data() + head_taken_, count);
-    head_taken_ += count;
-    if (head_taken_ == head_.size()) {
-      head_ = std::string();
-      head_taken_ = 0;
-    }
-  } else {
-    count = read_descriptor(into, size);
+    skip(count);
+    return count;
   }
+  count = read_descriptor(into, size);
   taken_bytes_.fetch_add(count, std::memory_order_relaxed);
   return count;
+}
+
+void ByteFile::skip(std::size_t size) {
+  head_taken_ += size;
+  if (head_taken_ == head_.size()) {
+    head_ = std::string();
+    head_taken_ = 0;
+  }
+  taken_bytes_.fetch_add(size, std::memory_order_relaxed);
 }
 
 std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {

@@ -24,6 +24,8 @@ class ByteFile final : public ByteSource {
   /// Returns the next `size` bytes without taking them, fewer only if the file ends before. Valid until the
   /// next call.
   std::string_view peek(std::size_t size);
+  /// Takes `size` bytes that were peeked at.
+  void skip(std::size_t size);
 
   /// Makes a regular file, of which nothing has been read, end at `end` and begin at `begin`.
   void restrict_to(std::uint64_t begin, std::uint64_t end);

@@ -158,6 +158,9 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
     }
     case InputContent::gzip:
     case InputContent::bgzf:
+    case InputContent::zstd:
+    case InputContent::bzip2:
+    case InputContent::xz:
       return open_compressed(input, std::move(file), content);
     case InputContent::text:
       break;
@@ -353,15 +356,20 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));
   const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
                              (2 * BgzfBlocks::kBlocksPerText * kBgzfBlockBytes);
+  std::uint64_t decompression = std::max(gzip, bgzf);
   std::size_t crams = 0;
   std::uint64_t cram = 0;  // the most that one holds
   for (const InputFile& input : impl_->inputs) {
+    if (input.is_regular && can_be_opened_again(input)) {
+      file::ByteFile file(input.path, input.shown, impl_->cancelled);
+      decompression = std::max(decompression, decompression_bytes(file, impl_->threads_per_file));
+    }
     const std::optional<CramNeeds> needs = look_at_cram(input, impl_->options.reading.reference);
     if (!needs) continue;
     ++crams;
     cram = std::max(cram, needs->bytes(impl_->threads_per_file));
   }
-  return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + std::max(gzip, bgzf)) +
+  return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + decompression) +
          std::min(crams, impl_->most_open) * cram;
 }
 

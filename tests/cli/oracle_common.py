@@ -239,8 +239,6 @@ class DataFile:
     def _find_damage(self):
         if "TRUNCATED" in self.format:
             return "truncated gzip"
-        if self.format.endswith("bzip2"):
-            return "bzip2"
         # Of these, one only has other names in its '+' lines.
         if self.base_name.startswith("error_") and self.base_name != "error_diff_ids.fastq":
             return "malformed FASTQ"
@@ -264,7 +262,7 @@ class DataFile:
             # `samtools fastq` keeps one of neighbours with equal names, so every record gets a name of its own.
             rename = quoted(["awk", "-F\t", "-v", "OFS=\t", '!/^@[A-Z][A-Z]\t/ { $1 = "r" NR } { print }'])
             return ["bash", "-c", f"set -o pipefail; {records} | {rename} | samtools fastq -n -F 0x900 -"]
-        return ["gzip", "-dcf", self.path]
+        return ["bzip2", "-dc", self.path] if self.format.endswith("bzip2") else ["gzip", "-dcf", self.path]
 
     @property
     def warpmer_options(self):

@@ -6,6 +6,7 @@ ctest: release only (a shim cannot come before the sanitizers)
 
 import bz2
 import gzip
+import lzma
 import os
 import re
 import shutil
@@ -134,7 +135,8 @@ class Replacing(LackingTest, OutputsTest):
             ("FASTA, compressed", bgzf), ("FASTQ, compressed", gzip.compress(FASTQ.encode())),
             ("FASTQ, compressed", gzip.compress(FASTQ.encode() * 100_000)), ("FASTA, compressed", gzip.compress(b"") + gzip.compress(FASTA.encode())),
             ("SAM, compressed", gzip.compress(SAM.encode())), ("CRAM", b"CRAM\3\0" + bytes(100)),
-            ("compressed with bzip2", bz2.compress(FASTQ.encode())), ("an SRA archive", b"NCBI.sra" + bytes(100)),
+            ("FASTQ, compressed with bzip2", bz2.compress(FASTQ.encode())), ("FASTA, compressed with xz", lzma.compress(FASTA.encode())),
+            ("compressed with lz4", b"\x04\x22\x4d\x18" + bytes(20)), ("an SRA archive", b"NCBI.sra" + bytes(100)),
         ]
         for what, content in kinds:
             with self.subTest(what, content=content[:30]):

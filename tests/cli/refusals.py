@@ -324,8 +324,13 @@ def compressed(bench, rng):
         offset = rng.randrange(18, offsets[1] - 8)
         bench.refuses(f"BGZF, bit flipped in byte {offset}", bench.write("flipped.bgzf.gz", flip(blocks, offset, i % 8)))
 
-    bench.refuses("bzip2", bench.write("reads.fq.bz2", bz2.compress(text)))
-    bench.refuses("xz", bench.write("reads.fq.xz", lzma.compress(text)))
+    for name, packed in (("bzip2", bz2.compress(text)), ("xz", lzma.compress(text))):
+        bench.accepts(f"whole {name}", bench.write("whole", packed))
+        for cut in some((10, 11, 100, len(packed) // 2, len(packed) - 9, len(packed) - 1), 3):
+            bench.refuses(f"{name} cut after {cut} bytes", bench.write("cut", packed[:cut]))
+        for i in some(range(20), 3):
+            offset = rng.randrange(len(packed))
+            bench.refuses(f"{name}, bit flipped in byte {offset}", bench.write("flipped", flip(packed, offset, i % 8)))
     bench.refuses("zstd", bench.write("reads.fq.zst", bytes.fromhex("28b52ffd") + text[:1000]))
     bench.refuses("zip", bench.write("reads.zip", b"PK\x03\x04" + bytes(26) + text))
     bench.refuses("gzip of gzip", bench.write("twice.fq.gz", gzip.compress(whole)))
@@ -538,7 +543,7 @@ def shared_files(bench, folder):
         if data_file.is_medium:
             continue
         if data_file.why_refused:
-            place = data_file.why_refused not in ("bzip2", "no sequences", "truncated gzip", "comments in FASTA")
+            place = data_file.why_refused not in ("no sequences", "truncated gzip", "comments in FASTA")
             bench.refuses(f"{data_file.name} ({data_file.why_refused})", data_file.path, place)
         else:
             bench.accepts(data_file.name, data_file.path, data_file.warpmer_options)

@@ -8,11 +8,16 @@
 #include "file/input_error.h"
 #include "file/shell_word.h"
 #include "io/compress/bgzf_blocks.h"
+#include "io/compress/bzip2_blocks.h"
+#include "io/compress/xz_stream.h"
+#include "io/compress/zstd_frames.h"
 
 namespace warpmer::io {
 namespace {
 
 using namespace std::string_view_literals;
+
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 /// A format we know by its first bytes, and the command that makes something readable of it.
 struct Foreign {
@@ -22,10 +27,22 @@ struct Foreign {
   bool has_sequences = true;   ///< perhaps: nothing that warpmer writes begins so
 };
 
+/// A kind of compression that is read if the library for it was there at build time.
+struct OptionalCompression {
+  InputContent content;
+  bool (*begins)(std::string_view);
+  bool (*is_read)() noexcept;
+  Foreign foreign;
+};
+
+constexpr std::array kOptional = {
+    OptionalCompression{InputContent::zstd, is_zstd, has_zstd, {{}, "compressed with zstd", "zstd -dc {}"}},
+    OptionalCompression{
+        InputContent::bzip2, is_bzip2, has_bzip2, {{}, "compressed with bzip2", "bzip2 -dc {}"}},
+    OptionalCompression{InputContent::xz, is_xz, has_xz, {{}, "compressed with xz", "xz -dc {}"}},
+};
+
 constexpr std::array kForeign = {
-    Foreign{"BZh"sv, "compressed with bzip2", "bzip2 -dc {}"},
-    Foreign{"\xfd\x37zXZ\x00"sv, "compressed with xz", "xz -dc {}"},
-    Foreign{"\x28\xb5\x2f\xfd"sv, "compressed with zstd", "zstd -dc {}"},
     Foreign{"\x04\x22\x4d\x18"sv, "compressed with lz4", "lz4 -dc {}"},
     Foreign{"LZIP"sv, "compressed with lzip", "lzip -dc {}"},
     Foreign{"\x1f\x9d"sv, "compressed with compress", "gzip -dc {}"},
@@ -47,8 +64,16 @@ const Foreign* find_foreign(std::string_view start) {
   return nullptr;
 }
 
-[[noreturn]] void refuse(const file::ByteFile& file, const Foreign& foreign) {
-  std::string what = fmt::format("this is {}, which warpmer does not read", foreign.name);
+const OptionalCompression* find_optional(std::string_view start) {
+  for (const OptionalCompression& optional : kOptional) {
+    if (optional.begins(start)) return &optional;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void refuse(const file::ByteFile& file, const Foreign& foreign,
+                         std::string_view why = "which warpmer does not read") {
+  std::string what = fmt::format("this is {}, {}", foreign.name, why);
   if (!foreign.converter.empty()) {
     what += fmt::format("; pipe it in, as in `{} | warpmer count -o out.wmi -`",
                         fmt::format(fmt::runtime(foreign.converter), file::shell_input(file.shown())));
@@ -81,22 +106,34 @@ bool is_sam(std::string_view start) {
                      [&](std::string_view line) { return start.starts_with(line); });
 }
 
+bool is_compressed(std::string_view start) {
+  return start.starts_with(kGzipMagic) || find_optional(start) != nullptr;
+}
+
 InputContent detect_content(file::ByteFile& file) {
   if (!record_format_name(file).empty()) return InputContent::records;
   const std::string_view start = file.peek(kBgzfHeaderBytes);
-  if (start.starts_with("\x1f\x8b")) return first_bgzf_block(file) ? InputContent::bgzf : InputContent::gzip;
+  if (start.starts_with(kGzipMagic)) return first_bgzf_block(file) ? InputContent::bgzf : InputContent::gzip;
+  if (const OptionalCompression* optional = find_optional(start)) {
+    if (!optional->is_read())
+      refuse(file, optional->foreign, "and this warpmer was built without its library");
+    return optional->content;
+  }
   if (const Foreign* foreign = find_foreign(start)) refuse(file, *foreign);
   return InputContent::text;
 }
 
 std::string foreign_sequence_data(std::string_view start) {
+  const OptionalCompression* optional = find_optional(start);
+  if (optional != nullptr && !optional->is_read()) return std::string(optional->foreign.name);
   const Foreign* foreign = find_foreign(start);
   return foreign && foreign->has_sequences ? std::string(foreign->name) : std::string();
 }
 
 std::string describe_start(std::string_view start) {
   if (const Foreign* foreign = find_foreign(start)) return std::string(foreign->name);
-  if (start.starts_with("\x1f\x8b")) return "compressed with gzip a second time";
+  if (const OptionalCompression* optional = find_optional(start)) return std::string(optional->foreign.name);
+  if (start.starts_with(kGzipMagic)) return "compressed with gzip a second time";
   if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
   const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
   if (is_sam_record(line)) return "SAM without its header, with which `samtools view -h` writes it";

@@ -12,7 +12,10 @@ namespace warpmer::io {
 enum class InputContent {
   text,  ///< FASTA, FASTQ, or something the text reader will refuse
   gzip,
-  bgzf,     ///< with text inside
+  bgzf,  ///< with text inside
+  zstd,
+  bzip2,
+  xz,
   records,  ///< a format with a reader of its own
 };
 
@@ -20,6 +23,9 @@ enum class InputContent {
 /// is none. Takes nothing of the file. (Defined in io/record_formats.cpp, with the list of these formats.)
 std::string_view record_format_name(file::ByteFile& file);
 
+/// True when what begins so is compressed in a way that warpmer knows, also if it was built without the
+/// library for it. `start`: kForeignBytes, or less of a shorter file.
+bool is_compressed(std::string_view start);
 /// Looks at the start of `file` without taking it. Throws InputError for formats that are recognised
 /// but not read, saying how to get at the reads.
 InputContent detect_content(file::ByteFile& file);

@@ -1,19 +1,49 @@
 #include "io/compress/decompressed.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "io/compress/bgzf_blocks.h"
+#include "io/compress/bzip2_blocks.h"
 #include "io/compress/gzip_stream.h"
+#include "io/compress/xz_stream.h"
+#include "io/compress/zstd_frames.h"
 
 namespace warpmer::io {
 
+namespace {
+
+/// A loader, and how many threads should call it.
+struct ThreadedLoader {
+  std::unique_ptr<TextBlockLoader> loader;
+  unsigned threads = 1;
+};
+
+ThreadedLoader make_loader(std::unique_ptr<file::ByteFile> file, InputContent content, unsigned threads) {
+  switch (content) {
+    case InputContent::bgzf:
+      return {std::make_unique<BgzfBlocks>(std::move(file)), threads};
+    case InputContent::zstd: {
+      auto frames = std::make_unique<ZstdFrames>(std::move(file));
+      const unsigned useful = frames->useful_threads(threads);
+      return {std::move(frames), useful};
+    }
+    case InputContent::bzip2:
+      return {std::make_unique<Bzip2Blocks>(std::move(file)), std::min(threads, Bzip2Blocks::kMostThreads)};
+    case InputContent::xz:
+      return {std::make_unique<XzStream>(std::move(file), threads), 1};
+    default:
+      const unsigned useful = GzipStream::useful_threads(threads);
+      return {std::make_unique<GzipStream>(std::move(file), useful), useful};
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<ReadAhead> decompressed_ahead(std::unique_ptr<file::ByteFile> file, InputContent content,
                                               unsigned threads, const std::atomic<bool>& cancelled) {
-  if (content == InputContent::bgzf)
-    return std::make_unique<ReadAhead>(std::make_unique<BgzfBlocks>(std::move(file)), threads, cancelled);
-  const unsigned gzip_threads = GzipStream::useful_threads(threads);
-  auto stream = std::make_unique<GzipStream>(std::move(file), gzip_threads);
-  return std::make_unique<ReadAhead>(std::move(stream), gzip_threads, cancelled);
+  ThreadedLoader made = make_loader(std::move(file), content, threads);
+  return std::make_unique<ReadAhead>(std::move(made.loader), made.threads, cancelled);
 }
 
 std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFile> file,
@@ -22,15 +52,23 @@ std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFi
   // With more of them one at a time is busy decompressing anyway, and should be the same all the time: three
   // that took turns needed 0.97 s where a thread of its own needs 0.82.
   constexpr unsigned kMostDecompressing = 2;
-  if (content == InputContent::bgzf || readers > kMostDecompressing)
+  const bool is_fast = content == InputContent::gzip || content == InputContent::zstd;
+  if (!is_fast || readers > kMostDecompressing)
     return decompressed_ahead(std::move(file), content, readers, cancelled);
-  return std::make_unique<ReadAhead>(std::make_unique<GzipStream>(std::move(file), 1), 0, cancelled, readers);
+  return std::make_unique<ReadAhead>(make_loader(std::move(file), content, 1).loader, 0, cancelled, readers);
 }
 
 std::unique_ptr<file::ByteSource> decompressed(std::unique_ptr<file::ByteFile> file, InputContent content,
                                                unsigned threads, const std::atomic<bool>& cancelled) {
-  if (content != InputContent::gzip && content != InputContent::bgzf) return file;
+  if (content == InputContent::text || content == InputContent::records) return file;
   return decompressed_ahead(std::move(file), content, threads, cancelled);
+}
+
+std::uint64_t decompression_bytes(file::ByteFile& file, unsigned threads) {
+  const std::string_view start = file.peek(kForeignBytes);
+  if (is_zstd(start)) return ZstdFrames::memory_bytes(file, threads);
+  if (is_bzip2(start)) return Bzip2Blocks::memory_bytes(threads);
+  return is_xz(start) ? XzStream::memory_bytes(threads) : 0;
 }
 
 }  // namespace warpmer::io

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "file/byte_file.h"
 #include "io/compress/content.h"
+#include "io/compress/decompressed.h"
 #include "io/compress/gzip_members.h"
 
 namespace warpmer::io {
@@ -110,24 +112,49 @@ std::string decompressed_start(std::string_view start) {
   return text;
 }
 
-std::string compressed_text(std::string_view start) {
-  const char* what = sequence_text(decompressed_start(start));
-  return what ? fmt::format("{}, compressed with gzip", what) : std::string();
+/// Says what sequences a text is that is compressed; empty if it has none.
+std::string compressed_text(std::string_view text, std::string_view program) {
+  const char* what = sequence_text(text);
+  return what ? fmt::format("{}, compressed with {}", what, program) : std::string();
 }
 
-std::string describe(file::ByteFile& file) {
+/// Returns the beginning of what a file has compressed; as far as it is sound.
+std::string decompressed_start(const std::string& path, InputContent content) {
+  std::string text(kLookedAt, '\0');
+  std::size_t size = 0;
+  std::atomic<bool> is_enough = false;
+  try {
+    const std::unique_ptr<file::ByteSource> source =
+        decompressed(std::make_unique<file::ByteFile>(path, path, is_enough), content, 1, is_enough);
+    while (const std::size_t count = source->read(text.data() + size, text.size() - size)) size += count;
+    is_enough = true;
+  } catch (const Error&) {
+    is_enough = true;
+  }
+  text.resize(size);
+  return text;
+}
+
+std::string describe(file::ByteFile& file, const std::string& path) {
   if (const std::string foreign = foreign_sequence_data(file.peek(kForeignBytes)); !foreign.empty())
     return foreign;
   if (file.peek(kByteOrderMark.size()) == kByteOrderMark) {
     const char* what = sequence_text(file.peek(kLookedAt));
     return what ? what : "";
   }
-  switch (detect_content(file)) {
+  const InputContent content = detect_content(file);
+  switch (content) {
     case InputContent::records:
       return std::string(record_format_name(file));
     case InputContent::gzip:
     case InputContent::bgzf:
-      return compressed_text(file.peek(kLookedAt));
+      return compressed_text(decompressed_start(file.peek(kLookedAt)), "gzip");
+    case InputContent::zstd:
+      return compressed_text(decompressed_start(path, content), "zstd");
+    case InputContent::bzip2:
+      return compressed_text(decompressed_start(path, content), "bzip2");
+    case InputContent::xz:
+      return compressed_text(decompressed_start(path, content), "xz");
     case InputContent::text:
       break;
   }
@@ -143,7 +170,7 @@ std::string sequence_data_in(const std::string& path) {
   const std::atomic<bool> never = false;
   try {
     file::ByteFile file(path, path, never);
-    return describe(file);
+    return describe(file, path);
   } catch (const Error&) {
     return {};
   }

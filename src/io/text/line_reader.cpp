@@ -16,7 +16,6 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-constexpr std::string_view kGzipMark = "\x1f\x8b";
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
@@ -44,8 +43,8 @@ LineReader::LineReader(const std::string& path, unsigned threads, LineLimit limi
     : shown_(path == "-" ? std::string(file::kStandardInput) : path), limit_(limit) {
   auto file = std::make_unique<file::ByteFile>(path, shown_, cancelled_);
   file_bytes_ = file->file_bytes();
-  const bool is_packed = file->peek(kGzipMark.size()) == kGzipMark;
-  const InputContent content = is_packed ? detect_content(*file) : InputContent::text;
+  const InputContent content =
+      is_compressed(file->peek(kForeignBytes)) ? detect_content(*file) : InputContent::text;
   source_ = decompressed(std::move(file), content, threads, cancelled_);
 }
 
