@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "backend/lookup.h"
 #include "cli/framework/quantity.h"
@@ -11,25 +12,41 @@ namespace {
 
 constexpr std::uint64_t kNoKmer = backend::Profile::kNoKmer;
 static_assert(kNoKmer == UINT64_MAX);  // larger than every count
+constexpr std::size_t kCountsAtOnce = 32768;
 
 /// The value at `rank` if `counts` were in order, which is one of `low` to `high`: that range is halved as
 /// often as it takes. Nothing is moved and no branch depends on a count, so that all of it is vector code;
 /// what a selection by exchanging takes, of some hundred counts, is branches that are predicted wrongly.
-std::uint64_t nth_smallest(std::span<const std::uint64_t> counts, std::size_t rank, std::uint64_t low,
-                           std::uint64_t high) {
+template <class Count>
+Count nth_smallest(std::span<const Count> counts, std::size_t rank, Count low, Count high) {
   while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
+    const auto middle = static_cast<Count>(low + (high - low) / 2);
     std::size_t up_to_middle = 0;
-    for (const std::uint64_t count : counts) {
-      up_to_middle += count <= middle ? 1 : 0;
+    // As many at a time as their number, a Count, can say: it is added up in as narrow lanes.
+    for (std::size_t begin = 0; begin < counts.size(); begin += kCountsAtOnce) {
+      const auto some = counts.subspan(begin, std::min(kCountsAtOnce, counts.size() - begin));
+      Count here = 0;
+      for (const Count count : some) here = static_cast<Count>(here + (count <= middle ? 1 : 0));
+      up_to_middle += here;
     }
     if (up_to_middle > rank) {
       high = middle;
     } else {
-      low = middle + 1;
+      low = static_cast<Count>(middle + 1);
     }
   }
   return low;
+}
+
+/// Returns the same for counts below 2^16 - 1, by vectors of four times as many; larger ones are no k-mers.
+std::uint64_t nth_smallest_of_small(std::span<const std::uint64_t> counts, std::size_t rank,
+                                    std::uint64_t low, std::uint64_t high) {
+  thread_local std::vector<std::uint16_t> small;
+  small.resize(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    small[i] = static_cast<std::uint16_t>(std::min<std::uint64_t>(counts[i], UINT16_MAX));
+  return nth_smallest<std::uint16_t>(small, rank, static_cast<std::uint16_t>(low),
+                                     static_cast<std::uint16_t>(high));
 }
 
 }  // namespace
@@ -84,7 +101,10 @@ ReadSummary summarise(std::span<const std::uint64_t> counts) {
     return summary;
   }
   summary.smallest = smallest;
-  summary.median = nth_smallest(counts, (summary.kmers - 1) / 2, smallest, summary.largest);
+  const std::uint64_t rank = (summary.kmers - 1) / 2;
+  summary.median = summary.largest < UINT16_MAX
+                       ? nth_smallest_of_small(counts, rank, smallest, summary.largest)
+                       : nth_smallest<std::uint64_t>(counts, rank, smallest, summary.largest);
   return summary;
 }
 
