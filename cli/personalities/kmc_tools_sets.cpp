@@ -111,7 +111,7 @@ Transform take_transform(CommandWords& words, const KmcInput& input) {
   }
   if (kind == set_counts) {
     output.bounds = {1, formats::kLargestKmcCount};
-    output.largest_counter = formats::kLargestKmcCount;
+    output.largest_counter = transform.value > 0 ? transform.value : formats::kLargestKmcCount;
   }
   check_database_output(output, input);
   return transform;

@@ -267,7 +267,7 @@ SortedKmcSource::SortedKmcSource(const std::string& path) : source_(path) {
   for (const KmcCursor& cursor : source_.sorted_stretches()) {
     if (cursor.next_record == cursor.record_end) continue;
     stretches_.push_back({cursor, std::vector<CountedKmer>(kKmersAtOnce), 0, 0});
-    Stretch& stretch = stretches_.back();
+    KmcStretch& stretch = stretches_.back();
     refill(stretch);
     heap_.emplace_back(stretch.kmers.front().kmer, static_cast<std::uint32_t>(stretches_.size() - 1));
   }
@@ -275,7 +275,7 @@ SortedKmcSource::SortedKmcSource(const std::string& path) : source_(path) {
 }
 
 /// False at its end.
-bool SortedKmcSource::refill(Stretch& stretch) {
+bool SortedKmcSource::refill(KmcStretch& stretch) {
   const std::uint64_t release_bytes = kReleaseBytes / std::min<std::size_t>(stretches_.size(), 64);
   stretch.next = 0;
   stretch.end = source_.read(stretch.cursor, stretch.kmers, release_bytes);
@@ -297,7 +297,7 @@ void SortedKmcSource::sink_first() {
 
 std::size_t SortedKmcSource::read(std::span<CountedKmer> out) {
   if (stretches_.size() == 1) {
-    Stretch& only = stretches_.front();
+    KmcStretch& only = stretches_.front();
     if (only.next == only.end && !refill(only)) return 0;
     const std::size_t n = std::min(out.size(), only.end - only.next);
     std::copy_n(only.kmers.begin() + static_cast<std::ptrdiff_t>(only.next), n, out.begin());
@@ -306,7 +306,7 @@ std::size_t SortedKmcSource::read(std::span<CountedKmer> out) {
   }
   std::size_t n = 0;
   while (n < out.size() && !heap_.empty()) {
-    Stretch& stretch = stretches_[heap_.front().second];
+    KmcStretch& stretch = stretches_[heap_.front().second];
     out[n++] = stretch.kmers[stretch.next++];
     if (stretch.next < stretch.end || refill(stretch)) {
       heap_.front().first = stretch.kmers[stretch.next].kmer;

@@ -106,18 +106,18 @@ class SortedKmcSource final : public KmerSource {
 
  private:
   /// A sorted stretch, with its next k-mers.
-  struct Stretch {
+  struct KmcStretch {
     KmcCursor cursor;
     std::vector<CountedKmer> kmers;
     std::size_t next = 0;
     std::size_t end = 0;
   };
 
-  bool refill(Stretch& stretch);
+  bool refill(KmcStretch& stretch);
   void sink_first();
 
   KmcSource source_;
-  std::vector<Stretch> stretches_;
+  std::vector<KmcStretch> stretches_;
   std::vector<std::pair<Key128, std::uint32_t>> heap_;  ///< next k-mer of each stretch; the smallest is first
 };
 

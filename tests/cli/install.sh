@@ -17,6 +17,13 @@ warpmer=$folder/prefix/bin/warpmer
 "$warpmer" count -k 31 -o "$folder/one.wmi" "$data/reads_1.fq.gz"
 "$warpmer" query "$folder/one.wmi" ACGTACGTACGTACGTACGTACGTACGTACG | grep -q '^ACGT.*	0$'
 
+(
+  eval "$("$warpmer" names)"
+  [[ $(command -v kmc) == "$folder/prefix/libexec/warpmer/kmc" ]]
+  kmc -k31 -hp "$data/reads_1.fq.gz" "$folder/kmers" "$folder" | grep -q 'unique counted'
+  kmc_dump "$folder/kmers" /dev/stdout | grep -q '^ACGT'
+)
+
 if [[ ! -f $build/warpmer_mpi.so ]] || ! command -v mpirun >/dev/null; then exit 0; fi
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_tmpdir_base=$folder
 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "$warpmer" count -k 31 -o "$folder/two.wmi" "$data/reads_1.fq.gz"

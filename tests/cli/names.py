@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Programs of other projects by their names: `warpmer names`, links, the environment, and refusals (kmc stands for all)."""
+
+import functools
+import pathlib
+import re
+import shutil
+
+from common_cli import DATA, canonical, main, naive_count, read_sequences
+from common_names import NamesTest
+
+FASTQ = DATA / "reads_1.fq.gz"
+
+
+class WithoutKmc(NamesTest):
+    """What needs no original."""
+
+    def kmc(self, *options, source=FASTQ, **more):
+        process = self.run_named("kmc", "-hp", *options, source, "out", self.folder, **more)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        return process
+
+    @staticmethod
+    @functools.cache
+    def counted(k):
+        return naive_count([sequence for _, sequence in read_sequences(FASTQ)], k)
+
+    def test_counts_are_right_and_what_is_capped_is_told(self):
+        wanted = {kmer: n for kmer, n in self.counted(31).items() if n > 1}
+        process = self.kmc("-k31")
+        many = sum(n > 255 for n in wanted.values())
+        self.assertGreater(many, 0)
+        self.assertRegex(process.stderr.decode(), rf"\A[^\n]*warning: {many} k-mers occur more than 255 times [^\n]*\n\Z")
+        self.run_named("kmc_dump", "out", "dump.txt")
+        lines = [line.split("\t") for line in (self.folder / "dump.txt").read_text().splitlines()]
+        self.assertEqual({kmer: int(n) for kmer, n in lines}, {kmer: min(n, 255) for kmer, n in wanted.items()})
+
+    def test_histogram_only(self):
+        self.kmc("-k31", "-e")
+        self.assertEqual(self.files(), ["out"])
+        wanted = list(self.counted(31).values())
+        rows = [tuple(map(int, line.split("\t"))) for line in (self.folder / "out").read_text().splitlines()]
+        self.assertEqual(rows, [(n, wanted.count(n)) for n in range(1, max(wanted) + 1)])
+
+    def test_what_vg_calls(self):
+        """`vg giraffe --haplotype-sampling` reads OUTPUT.kff."""
+        self.file("list", f"{FASTQ}\n")
+        process = self.kmc("-k29", "-m128", "-okff", source="@list")
+        self.assertIn(b"No. of unique counted k-mers", process.stdout)
+        self.assertEqual(self.files(), ["list", "out.kff"])
+        self.assertEqual(self.run_process("convert", "-o", "out.wmi", "out.kff").returncode, 0)
+        wanted = self.counted(29)
+        self.assertEqual(self.dump("out.wmi"), {kmer: min(n, 255) for kmer, n in wanted.items() if n > 1})
+
+    def test_environment(self):
+        for name, value, pattern in (("WARPMER_THREADS", "none", "WARPMER_THREADS must be"),
+                                     ("WARPMER_MEMORY", "-3", "WARPMER_MEMORY must be"),
+                                     ("WARPMER_DEVICE", "abacus", "abacus")):
+            process = self.run_named("kmc", "-k9", FASTQ, "out", self.folder, environment={name: value})
+            self.assertEqual(process.returncode, 2, process.stderr)
+            self.assertRegex(process.stderr.decode(), rf"\Awarpmer: error: [^\n]*{pattern}[^\n]*\n\Z")
+        self.kmc("-k9", environment={"WARPMER_THREADS": "1", "WARPMER_MEMORY": "500M", "WARPMER_DEVICE": "cpu"})
+
+    def test_refusals(self):
+        end = (FASTQ, "out", ".")
+        for pattern, *words in (("-hc is not done here", "-hc", *end), ("no option '-x'", "-x", *end),
+                                ("-k needs a value", "-k", *end), ("-k must have .* from 1 to 64", "-k65", *end),
+                                ("-ci must have", "-ci1e3", *end), ("-ci5 is larger than -cx2", "-ci5", "-cx2", *end),
+                                ("2 are there", "-k9", FASTQ, "out"), ("-fkmc is not done", "-fkmc", *end),
+                                ("no option '-oxyz'", "-oxyz", *end), ("-t must have", "-t0", *end)):
+            self.refused_named(pattern, "kmc", *words)
+        self.refused_named("standing there|such file|cannot be read", "kmc", "-k9", "nosuch", "out", ".", status=1)
+        self.refused_named("cannot be read|such", "kmc", "-k9", "@nosuch", "out", ".", status=1)
+        self.refused_named("no option '-cs'|no option '-cs5'", "kmc_dump", "-cs5", "a", "b")
+        self.refused_named("takes a database", "kmc_dump", "a")
+
+    def test_damaged_inputs_leave_nothing(self):
+        for name in ("bad_truncated.fq.gz", "bad_checksum.fq.gz"):
+            self.refused_named(name, "kmc", "-k9", DATA / name, "out", ".", status=1)
+        self.kmc("-k9")
+        suffixes = self.folder / "out.kmc_suf"
+        suffixes.write_bytes(suffixes.read_bytes()[:-20])
+        self.refused_named("cut off", "kmc_dump", "out", "dump.txt", status=1)
+
+    def test_help_is_of_the_table(self):
+        for program in ("kmc", "kmc_dump"):
+            for words in ((), ("--version",), ("--help",)):
+                process = self.run_named(program, *words)
+                self.assertEqual((process.returncode, process.stderr), (0, b""))
+                self.assertRegex(process.stdout.decode(), r"\AK.* ver\. 3\.2\.4 \(as done by warpmer ")
+
+
+class Links(NamesTest):
+    """`warpmer names`, and programs by their names."""
+
+    def test_names_on_the_path(self):
+        process = self.run_named("names")
+        self.assertEqual((process.returncode, process.stderr), (0, b""))
+        found = re.fullmatch(r"PATH=(.+):\$PATH; export PATH\n", process.stdout.decode())
+        folder = pathlib.Path(found.group(1).strip("'"))
+        script = 'eval "$("$1" names)"; kmc -k9 -hp "$2" out . >summary && kmc_dump out dump.txt && command -v kmc'
+        shell = self.run_shell(script, self.warpmer_path(), FASTQ)
+        self.assertEqual(shell.stdout.decode().strip(), str(folder / "kmc"), shell.stderr)
+        kmers = {line.split("\t")[0] for line in (self.folder / "dump.txt").read_text().splitlines()}
+        self.assertEqual(kmers, {canonical(kmer) for kmer in kmers})
+
+    def test_links_are_those_that_the_program_knows(self):
+        process = self.run_named("names", "--help")
+        section = re.search(r"Names:\n(.*?)\n\n", process.stdout.decode(), re.S).group(1)
+        known = set(re.findall(r"\w+", section))
+        folder = pathlib.Path(self.run_named("names").stdout.decode().split("=")[1].split(":")[0].strip("'"))
+        self.assertEqual({path.name for path in folder.iterdir()}, known)
+
+    def test_a_program_without_links(self):
+        shutil.copy(self.warpmer_path(), self.folder / "alone")
+        process = self.run_shell('./alone names')
+        self.assertEqual(process.returncode, 4)
+        self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: there is no folder .*cmake --install")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""`warpmer kmc` and `kmc_dump` do what KMC's do: equal k-mers and counts, headers, summaries and JSON.
+
+ctest: release only (KMC takes a second for anything)
+"""
+
+import json
+import re
+import unittest
+
+from common_cli import DATA, main
+from common_names import OURS, THEIRS, NamesTest, originals
+
+FASTQ = DATA / "reads_1.fq.gz"
+FASTA = DATA / "genome.fa"
+
+# Small k-mers take KMC no time.
+SMALL = (
+    "-k9", "-k9 -ci1", "-k9 -ci3 -cx40", "-k9 -cs10", "-k9 -ci5 -cs100000", "-k9 -b", "-k9 -b -ci1 -cs65535",
+    "-k10 -cx3", "-k8 -ci1 -cs1000", "-k8 -cs255 -m4 -t2", "-k9 -p7 -n100 -sf1 -sp1 -sr1", "-k7 -r", "-k6 -ci1 -cs4000000000",
+    "-k5 -ci2 -v", "-k4 -ci1", "-k3 -b", "-k2 -ci1 -cs70000", "-k1 -ci1 -cs100000000", "-k9 -fq -okmc", "-k10 -cx1 -ci1",
+    "-k9 -ci1000000", "-k9 -cx2 -cs1000",
+)
+LARGE = ("-k21 -sm -m3 -ci3 -cs1000", "-k31 -okff -ci1", "-k55 -b -ci1")
+
+
+def facts(info):
+    """The lines of `kmc_tools info` that do not tell of the form."""
+    return [line for line in info.splitlines() if not re.match("database format|signature|number of bins|lut_prefix", line)]
+
+
+def steady(summary):
+    """The lines of KMC's summary that are of the k-mers."""
+    return [line for line in summary.splitlines() if re.match(" .*:|Stats", line) and "super-k-mers" not in line]
+
+
+@unittest.skipUnless(originals("kmc", "kmc_tools", "kmc_dump"), "no kmc, kmc_tools and kmc_dump")
+class AgainstKmc(NamesTest):
+    def database(self, name):
+        """K-mers and counts, and header, as KMC's programs read them."""
+        text = self.folder / "dump.txt"
+        self.assertEqual(self.run_named("kmc_tools", "-t1", "transform", name, "dump", text, original=True).returncode, 0)
+        info = self.run_named("kmc_tools", "info", name, original=True).stdout.decode()
+        return sorted(text.read_text().splitlines()), facts(info) if "KFF" not in info else None
+
+    def check(self, options, source):
+        with self.subTest(options=options, source=source):
+            theirs, ours = self.run_both("kmc", "-hp", *options.split(), source, "{}", self.folder)
+            self.assertEqual(steady(ours), steady(theirs))
+            self.assertEqual(len(ours.splitlines()), len(theirs.splitlines()))
+            (ours, header), (theirs, their_header) = self.database(OURS), self.database(THEIRS)
+            self.assert_alike(ours, theirs)
+            self.assertEqual(header, their_header)
+            for path in self.folder.glob("*.k*"):
+                path.unlink()
+
+    def test_small(self):
+        for options in SMALL:
+            self.check(options, FASTQ)
+
+    def test_large(self):
+        for options in LARGE:
+            self.check(options, FASTQ)
+
+    def test_formats(self):
+        for options, source in (("-k9 -fm", FASTA), ("-k9 -fa", DATA / "one_line.fa"), ("-k9 -fm -ci1", DATA / "iupac.fa"),
+                                ("-k9 -fbam -ci1", DATA / "aligned.bam"), ("-k9 -ci1", DATA / "lower_case.fq"),
+                                ("-k9 -fm -ci1", DATA / "short.fa")):
+            self.check(options, source)
+
+    def test_lists(self):
+        self.file("list", f"{FASTQ}\n\n{DATA / 'reads_2.fq.gz'}\n")
+        self.check("-k9 -ci1 -cs1000", "@list")
+
+    def test_json(self):
+        self.run_both("kmc", "-k9", "-hp", "-j{}.json", FASTQ, "{}", self.folder)
+        theirs, ours = (json.loads((self.folder / f"{name}.json").read_text()) for name in (THEIRS, OURS))
+        self.assertEqual(list(ours), list(theirs))
+        for stats in (ours, theirs):
+            del stats["Stats"]["#Total_super-k-mers"]
+        self.assertEqual(ours["Stats"], theirs["Stats"])
+
+    def test_without_output(self):
+        theirs, ours = self.run_both("kmc", "-k9", "-hp", "-w", FASTQ, "{}", self.folder)
+        self.assertEqual(steady(ours), steady(theirs))
+        self.assertEqual(self.files(), [])
+
+    def test_dumps(self):
+        self.run_named("kmc", "-k9", "-hp", FASTQ, "kmers", self.folder, original=True)
+        self.run_named("kmc", "-k11", "-hp", "-cs100000", FASTQ, "more", self.folder)
+        for options in ("", "-ci5", "-cx10", "-ci3 -cx7", "-ci100000"):
+            for name in ("kmers", "more"):
+                self.run_both("kmc_dump", *options.split(), name, "{}.txt")
+                theirs, ours = self.both_texts(".txt")
+                self.assert_alike(ours, theirs, options, name)
+
+    def test_failures(self):
+        self.run_both("kmc", "-k9", "nosuch.fq", "{}", self.folder, status=1)
+        self.assertEqual([name for name in self.files() if name.startswith(OURS)], [])
+        self.run_both("kmc_dump", "nosuch", "{}.txt", status=1)
+        self.assertNotIn(f"{OURS}.txt", self.files())
+
+
+if __name__ == "__main__":
+    main()
