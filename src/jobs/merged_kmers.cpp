@@ -48,7 +48,7 @@ void check_alike(const formats::StreamFacts& first, const formats::StreamFacts& 
 
 }  // namespace
 
-bool MergedKmers::Side::has_next() {
+bool MergedKmers::MergedSide::has_next() {
   if (next < end) return true;
   next = 0;
   end = source->read(kmers);

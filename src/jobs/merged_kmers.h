@@ -34,7 +34,7 @@ class MergedKmers final : public formats::KmerSource {
   std::size_t read(std::span<formats::CountedKmer> out) override;
 
  private:
-  struct Side {
+  struct MergedSide {
     std::unique_ptr<formats::KmerSource> source;
     std::vector<formats::CountedKmer> kmers;
     std::size_t next = 0, end = 0;
@@ -44,7 +44,7 @@ class MergedKmers final : public formats::KmerSource {
     [[nodiscard]] const formats::CountedKmer& front() const { return kmers[next]; }
   };
 
-  Side first_, second_;
+  MergedSide first_, second_;
   MergerRule rule_;
   formats::StreamFacts facts_;
 };

@@ -50,10 +50,6 @@ class NamesTest(CliTest):
     def run_shell(self, script, *arguments):
         return self.run_in(self.folder, "sh", "-c", script, "sh", *arguments)
 
-    @staticmethod
-    def warpmer_path():
-        return WARPMER
-
     def refused_named(self, pattern, *words, status=2):
         """It must end with `status` and one line on stderr that matches, and leave nothing."""
         self.refused(status, pattern, *words)

@@ -6,8 +6,9 @@ import pathlib
 import re
 import shutil
 
-from common_cli import DATA, canonical, main, naive_count, read_sequences
+from common_cli import DATA, SOURCE, WARPMER, canonical, main, naive_count, read_sequences
 from common_names import NamesTest
+from pages import examples
 
 FASTQ = DATA / "reads_1.fq.gz"
 
@@ -99,10 +100,19 @@ class Links(NamesTest):
         found = re.fullmatch(r"PATH=(.+):\$PATH; export PATH\n", process.stdout.decode())
         folder = pathlib.Path(found.group(1).strip("'"))
         script = 'eval "$("$1" names)"; kmc -k9 -hp "$2" out . >summary && kmc_dump out dump.txt && command -v kmc'
-        shell = self.run_shell(script, self.warpmer_path(), FASTQ)
+        shell = self.run_shell(script, WARPMER, FASTQ)
         self.assertEqual(shell.stdout.decode().strip(), str(folder / "kmc"), shell.stderr)
         kmers = {line.split("\t")[0] for line in (self.folder / "dump.txt").read_text().splitlines()}
         self.assertEqual(kmers, {canonical(kmer) for kmer in kmers})
+
+    def test_page(self):
+        """docs/names.md, whose commands are of one shell."""
+        shown = examples(SOURCE / "docs" / "names.md")
+        self.assertGreater(len(shown), 2)
+        (self.folder / "warpmer").symlink_to(pathlib.Path(WARPMER).resolve())
+        (self.folder / "data").symlink_to(DATA)
+        shell = self.run_shell("PATH=.:$PATH\n" + "\n".join(command for command, _ in shown))
+        self.assertEqual(shell.stdout.decode().splitlines(), [line for _, lines in shown for line in lines], shell.stderr)
 
     def test_links_are_those_that_the_program_knows(self):
         process = self.run_named("names", "--help")
@@ -112,7 +122,7 @@ class Links(NamesTest):
         self.assertEqual({path.name for path in folder.iterdir()}, known)
 
     def test_a_program_without_links(self):
-        shutil.copy(self.warpmer_path(), self.folder / "alone")
+        shutil.copy(WARPMER, self.folder / "alone")
         process = self.run_shell('./alone names')
         self.assertEqual(process.returncode, 4)
         self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: there is no folder .*cmake --install")

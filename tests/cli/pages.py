@@ -12,7 +12,7 @@ from common_cli import DATA, SOURCE, WARPMER, CliTest, main
 from documentation import COMMANDS
 
 MOST_README_WORDS = 1200
-NOT_SHOWN = {"union", "symmetric-difference", "devices", "help", "completion"}
+NOT_SHOWN = {"union", "symmetric-difference", "devices", "help", "completion", "names"}
 
 
 def examples(page):
