@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,14 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/counted_histogram.h"
 #include "cli/output/index_summary.h"
 #include "cli/output/plan_report.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "file/output_path.h"
+#include "formats/ending.h"
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "mpi/process_group.h"
@@ -29,6 +33,7 @@ namespace {
 
 struct CountCommand {
   CountFlags flags;
+  bool histogram_only = false;
   bool dry_run = false;
   bool progress = false;
   std::string stats;
@@ -55,7 +60,7 @@ Json ranks_json(const jobs::CountReport& report) {
 }
 
 /// Everything about a run, for `--stats`.
-Json report_json(const CountCommand& command, const IndexTarget& target, const jobs::CountReport& report,
+Json report_json(const CountCommand& command, std::string_view format, const jobs::CountReport& report,
                  double wall_seconds) {
   return {{"version", WARPMER_VERSION},
           {"command_line", command.flags.job.provenance.command_line},
@@ -63,7 +68,7 @@ Json report_json(const CountCommand& command, const IndexTarget& target, const j
           {"strand", strand_name(command.flags.job.kmers.canonical)},
           {"inputs", command.flags.job.inputs},
           {"output", command.flags.target.output},
-          {"format", std::string(formats::name_of(target.format()))},
+          {"format", std::string(format)},
           {"device", report.device},
           {"device_choice", report.device_choice.note},
           {"table", std::string(backend::name_of(command.flags.job.table))},
@@ -139,8 +144,32 @@ int run_dry(const CountCommand& command) {
   return print_plan(std::move(request));
 }
 
+/// `--histogram-only`: rows go to the output, as `warpmer histo` prints them of an index.
+int run_histogram(CountCommand command) {
+  IndexTargetFlags& target = command.flags.target;
+  if (!target.to.empty()) {
+    throw UsageError("--histogram-only writes no k-mers that --to could be for; leave one of them out");
+  }
+  if (target.output.empty()) target.output = "-";
+  formats::check_ending(target.output, {formats::Content::text, formats::Content::tsv});
+  jobs::check_options(command.flags.job);
+  StatsFile stats(command.stats);
+  TextOutput output(target.output);
+  const auto [report, seconds] =
+      count_for_histogram(command.flags, target.output, command.stats, command.progress);
+  for (const auto& [count, kmers] : report.histogram) output.print("{} {}\n", count, kmers);
+  output.finish();
+  stats.write(report_json(command, "histogram", report, seconds));
+  stats.finish();
+  return kDone;
+}
+
 int run_count(CountCommand command) {
+  if (command.dry_run && command.histogram_only) {
+    throw UsageError("--dry-run plans an index, and --histogram-only makes none; leave one of them out");
+  }
   if (command.dry_run) return run_dry(command);
+  if (command.histogram_only) return run_histogram(std::move(command));
   // Under mpirun standard output may be a terminal that passes bytes on.
   IndexTarget target(command.flags.target, command.flags.job.ranks->are_several());
   complete(command, target);
@@ -153,7 +182,7 @@ int run_count(CountCommand command) {
     if (speaks) target.write(command.flags.job.resources);
     return counted;
   });
-  stats.write(report_json(command, target, report, seconds));
+  stats.write(report_json(command, formats::name_of(target.format()), report, seconds));
   stats.finish();
   if (speaks) print_summary(target, report, seconds);
   return kDone;
@@ -161,6 +190,9 @@ int run_count(CountCommand command) {
 
 void declare_flags(CLI::App& app, CountCommand& command) {
   add_count_flags(app, command.flags);
+  app.add_flag("--histogram-only", command.histogram_only,
+               "Write no index, but how many distinct k-mers occur how often, to -o or standard output, as "
+               "'warpmer histo' prints it. Faster, and takes no disk beyond what -m makes it spill.");
   app.add_flag("--dry-run", command.dry_run,
                "Count nothing: print what 'warpmer plan' prints about such a job, and need no -o.");
   add_progress_flag(app, command.progress);
@@ -189,6 +221,7 @@ void add_count_command(Application& application) {
   warpmer count -k 31 -o - genome.fa.gz | warpmer histo -
   warpmer count -k 21 -o sample.kff reads.fq.gz
   warpmer count -k 21 --to kmc -o kmc_out reads.fq.gz
+  warpmer count -k 21 --histogram-only -o sample.hist reads.fq.gz
   mpirun -n 4 warpmer count -k 31 -o sample.wmi @files.txt
 )");
   declare_flags(app, *command);

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -19,20 +24,34 @@
 #include "cli/framework/printable.h"
 #include "cli/framework/sample_names.h"
 #include "cli/framework/text_output.h"
+#include "cli/output/counted_histogram.h"
 #include "formats/ending.h"
 #include "index/index_file.h"
+#include "index/index_layout.h"
+#include "io/fastx/sequence_data.h"
 #include "io/text/line_reader.h"
 
 namespace warpmer::cli {
 namespace {
 
 struct HistoOptions {
-  std::vector<std::string> indexes;
+  std::vector<std::string> inputs;  ///< indexes, or reads
+  CountFlags counting;              ///< of reads
+  bool has_length = false;          ///< `-k` was given: the inputs are reads
+  std::string counting_flag;        ///< one of the flags for counting that was given; empty: none was
+  bool progress = false;
   std::string output;
   std::string format = "plain";
   bool dense = false;
   std::optional<std::uint64_t> max_count;
   bool cut = false;
+};
+
+/// What is printed, and of what.
+struct Spectrum {
+  const index::Histogram& histogram;
+  std::string name;
+  std::uint32_t k;
 };
 
 /// `jellyfish histo` and `kat hist` have rows up to this count, and one for all larger ones, unless told
@@ -89,31 +108,31 @@ void check_rows(const index::Histogram& histogram, const std::string& path) {
                   printable(path), histogram.rbegin()->first, kLastRow));
 }
 
-void print_plain(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
-  const index::Histogram rows = capped(index.histogram(), options);
-  if (options.dense) check_rows(rows, index.path());
+void print_plain(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  const index::Histogram rows = capped(spectrum.histogram, options);
+  if (options.dense) check_rows(rows, spectrum.name);
   print_rows(rows, options.dense, output);
 }
 
 /// GenomeScope drops the last row, where jellyfish sums up; so there is one to be dropped, of a count that no
 /// k-mer has.
-void print_for_genomescope(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
-  const index::Histogram rows = capped(index.histogram(), options);
-  check_rows(rows, index.path());
+void print_for_genomescope(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  const index::Histogram rows = capped(spectrum.histogram, options);
+  check_rows(rows, spectrum.name);
   print_row(output, print_rows(rows, true, output), 0);
 }
 
-void print_for_jellyfish(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
-  print_capped_rows(index.histogram(), 0, options.max_count.value_or(kLastRow), output);
+void print_for_jellyfish(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  print_capped_rows(spectrum.histogram, 0, options.max_count.value_or(kLastRow), output);
 }
 
-void print_for_kat(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
-  const std::uint32_t k = index.params().k;
-  const std::string path = printable(index.path());
+void print_for_kat(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  const std::uint32_t k = spectrum.k;
+  const std::string path = printable(spectrum.name);
   output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
                path, k, k);
   output.print("# Kmer value:{}\n# Input 1:{}\n###\n", k, path);
-  print_capped_rows(index.histogram(), 1, options.max_count.value_or(kLastRow), output);
+  print_capped_rows(spectrum.histogram, 1, options.max_count.value_or(kLastRow), output);
 }
 
 /// A header, and a column for each index.
@@ -138,7 +157,7 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
 struct HistoFormat {
   std::string_view name;
   std::string_view help;  ///< lines of the section `Formats:`
-  void (*print)(const HistoOptions&, const index::IndexFile&, TextOutput&);
+  void (*print)(const HistoOptions&, const Spectrum&, TextOutput&);
 };
 
 /// The list of formats.
@@ -196,32 +215,94 @@ void check(const HistoOptions& options) {
     throw UsageError(
         "--cut is for --max-count with --format plain: without it, a last row has all larger counts");
   }
-  if (options.indexes.size() > 1 && format != "plain") {
-    throw UsageError("--format " + format + " is for one index; several are a table, in --format plain");
-  }
   formats::check_ending(options.output, {formats::Content::text, formats::Content::tsv});
-  check_standard_input({{"as an index", options.indexes}});
+  check_standard_input({{"as an input", options.inputs}});
 }
 
-int run_histo(const HistoOptions& options) {
-  check(options);
-  if (options.indexes.size() == 1) {
-    const index::IndexFile index(options.indexes.front());
+/// True when a file begins as an index does; false for a pipe, of which nothing is taken.
+bool is_index(const std::string& path) {
+  std::error_code failed;
+  if (path == "-" || !std::filesystem::is_regular_file(path, failed)) return false;
+  std::array<unsigned char, index::layout::kIndexKind.magic.size()> start{};
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(start.data()), start.size());
+  return start == index::layout::kIndexKind.magic;
+}
+
+/// True when the inputs are to be counted: `-k` says so, or a list, or what is in one of them.
+bool are_reads(const HistoOptions& options) {
+  const bool are = options.has_length || std::ranges::any_of(options.inputs, [](const std::string& input) {
+                     return input.starts_with('@') || !io::sequence_data_in(input).empty();
+                   });
+  if (!are && !options.counting_flag.empty()) {
+    throw UsageError(
+        fmt::format("{} is for reads; for what is no file of reads, such as a pipe, give -k, too",
+                    options.counting_flag));
+  }
+  return are;
+}
+
+int print_of_reads(HistoOptions options) {
+  for (const std::string& input : options.inputs) {
+    if (!is_index(input)) continue;
+    throw UsageError(
+        fmt::format("{} is an index; reads are counted without one, and flags for counting are for reads",
+                    printable(input)));
+  }
+  CountFlags& counting = options.counting;
+  counting.job.inputs = options.inputs;
+  TextOutput output(options.output);
+  const auto [report, seconds] = count_for_histogram(counting, options.output, {}, options.progress);
+  const Spectrum spectrum{report.histogram, fmt::format("{}", fmt::join(options.inputs, " ")),
+                          counting.job.kmers.k};
+  format_named(options.format).print(options, spectrum, output);
+  output.finish();
+  return kDone;
+}
+
+int print_of_indexes(const HistoOptions& options) {
+  if (options.inputs.size() > 1 && options.format != "plain") {
+    throw UsageError("--format " + options.format +
+                     " is for one index; several are a table, in --format plain");
+  }
+  if (options.inputs.size() == 1) {
+    const index::IndexFile index(options.inputs.front());
     TextOutput output(options.output);
-    format_named(options.format).print(options, index, output);
+    const index::Histogram histogram = index.histogram();
+    format_named(options.format).print(options, {histogram, index.path(), index.params().k}, output);
     output.finish();
     return kDone;
   }
   std::vector<index::Histogram> histograms;
-  for (const std::string& path : options.indexes) {
+  for (const std::string& path : options.inputs) {
     const index::IndexFile index(path);
     histograms.push_back(capped(index.histogram(), options));
     if (options.dense) check_rows(histograms.back(), path);
   }
   TextOutput output(options.output);
-  print_table(sample_names(options.indexes, false), histograms, options.dense, output);
+  print_table(sample_names(options.inputs, false), histograms, options.dense, output);
   output.finish();
   return kDone;
+}
+
+int run_histo(const HistoOptions& options) {
+  check(options);
+  return are_reads(options) ? print_of_reads(options) : print_of_indexes(options);
+}
+
+/// Adds the flags for counting; when the command runs, `note_counting_flags` of them sees which were given.
+std::vector<const CLI::Option*> declare_counting_flags(CLI::App& command, CountFlags& counting) {
+  const std::size_t before = command.get_options().size();
+  add_counting_flags(command, counting);
+  const std::vector<CLI::Option*> all = command.get_options();
+  return {all.begin() + static_cast<std::ptrdiff_t>(before), all.end()};
+}
+
+void note_counting_flags(const std::vector<const CLI::Option*>& flags, HistoOptions& options) {
+  for (const CLI::Option* flag : flags) {
+    if (flag->count() == 0) continue;
+    options.counting_flag = flag->get_name();
+    options.has_length |= flag->check_sname("k");
+  }
 }
 
 }  // namespace
@@ -232,7 +313,9 @@ void add_histo_command(Application& application) {
       "histo",
       "Print how many distinct k-mers occur how often.\n"
       "One line per count: the count, a space, the number of distinct k-mers that occur so often. No header, "
-      "no upper limit. Of several indexes a table with tabs: a header, and a column for each.",
+      "no upper limit. Of several indexes a table with tabs: a header, and a column for each. Reads are "
+      "counted, all inputs together, and no index is written: with the flags for counting that 'warpmer "
+      "count' has.",
       formats_help() + R"(  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
   format ('jellyfish histo -h N+1' does so); with --cut, larger counts are left
   out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
@@ -240,6 +323,7 @@ void add_histo_command(Application& application) {
 
 Examples:
   warpmer histo sample.wmi
+  warpmer histo -k 21 -m 8G reads_1.fq.gz reads_2.fq.gz
   warpmer histo --dense --max-count 1000 sample.wmi > counts.txt
   warpmer histo --max-count 255 a.wmi b.wmi > table.tsv
   warpmer histo --format genomescope sample.wmi > sample.hist
@@ -255,10 +339,22 @@ Examples:
       "Rows of counts up to N; row N + 1 has the k-mers of all larger counts.");
   command.add_flag("--cut", options->cut, "With --max-count: leave larger counts out.");
   add_text_output_flag(command, options->output);
-  command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
+  auto flags =
+      std::make_shared<std::vector<const CLI::Option*>>(declare_counting_flags(command, options->counting));
+  add_progress_flag(command, options->progress);
+  command
+      .add_option(
+          "INPUT", options->inputs,
+          "Indexes written by 'warpmer count', - for standard input; or reads, anything that 'warpmer "
+          "count' takes, for pipes and standard input with -k.")
       ->required()
       ->type_name("FILE");
-  application.on_run(command, [options] { return run_histo(*options); });
+  options->counting.job.provenance = application.provenance();
+  options->counting.job.ranks = &application.ranks();
+  application.on_run(command, [options, flags] {
+    note_counting_flags(*flags, *options);
+    return run_histo(*options);
+  });
 }
 
 }  // namespace warpmer::cli

@@ -20,25 +20,16 @@ void add_table_flag(CLI::App& app, backend::CountTable& table) {
       ->type_name(backend::count_table_names("|"));
 }
 
-}  // namespace
-
-void CountFlags::complete() {
-  check_count_range(job.kept);
-  job.kmers.canonical = !forward;
-  // Several ranks count on GPUs when told so.
-  if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
-  job.device = choose_device(device, job.inputs);
-}
-
-void add_count_flags(CLI::App& app, CountFlags& flags) {
+void add_length_flag(CLI::App& app, CountFlags& flags) {
   add_whole_number(
       app, "-k", 1, kMaxK,
       [&flags](std::uint64_t value) { flags.job.kmers.k = static_cast<std::uint32_t>(value); },
       fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, flags.job.kmers.k));
-  add_index_target_flags(app, flags.target);
+}
+
+void add_flags_but_length(CLI::App& app, CountFlags& flags) {
   add_resource_flags(app, flags.job.resources);
   add_tmp_directory_flag(app, flags.job.tmp_directory);
-  add_count_range_flags(app, flags.job.kept);
   app.add_flag(
       "--forward", flags.forward,
       "Count k-mers as they are read. Default: a k-mer and its reverse complement are one, named by the "
@@ -51,11 +42,34 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
       "auto, which is the GPU with the most free memory where one can be used and the input is not small, "
       "else the CPU. Under mpirun, cuda is a process's share of its node's GPUs, and auto the CPU.");
   add_table_flag(app, flags.job.table);
-  app.add_option("INPUT", flags.job.inputs,
-                 fmt::format("FASTA or FASTQ (plain, gzip, BGZF, zstd, bzip2, xz), {}, recognised by "
-                             "content; - for standard input; "
-                             "@LIST for a file of paths, one a line; those that begin with # are skipped.",
-                             io::record_format_names()))
+}
+
+}  // namespace
+
+void CountFlags::complete() {
+  check_count_range(job.kept);
+  job.kmers.canonical = !forward;
+  // Several ranks count on GPUs when told so.
+  if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
+  job.device = choose_device(device, job.inputs);
+}
+
+void add_counting_flags(CLI::App& app, CountFlags& flags) {
+  add_length_flag(app, flags);
+  add_flags_but_length(app, flags);
+}
+
+void add_count_flags(CLI::App& app, CountFlags& flags) {
+  add_length_flag(app, flags);
+  add_index_target_flags(app, flags.target);
+  add_count_range_flags(app, flags.job.kept);
+  add_flags_but_length(app, flags);
+  app.add_option(
+         "INPUT", flags.job.inputs,
+         fmt::format("FASTA or FASTQ (plain, gzip, BGZF, zstd, bzip2, xz), {}, recognised by content; - for "
+                     "standard input; @LIST for a file of paths, one a line; those that begin with # are "
+                     "skipped.",
+                     io::record_format_names()))
       ->required()
       ->type_name("FILE");
 }

@@ -18,7 +18,11 @@ struct CountFlags {
   void complete();
 };
 
-/// Adds `-k`, `-o`, `--to`, `-t`, `-m`, ...: all flags that make a difference to the job, and its inputs.
+/// Adds `-k`, `-t`, `-m`, `--device`, ...: those flags that make a difference to how k-mers are counted,
+/// whatever becomes of them.
+void add_counting_flags(CLI::App& app, CountFlags& flags);
+/// Adds these and `-o`, `--to`, `--min-count`, ...: all flags that make a difference to the job, and its
+/// inputs.
 void add_count_flags(CLI::App& app, CountFlags& flags);
 
 }  // namespace warpmer::cli

@@ -54,6 +54,7 @@ struct ResidentShare {
 struct DeviceCountPlan {
   KmerParams kmers;
   backend::CountBounds kept;
+  bool histogram_only = false;  ///< no strings are made
   backend::CountTable table = backend::CountTable::automatic;
   std::uint64_t memory_bytes = 0;  ///< device memory that may be held
   DeviceTuning tuning;

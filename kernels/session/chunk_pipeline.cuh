@@ -285,7 +285,9 @@ class ChunkPipeline {
     launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    const PayloadRing::Room room = freeze_strings(chunk, buffers, outlets, entries, frozen.strings);
+    const PayloadRing::Room room = plan_.histogram_only && !any_are_large_
+                                       ? freeze_nothing(chunk, outlets, frozen.strings)
+                                       : freeze_strings(chunk, buffers, outlets, entries, frozen.strings);
     buffers.frozen_event.record(freeze_stream_);
     room.ready->record(freeze_stream_);
     frozen.payload = room.words;
@@ -317,6 +319,13 @@ class ChunkPipeline {
         payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
     clock_.time(freeze_stream_, [&] { freezer_->write(room.words, freeze_stream_); });
     return room;
+  }
+
+  /// Says that the shards are empty: their counts are noted already.
+  PayloadRing::Room freeze_nothing(const ShardChunk& chunk, const Outlets& outlets,
+                                   std::vector<StringPlan>& plans) {
+    plans.assign(chunk.shards, {});
+    return payloads_.take(chunk.first_shard, kSpareWords, kSpareWords, outlets.reclaim);
   }
 
   /// The words behind a payload's end that a read of its last fields may touch.

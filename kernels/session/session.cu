@@ -367,6 +367,7 @@ class DeviceShardedSession : public Session<ShardedCounting> {
     DeviceCountPlan device;
     device.kmers = plan.kmers;
     device.kept = plan.kept;
+    device.histogram_only = plan.histogram_only;
     device.table = plan.table;
     device.spill = spill_plan(peers, plan);
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);

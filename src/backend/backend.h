@@ -38,11 +38,12 @@ inline constexpr std::uint32_t kMostGpus = 63;
 
 struct CountPlan {
   KmerParams kmers;
-  CountBounds kept;                                   ///< counts of the k-mers that go into the index
-  CountTable table = CountTable::automatic;           ///< for k of up to kMaxDenseK there is none
-  io::ReadingOptions reading;                         ///< for k-mers, and for text as it is in the file
-  unsigned threads = 1;                               ///< threads that will call `add`, numbered from 0
-  Devices devices;                                    ///< of this rank, among which its shards are divided
+  CountBounds kept;                          ///< counts of the k-mers that go into the index
+  bool histogram_only = false;               ///< shards may come out empty: the tally is wanted alone
+  CountTable table = CountTable::automatic;  ///< for k of up to kMaxDenseK there is none
+  io::ReadingOptions reading;                ///< for k-mers, and for text as it is in the file
+  unsigned threads = 1;                      ///< threads that will call `add`, numbered from 0
+  Devices devices;                           ///< of this rank, among which its shards are divided
   mpi::ProcessGroup* ranks = &mpi::single_process();  ///< among which all shards are divided
   std::uint64_t memory_bytes = 0;      ///< the most that the backend may hold; else ResourceError
   std::uint64_t other_bytes = 0;       ///< bytes that the rest of the process holds, for messages

@@ -34,7 +34,7 @@ void warn_if_empty(const index::Totals& totals, std::uint32_t k) {
   } else if (totals.stored_distinct == 0) {
     const std::string most =
         totals.max_count == UINT64_MAX ? "" : fmt::format(" and at most {}", totals.max_count);
-    warn(fmt::format("none of the {} distinct k-mers occurs at least {} times{}, so the index is empty",
+    warn(fmt::format("none of the {} distinct k-mers occurs at least {} times{}, so the result is empty",
                      totals.counted_distinct, totals.min_count, most));
   }
 }

@@ -32,6 +32,16 @@ struct KeepAll {
   [[nodiscard]] static constexpr bool keeps(std::uint64_t /*count*/) { return true; }
 };
 
+/// True for a filter that wants to know the counts alone: then no strings are made.
+template <class Filter>
+constexpr bool keeps_none(const Filter& filter) {
+  if constexpr (requires { filter.keeps_none(); }) {
+    return filter.keeps_none();
+  } else {
+    return false;
+  }
+}
+
 /// Counts one group after the other. One per thread; its memory is reused.
 template <class Flanks>
 class GroupCounter {
@@ -89,19 +99,21 @@ class GroupCounter {
 
   /// Appends the strings of the group, in their order, and their counts, as PathCover::cover does, and begins
   /// the next group. Returns the number of its k-mers. `filter` is as KeepAll: it is told all counts, and
-  /// says which k-mers are kept.
+  /// says which k-mers are kept, or by `keeps_none` that none are.
   template <class Filter = KeepAll>
   std::uint64_t finish(std::vector<GroupString<Flanks>>& strings, std::vector<std::uint64_t>& counts,
                        Filter&& filter = {}) {
-    std::uint64_t kmers = 0;
-    if (!entries_.empty()) {
+    bool is_listed = !entries_.empty();
+    if (is_listed) {
       list_strings();
       sum_entries(filter);
-      kmers = finish_entries(strings, counts);
-    } else if (sum_strings(filter)) {
-      kmers = open_.finish(strings, counts);
     } else {
-      kmers = finish_entries(strings, counts);
+      sum_strings(filter);
+    }
+    std::uint64_t kmers = 0;
+    if (!keeps_none(filter)) {
+      is_listed = is_listed || !(filter.keeps_all() || drop(filter));
+      kmers = is_listed ? finish_entries(strings, counts) : open_.finish(strings, counts);
     }
     begin();
     return kmers;
@@ -260,10 +272,9 @@ class GroupCounter {
     return cover_.cover(flanks_, counts_, layer_begins_.data(), strings, counts);
   }
 
-  /// Makes counts of steps, and drops k-mers that are not kept. False when what is left is more strings than
-  /// there is room for: it is listed instead.
+  /// Makes counts of steps.
   template <class Filter>
-  bool sum_strings(Filter& filter) {
+  void sum_strings(Filter& filter) {
     for (std::uint32_t i = 0; i < open_.size(); ++i) {
       String& string = open_[i];
       const std::uint32_t lowest = open_.lowest(string);
@@ -278,9 +289,9 @@ class GroupCounter {
         steps[layer] = count += steps[layer];
       filter.note(steps.data() + lowest, kmers);
     }
-    return filter.keeps_all() || drop(filter);
   }
-  /// Cuts strings where k-mers are not kept: what is left has no k-mer twice, as before.
+  /// Cuts strings where k-mers are not kept: what is left has no k-mer twice, as before. False when it is
+  /// more strings than there is room for: it is listed instead.
   template <class Filter>
   bool drop(const Filter& filter) {
     for (std::uint32_t i = open_.size(); i-- > 0;) {

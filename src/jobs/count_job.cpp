@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <span>
 
 #include "backend/backend.h"
+#include "backend/empty_input.h"
 #include "backend/index_params.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -34,6 +37,16 @@ struct Owners {
   }
 };
 
+/// Takes the shards of a job that wants to have the histogram alone.
+class NoIndex final : public index::ShardOutput {
+ public:
+  void put(std::uint32_t /*shard*/, index::FrozenShard&& /*frozen*/) override {}
+  void announce(std::uint32_t /*first*/, std::span<const index::ShardShape> /*shapes*/) override {}
+  void announce(std::uint32_t /*first*/, std::span<const groups::ShardSizes> /*sizes*/) override {}
+  [[nodiscard]] bool has_offset(std::uint32_t /*shard*/) const override { return false; }
+  void leave_cache() noexcept override {}
+};
+
 class CountJob {
  public:
   /// The options are settled, and live as long.
@@ -56,9 +69,12 @@ class CountJob {
   bool read_and_count(bool may_take_text) {
     mpi::GroupInput input(ranks_, options_.inputs, input_options_for(options_), threads_, may_take_text);
     const index::IndexParams params = backend::params_for(options_.kmers.k, options_.kmers.canonical);
-    mpi::GroupIndex index(ranks_, owners_.own_shards(params.shards()), options_.output, params, threads_,
-                          run_.most_waiting_bytes(),
-                          host::tmp_directory(options_.tmp_directory, options_.output));
+    const index::ShardRange own_shards = owners_.own_shards(params.shards());
+    std::optional<mpi::GroupIndex> index;
+    if (!options_.histogram_only) {
+      index.emplace(ranks_, own_shards, options_.output, params, threads_, run_.most_waiting_bytes(),
+                    host::tmp_directory(options_.tmp_directory, options_.output));
+    }
     const auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(
@@ -70,7 +86,7 @@ class CountJob {
     report_.read_seconds = seconds_since(start);
     if (input.must_read_again()) return false;
     try {
-      write(*session, read, input, index);
+      finish(*session, read, input, own_shards, index ? &*index : nullptr);
     } catch (...) {
       // At once: the session waits for those of other ranks when it goes.
       ranks_.report(std::current_exception());
@@ -79,27 +95,41 @@ class CountJob {
     return true;
   }
 
-  void write(backend::CountingSession& session, const backend::ReadTotals& read, mpi::GroupInput& input,
-             mpi::GroupIndex& index) {
+  /// `index` is null if there is to be none.
+  void finish(backend::CountingSession& session, const backend::ReadTotals& read, mpi::GroupInput& input,
+              const index::ShardRange& own_shards, mpi::GroupIndex* index) {
     const auto middle = Clock::now();
-    if (session.spilled().written_bytes > 0) index.output().leave_cache();
-    run_.freeze(index.own_shards().end - index.own_shards().first, shards_of(session), index.output(),
+    NoIndex nothing;
+    index::ShardOutput& output = index ? index->output() : nothing;
+    if (session.spilled().written_bytes > 0) output.leave_cache();
+    run_.freeze(own_shards.end - own_shards.first, shards_of(session), output,
                 backend::JobProgress::Stage::counting, ranks_);
     index::Totals totals = session.tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
-    index::Provenance provenance = options_.provenance;
-    provenance.inputs = input.own().files();
     mpi::warn_of_phred64(ranks_, options_.reading.qualities);
-    index.finish(totals, session.tally().histogram(), provenance);
+    if (index) {
+      write(*index, session, totals, input);
+    } else {
+      backend::warn_if_empty(totals, options_.kmers.k);
+      run_.fill_in(report_, totals, 0);
+      report_.histogram = session.tally().histogram();
+    }
     report_.count_seconds = seconds_since(middle);
-    complete_report(session, index);
-    report_.ranks = rank_reports(session, totals, index.bytes_spilled());
+    complete_report(session);
+    report_.ranks = rank_reports(session, totals, index ? index->bytes_spilled() : 0);
     progress_.stage = backend::JobProgress::Stage::done;
   }
 
-  void complete_report(const backend::CountingSession& session, const mpi::GroupIndex& index) {
+  void write(mpi::GroupIndex& index, const backend::CountingSession& session, const index::Totals& totals,
+             mpi::GroupInput& input) {
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = input.own().files();
+    index.finish(totals, session.tally().histogram(), provenance);
     run_.fill_in(report_, index.totals(), index.bytes_written());
+  }
+
+  void complete_report(const backend::CountingSession& session) {
     report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
     if (ranks_.are_several() && device_.gpus.empty()) {
       report_.device += fmt::format(", on each of {} ranks", ranks_.size());
@@ -115,7 +145,7 @@ class CountJob {
     report_.overlap = session.overlap();
     report_.stages = session.stages();
     report_.owner_loads = session.owner_loads();
-    report_.stages.push_back({"write", run_.write_seconds(), index.bytes_written()});
+    report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
 
   /// Returns the reports of all ranks, on rank 0.
@@ -185,6 +215,8 @@ void check_options(const CountOptions& options) {
     throw UsageError(
         fmt::format("the smallest count kept ({}) is larger than the largest ({})", least, most));
   }
+  if (options.histogram_only && options.ranks->are_several())
+    throw UsageError("a histogram without an index is made by one process; start it without mpirun or srun");
 }
 
 io::InputOptions input_options_for(const CountOptions& options) {
@@ -201,6 +233,7 @@ backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoic
   backend::CountPlan plan;
   plan.kmers = options.kmers;
   plan.kept = options.kept;
+  plan.histogram_only = options.histogram_only;
   plan.table = options.table;
   plan.reading = options.reading;
   plan.devices = device;

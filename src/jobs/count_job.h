@@ -18,7 +18,8 @@ namespace warpmer::jobs {
 
 struct CountOptions {
   KmerParams kmers;
-  backend::CountBounds kept;  ///< counts of the k-mers that go into the index
+  backend::CountBounds kept;    ///< counts of the k-mers that go into the index
+  bool histogram_only = false;  ///< no index is written, and `output` is not used; with one rank only
   backend::CountTable table =
       backend::CountTable::automatic;  ///< table that shards are counted in; the index does not depend on it
   io::ReadingOptions reading;
@@ -43,6 +44,7 @@ struct RankReport {
 
 /// The report of a job; with several ranks, of rank 0, but for the totals and the bytes of the index.
 struct CountReport : IndexReport {
+  index::Histogram histogram;      ///< of the k-mers that are kept, if there is no index that has it
   std::string device;              ///< device that ran it, e.g. "cpu (avx512), 2 threads"
   DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
   std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short

@@ -4,7 +4,6 @@
 ctest: one thread
 """
 
-import bz2
 import json
 import os
 import re
@@ -194,7 +193,7 @@ class SuggestedCommands(CliTest):
         folder.mkdir()
         (folder / "warpmer").symlink_to(os.path.abspath(WARPMER))
         for name in ("reads.fa", "my reads.fa", "it's.fa", "two\nlines\\.fa", "$x;`y`.fa", "-c"):
-            for content in (bz2.compress(reads), reads.replace(b"\n", b"\r")):
+            for content in (reads.decode().encode("utf-16"), reads.replace(b"\n", b"\r")):
                 with self.subTest(name, content=content[:3]):
                     self.file(name, content)
                     error = self.run_process("count", "-o", "x.wmi", "--", name).stderr.decode()

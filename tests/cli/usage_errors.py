@@ -152,7 +152,7 @@ class UsageErrors(CliTest):
         index = self.count(READS, k=5)
         self.check(
             [
-                ("missing INDEX", "histo"),
+                ("missing INPUT", "histo"),
                 ("missing INDEX", "dump"),
                 ("missing INDEX", "stats"),
                 ("missing INDEX", "info"),

@@ -46,7 +46,7 @@ class StringSession : public ShardedSession<StringForm<Way>> {
   index::FrozenShard take(std::uint32_t shard, unsigned thread, std::vector<std::uint64_t>&& spent = {}) {
     index::FrozenShard frozen;
     this->count_shard(shard, thread, [&](auto& in_hand, auto& counting) {
-      TallyFilter filter(this->worker(thread).tally);
+      TallyFilter filter(this->worker(thread).tally, this->plan().histogram_only);
       frozen = counting.count_all(in_hand, filter, std::move(spent));
       this->note_kmers(thread, shard, filter.kmers());
     });

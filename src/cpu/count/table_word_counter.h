@@ -13,6 +13,7 @@
 #include "cpu/count/shard_counter.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/word_format.h"
+#include "groups/group_counter.h"
 #include "groups/group_key.h"
 #include "groups/word_counter.h"
 
@@ -71,7 +72,9 @@ class TableWordCounter {
       std::uint64_t* const counts = counter_.counts();
       std::size_t kept = counter_.size();
       filter.note(counts, kept);
-      if (!filter.keeps_all()) {
+      if (groups::keeps_none(filter)) {
+        kept = 0;
+      } else if (!filter.keeps_all()) {
         kept =
             backend::move_kept(keys, counts, kept, [&](std::uint64_t count) { return filter.keeps(count); });
       }

@@ -38,6 +38,10 @@ struct KeepRange {
   [[nodiscard]] bool keeps_all() const { return least == 1 && most == UINT64_MAX; }
   [[nodiscard]] bool keeps(std::uint64_t count) const { return least <= count && count <= most; }
 };
+/// Keeps none, and has seen all.
+struct SeeAll : KeepRange {
+  [[nodiscard]] static bool keeps_none() { return true; }
+};
 
 /// Reads, as words whatever their shard is: groups of all shards fall into one.
 template <class Kmer, class Key, int Words>
@@ -106,6 +110,13 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
       }
       CHECK(are_equal(kept, KeyEncoder<Key, Flanks>(k).encode(kept_keys, kept_counts)));
       CHECK(keep.histogram == histogram);
+      SeeAll see{{least, keep.most}};
+      counter.begin(parts);
+      counter.add(words.data() + last, words.size() - last);
+      const EncodedShard none = counter.count(runs, see);
+      CHECK(none.sizes.kmers == 0);
+      CHECK(none.payload.empty());
+      CHECK(see.histogram == histogram);
     }
   }
 }

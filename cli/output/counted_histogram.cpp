@@ -1,0 +1,29 @@
+#include "cli/output/counted_histogram.h"
+
+#include <fmt/format.h>
+
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+
+namespace warpmer::cli {
+
+TimedReport<jobs::CountReport> count_for_histogram(CountFlags& flags, const std::string& output,
+                                                   const std::string& stats, bool progress) {
+  jobs::CountOptions& job = flags.job;
+  expand_lists(job.inputs, {output, stats}, job.resources.memory_bytes);
+  job.histogram_only = true;
+  job.output = output;
+  flags.complete();
+  warn_of(job.device);
+  auto timed = run_with_meter(progress_style(progress),
+                              [&](backend::JobProgress& so_far) { return jobs::count(job, so_far); });
+  const jobs::CountReport& report = timed.report;
+  print_last_line(
+      fmt::format("{} k-mers, {} distinct, {:.1f} s, peak memory {}, no index, on {}{}",
+                  with_thousands(report.totals.counted_kmers), with_thousands(report.totals.counted_distinct),
+                  timed.seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)), report.device,
+                  report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
+  return timed;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,16 @@
+#pragma once
+/// Counting for the histogram alone: no index is written.
+
+#include <string>
+
+#include "cli/framework/count_flags.h"
+#include "cli/output/progress.h"
+
+namespace warpmer::cli {
+
+/// Counts the inputs that the flags name, after it has put in what lists name, and says at the end on stderr
+/// what was counted. `output` and `stats` are the files that the command is going to write.
+TimedReport<jobs::CountReport> count_for_histogram(CountFlags& flags, const std::string& output,
+                                                   const std::string& stats, bool progress);
+
+}  // namespace warpmer::cli
