@@ -74,7 +74,7 @@ Json spectrum_json(const SpectrumModel& model) {
           {"dispersion", json_of(of(&GenomeEstimate::dispersion))},
           {"fit", json_of(of(&GenomeEstimate::fit))},
           {"foreign", foreign},
-          {"is_ambiguous", model.runner_up ? Json(model.runner_up->is_equal) : Json(nullptr)},
+          {"is_ambiguous", model.runner_up ? Json(model.runner_up->is_possible) : Json(nullptr)},
           {"runner_up", runner_up_json(model.runner_up)}};
 }
 
@@ -86,16 +86,17 @@ std::string percent_text(const std::optional<double>& value) {
 }
 
 void print_runner_up(const stats::OtherPloidy& other, TextOutput& output) {
-  const std::string fit = other.is_equal ? fmt::format("fits about as well (BIC + {:.1f})", other.worse_by)
-                                         : fmt::format("fits worse (BIC + {:.1f})", other.worse_by);
-  print_field(output, other.is_equal ? "or ploidy" : "next ploidy",
-              fmt::format("{}, {}: k-mer coverage {:.4g}, genome size {}", other.ploidy, fit,
-                          other.kmer_coverage, whole_text(other.genome_size)));
+  const char* const fit = other.is_equal      ? "fits about as well"
+                          : other.is_possible ? "fits worse, but may be right"
+                                              : "fits worse";
+  print_field(output, other.is_possible ? "or ploidy" : "next ploidy",
+              fmt::format("{}, {} (BIC + {:.1f}): k-mer coverage {:.4g}, genome size {}", other.ploidy, fit,
+                          other.worse_by, other.kmer_coverage, whole_text(other.genome_size)));
 }
 
 void print_estimate(const SpectrumModel& model, TextOutput& output) {
   const GenomeEstimate& estimate = *model.estimate;
-  const bool is_open = model.runner_up && model.runner_up->is_equal;
+  const bool is_open = model.runner_up && model.runner_up->is_possible;
   print_field(output, "ploidy",
               fmt::format("{}{}", estimate.ploidy, is_open ? ", not certain: see below" : ""));
   print_field(output, "k-mer coverage", fmt::format("{:.4g}", estimate.kmer_coverage));

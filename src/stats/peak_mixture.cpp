@@ -19,6 +19,11 @@ constexpr double kReach = 9;
 /// So near to a foreign peak (in standard deviations of it), there are no repeats.
 constexpr double kForeignAlone = 2;
 
+/// Places of less coverage are not there as a rule.
+constexpr double kThin = 3;
+/// They are so many standard deviations away from the others.
+constexpr double kThinApart = 1.8;
+
 /// A foreign peak at a multiple of the coverage would be there by chance.
 constexpr double kForeignByChance = 15;
 
@@ -262,13 +267,6 @@ class WeightFit {
 
 bool is_whole(double ratio) { return std::abs(ratio - std::round(ratio)) < 0.012 * ratio + 0.01; }
 
-/// True when haplotypes or repeats can make the foreign peak.
-bool is_of_genome(const PeakMixture& fit) {
-  const double up = fit.foreign->mean / fit.unit, down = fit.coverage() / fit.foreign->mean;
-  return (up > 1 && up < 2 * kMostPloidy && is_whole(up)) ||
-         (down > 1 && down < kMostPloidy + 0.5 && is_whole(down));
-}
-
 /// Returns the logarithm of how much rarer such a genome is than one of little heterozygosity and few
 /// repeats.
 double implausibility_of(const PeakMixture& fit) {
@@ -276,8 +274,9 @@ double implausibility_of(const PeakMixture& fit) {
   if (places <= 0) return 0;
   const double homozygous = fit.homozygous(), heterozygous = 1 - homozygous;
   double value = 0;
-  if (fit.ploidy == 2) value += 60 * std::pow(std::max(0.0, 0.4 - homozygous), 2);
-  if (fit.ploidy > 2) {
+  if (fit.is_thin) value += kThin + 150 * std::pow(std::max(0.0, heterozygous - 0.1), 2);
+  if (fit.haplotypes() == 2) value += 60 * std::pow(std::max(0.0, 0.4 - homozygous), 2);
+  if (fit.haplotypes() > 2) {
     value += 400 * std::pow(std::max(0.0, 0.3 - homozygous), 2);
     // Haplotypes differ in all ways: without k-mers of some number of copies, it may be something else.
     for (unsigned i = 1; i < fit.ploidy; ++i) {
@@ -331,6 +330,12 @@ double least(double low, double high, int steps, const std::function<double(doub
 
 }  // namespace
 
+bool is_of_genome(const PeakMixture& fit) {
+  const double up = fit.foreign->mean / fit.unit, down = fit.coverage() / fit.foreign->mean;
+  return (up > 1 && up < 2 * kMostPloidy && is_whole(up)) ||
+         (down > 1 && down < kMostPloidy + 0.5 && is_whole(down));
+}
+
 double most_repeats(unsigned ploidy, std::size_t copies) {
   const auto of_one = static_cast<double>((copies + ploidy - 1) / ploidy);
   const double fewer = std::pow(of_one - 1, -1.5);
@@ -379,12 +384,34 @@ double PeakMixture::at(double count) const {
 double PeakMixture::places() const {
   double sum = 0;
   for (unsigned i = 1; i <= ploidy; ++i) sum += static_cast<double>(i) * kmers[i - 1];
-  return sum / ploidy;
+  return sum * unit / coverage() + lacking();
+}
+
+double PeakMixture::lacking() const {
+  double sum = 0;
+  for (unsigned i = 1; i <= thin_copies; ++i) sum += (main_copies - i) * kmers[i - 1];
+  return is_thin ? sum / main_copies : 0;
 }
 
 double PeakMixture::homozygous() const {
   const double all = places();
   return all > 0 ? kmers[ploidy - 1] / all : 0;
+}
+
+PeakMixture thin_reading(const PeakMixture& fit) {
+  PeakMixture thin = fit;
+  thin.is_thin = true;
+  // What is near the main peak mends its shape. It counts into the mean, or else the peak would move.
+  const double apart = kThinApart * std::sqrt(fit.coverage() * (1 + fit.dispersion)) / fit.unit;
+  thin.thin_copies = static_cast<unsigned>(std::max(0.0, std::ceil(fit.ploidy - apart) - 1));
+  double kmers = 0, copies = 0;
+  for (unsigned i = thin.thin_copies + 1; i <= fit.ploidy; ++i) {
+    kmers += fit.kmers[i - 1];
+    copies += i * fit.kmers[i - 1];
+  }
+  thin.main_copies = kmers > 0 ? copies / kmers : fit.ploidy;
+  thin.implausibility = implausibility_of(thin);
+  return thin;
 }
 
 std::optional<double> most_excess(const SpectrumBins& bins, const PeakMixture& fit) {

@@ -52,7 +52,11 @@ struct MixtureStart {
 /// A fit. "Copies" are of all haplotypes together: k-mers of i copies have counts of mean i * unit.
 struct PeakMixture {
   unsigned ploidy = 1;
-  double unit = 0;  ///< mean count of a k-mer of one copy
+  /// The genome has one haplotype: k-mers of fewer than `ploidy` copies are places of less coverage.
+  bool is_thin = false;
+  unsigned thin_copies = 0;  ///< then: k-mers of up to so many copies are such places
+  double main_copies = 0;    ///< and those of the others have so many on average
+  double unit = 0;           ///< mean count of a k-mer of one copy
   double dispersion = 0;
   std::vector<double> kmers;        ///< distinct, kmers[i] of copies[i]
   std::vector<std::size_t> copies;  ///< rises: 1, 2, 3, ..., and further up not each
@@ -67,13 +71,22 @@ struct PeakMixture {
   [[nodiscard]] double at(double count) const;
   /// Returns the number of places of the haploid genome that are not repeated.
   [[nodiscard]] double places() const;
+  /// Returns how many more places there would be by the counts, if all were covered as well.
+  [[nodiscard]] double lacking() const;
   /// Returns the share of these at which all haplotypes have the same k-mer.
   [[nodiscard]] double homozygous() const;
+  [[nodiscard]] unsigned haplotypes() const { return is_thin ? 1 : ploidy; }
   /// Returns the mean count of k-mers that all haplotypes have once.
-  [[nodiscard]] double coverage() const { return unit * ploidy; }
+  [[nodiscard]] double coverage() const { return unit * (is_thin ? main_copies : ploidy); }
   /// Parameters that the data must speak for.
   [[nodiscard]] unsigned parameters() const { return ploidy + 2 + (foreign ? 3 : 0); }
 };
+
+/// True when haplotypes or repeats can make the foreign peak, which the fit has.
+bool is_of_genome(const PeakMixture& fit);
+
+/// Returns the same fit, read as that of one haplotype with places of less coverage.
+PeakMixture thin_reading(const PeakMixture& fit);
 
 /// Returns the count around which there are most k-mers that the fit does not have, if chance does not make
 /// as many.

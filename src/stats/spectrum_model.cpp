@@ -30,11 +30,17 @@ constexpr double kSameCoverage = 0.04;
 /// A foreign peak is looked for if the fit is off by more than chance makes it.
 constexpr double kBadChiSquare = 1.6;
 constexpr std::size_t kMostForeignTried = 3;
+/// Fits that are off by more than chance are alike if they explain about as many k-mers.
+constexpr double kAlike = 0.007;
+/// A foreign peak where one of the genome's would be is no proof, if without it no more is left unexplained.
+constexpr double kMostLost = 0.1;
 constexpr double kNearPeak = 0.12;
 constexpr double kUsualDispersion = 0.3;
 /// Fewer k-mers, by the places of the genome, must have a peak of their own, or else count for this worse.
 constexpr double kFew = 0.12;
 constexpr double kGuess = 200;
+/// So many places, at most, are covered less than the others.
+constexpr double kMostThin = 0.3;
 /// Peaks that are fewer standard deviations apart are one to the eye.
 constexpr double kApart = 1.8;
 /// A peak on the flank of another is, at its top, so many times as high as two standard deviations beside it
@@ -79,23 +85,25 @@ class Ploidies {
   /// Fits without a foreign peak and, if that is not well, with one that may be at one of `peaks`, or where
   /// fits of few haplotypes lack k-mers.
   void run(std::vector<std::uint64_t> peaks) {
-    fits_ = fit_all(std::nullopt);
-    if (best().chi_square >= kBadChiSquare || best().ploidy > 2) add_foreign(std::move(peaks));
+    add_fits(fit_all(std::nullopt));
+    if (best().chi_square >= kBadChiSquare || best().haplotypes() > 2) add_foreign(std::move(peaks));
     compare_with_best();
   }
 
   [[nodiscard]] const PeakMixture& best() const { return best_of(fits_); }
 
   /// Returns the best of another ploidy, if possible of those that say something else: not the same genome
-  /// with haplotypes that it does not need.
+  /// with haplotypes that it does not need, and haplotypes where the best fit has something foreign.
   [[nodiscard]] const PeakMixture* runner_up() const {
     const PeakMixture& first = best();
     const PeakMixture* second = nullptr;
     const auto rank = [&](const PeakMixture& fit) {
-      return std::tuple{!is_guess(fit), !is_needless(fit, first), value(fit)};
+      return std::tuple{!is_guess(fit), !has_coincidence(first) || !fit.foreign, !is_needless(fit, first),
+                        value(fit)};
     };
     for (const PeakMixture& fit : fits_) {
-      if (fit.ploidy != first.ploidy && (second == nullptr || rank(fit) > rank(*second))) second = &fit;
+      if (fit.haplotypes() != first.haplotypes() && (second == nullptr || rank(fit) > rank(*second)))
+        second = &fit;
     }
     return second;
   }
@@ -103,10 +111,22 @@ class Ploidies {
     return std::max(0.0, 2 * (value(best()) - value(fit)));
   }
   [[nodiscard]] bool is_equal(const PeakMixture& fit) const {
-    return worse_by(fit) < 2 * kEqual && !is_guess(fit) && !is_same_coverage(fit, best());
+    return worse_by(fit) < 2 * kEqual && !is_guess(fit) && !is_needless(fit, best());
+  }
+  /// True when the spectrum cannot rule it out: it is as good, or the best fit owes it to what real peaks
+  /// are not: of just that shape, or where the genome's would be by chance.
+  [[nodiscard]] bool is_possible(const PeakMixture& fit) const {
+    if (is_guess(fit) || is_needless(fit, best())) return false;
+    const PeakMixture& first = best();
+    if (has_coincidence(first) && !fit.foreign) return fit.explained > first.explained - kMostLost;
+    const bool is_alike = fit.explained > first.explained - kAlike && first.chi_square >= kBadChiSquare;
+    return is_alike || is_equal(fit);
   }
 
  private:
+  /// True when what it has for foreign is where haplotypes or repeats would be.
+  static bool has_coincidence(const PeakMixture& fit) { return fit.foreign && is_of_genome(fit); }
+
   void add_foreign(std::vector<std::uint64_t> peaks) {
     for (const auto& [ploidy, unit] : {std::pair{1u, main_}, {2u, main_}, {2u, main_ / 2}}) {
       const PeakMixture simple = weigh_mixture(bins_, {ploidy, unit, kUsualDispersion, std::nullopt});
@@ -117,9 +137,7 @@ class Ploidies {
       if (!is_known) peaks.push_back(static_cast<std::uint64_t>(std::lround(*excess)));
     }
     for (const std::uint64_t peak : peaks) {
-      const std::vector<PeakMixture> with =
-          fit_all(ForeignPeak{static_cast<double>(peak), kUsualDispersion, 0});
-      fits_.insert(fits_.end(), with.begin(), with.end());
+      add_fits(fit_all(ForeignPeak{static_cast<double>(peak), kUsualDispersion, 0}));
     }
   }
 
@@ -129,10 +147,26 @@ class Ploidies {
     for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
       const double unit = first.coverage() / ploidy;
       if (ploidy != first.ploidy)
-        fits_.push_back(refine_mixture(bins_, {ploidy, unit, first.dispersion, first.foreign}));
-      if (first.foreign)
-        fits_.push_back(refine_mixture(bins_, {ploidy, unit, first.dispersion, std::nullopt}));
+        add_fits({refine_mixture(bins_, {ploidy, unit, first.dispersion, first.foreign})});
+      if (first.foreign) add_fits({refine_mixture(bins_, {ploidy, unit, first.dispersion, std::nullopt})});
     }
+  }
+
+  /// Adds fits, and what they are if their haplotypes are places of less coverage.
+  void add_fits(const std::vector<PeakMixture>& fits) {
+    for (const PeakMixture& fit : fits) {
+      fits_.push_back(fit);
+      if (can_be_thin(fit)) fits_.push_back(thin_reading(fit));
+    }
+  }
+
+  /// True when there are not many k-mers below the peak of all haplotypes, and no peak of them. They are of
+  /// any shape, for which it takes two numbers of haplotypes or more.
+  [[nodiscard]] bool can_be_thin(const PeakMixture& fit) const {
+    if (fit.ploidy < 3 || fit.foreign || 1 - fit.homozygous() > kMostThin) return false;
+    return std::none_of(peaks_.begin(), peaks_.end(), [&](std::uint64_t peak) {
+      return static_cast<double>(peak) < fit.coverage() && !is_near(peak, fit.coverage());
+    });
   }
 
   /// Returns half the Bayesian information criterion, negative, with what is known of genomes. `scale` is by
@@ -200,7 +234,7 @@ class Ploidies {
     return (is_few || !is_apart) && !is_seen(mean, fit.coverage());
   }
   [[nodiscard]] bool has_unseen_haplotypes(const PeakMixture& fit) const {
-    if (fit.ploidy == 1) return false;
+    if (fit.haplotypes() == 1) return false;
     const double heterozygous = 1 - fit.homozygous();
     if (heterozygous < kFew) {
       for (unsigned i = 1; i < fit.ploidy; ++i) {
@@ -218,7 +252,7 @@ class Ploidies {
     });
   }
   [[nodiscard]] bool is_needless(const PeakMixture& fit, const PeakMixture& first) const {
-    return (fit.ploidy > first.ploidy && is_same_coverage(fit, first) &&
+    return (fit.haplotypes() > first.haplotypes() && is_same_coverage(fit, first) &&
             fit.log_likelihood < first.log_likelihood + kEqual * scale());
   }
 
@@ -324,8 +358,9 @@ class Modeller {
     find_foreign(turns.peaks, bins.last, fit);
     fill(fit);
     if (const PeakMixture* const other = ploidies.runner_up()) {
-      model_.runner_up = OtherPloidy{other->ploidy, other->coverage(), size(*other),
-                                     ploidies.worse_by(*other), ploidies.is_equal(*other)};
+      model_.runner_up =
+          OtherPloidy{other->haplotypes(),       other->coverage(),         size(*other),
+                      ploidies.worse_by(*other), ploidies.is_equal(*other), ploidies.is_possible(*other)};
     }
   }
 
@@ -384,11 +419,11 @@ class Modeller {
 
   void fill(const PeakMixture& fit) {
     GenomeEstimate& estimate = model_.estimate.emplace();
-    estimate.ploidy = fit.ploidy;
+    estimate.ploidy = fit.haplotypes();
     estimate.kmer_coverage = fit.coverage();
     estimate.dispersion = fit.dispersion;
     estimate.fit = fit.explained;
-    if (fit.ploidy > 1) {
+    if (fit.haplotypes() > 1) {
       estimate.heterozygous_coverage = fit.unit;
       estimate.heterozygosity = 1 - std::pow(fit.homozygous(), 1.0 / params_.k);
     }
@@ -404,7 +439,8 @@ class Modeller {
 
   [[nodiscard]] std::optional<double> size(const PeakMixture& fit) const {
     if (totals_.max_count != UINT64_MAX) return std::nullopt;
-    return (static_cast<double>(totals_.stored_kmers) - error_kmers_ - foreign_kmers_) / fit.coverage();
+    return (static_cast<double>(totals_.stored_kmers) - error_kmers_ - foreign_kmers_) / fit.coverage() +
+           fit.lacking();
   }
 
   const index::IndexParams& params_;

@@ -43,8 +43,9 @@ struct OtherPloidy {
   unsigned ploidy = 1;
   double kmer_coverage = 0;  ///< the same as in GenomeEstimate, like the next
   std::optional<double> genome_size;
-  double worse_by = 0;    ///< difference of the Bayesian information criteria
-  bool is_equal = false;  ///< explains the spectrum about as well
+  double worse_by = 0;       ///< difference of the Bayesian information criteria
+  bool is_equal = false;     ///< explains the spectrum about as well
+  bool is_possible = false;  ///< may be right, as any that is equal
 };
 
 /// A peak that is none of the genome's: of a contaminant, an organelle, a plasmid, or a spike.

@@ -92,7 +92,7 @@ class Model(CliTest):
         self.within(spectrum["genome_size"], 14000, 0.03)
         other = spectrum["runner_up"]
         self.assertNotEqual(other["ploidy"], 4)
-        self.assertEqual(spectrum["is_ambiguous"], other["bic_difference"] < 10)
+        self.assertEqual(spectrum["is_ambiguous"], other["bic_difference"] < 10)  # of a fit this good
         text = self.warpmer("stats", index)
         self.assertRegex(text, r"\nploidy              4(, not certain: see below)?\n")
         self.assertRegex(text, rf"\n(next|or) ploidy {{8,11}}{other['ploidy']}, fits ")

@@ -171,6 +171,39 @@ TEST_CASE("a tail of a haploid genome's peak is no second haplotype") {
   }
 }
 
+TEST_CASE("places of less coverage are no haplotypes, many or few, whatever the others are") {
+  struct Case {
+    double coverage, thin, least, dispersion;
+  };
+  for (const Case& one : {Case{88, 0.1, 0.3, 0.6}, Case{95, 0.1, 0.1, 0.1}, Case{47, 0.02, 0.5, 0.3},
+                          Case{82, 0.05, 0.5, 1}, Case{60, 0.2, 0.1, 0.3}, Case{33, 0.2, 0.3, 0.6}}) {
+    for (const double genome : {2e4, kGenome}) {
+      CAPTURE(one.coverage);
+      CAPTURE(one.thin);
+      CAPTURE(genome);
+      Expected expected;
+      add_peak(expected, (1 - one.thin) * genome, one.coverage, one.dispersion);
+      add_peak(expected, 0.02 * genome, 2 * one.coverage, one.dispersion);
+      constexpr int kSteps = 40;
+      for (int i = 0; i < kSteps; ++i) {
+        const double share = one.least + (1 - one.least) * (i + 0.5) / kSteps;
+        add_peak(expected, one.thin * genome / kSteps, share * one.coverage, one.dispersion);
+      }
+      add_errors(expected, genome * one.coverage, 0.001, 31);
+      const auto model = draw(expected).model();
+      REQUIRE(model.estimate);
+      REQUIRE(model.runner_up);
+      // Where 20,000 k-mers are not enough to tell, it says so.
+      const bool is_seen = model.estimate->ploidy == 1;
+      const bool is_open = model.runner_up->ploidy == 1 && model.runner_up->is_possible && genome < kGenome;
+      CHECK((is_seen || is_open));
+      CHECK(is_within(model.estimate->kmer_coverage, one.coverage, 0.02));
+      CHECK(model.foreign.empty());
+      if (is_seen) CHECK(is_within(*model.estimate->genome_size, genome * 1.04, 0.03));
+    }
+  }
+}
+
 TEST_CASE("errors alone, genomes themselves and nothing at all have no estimate") {
   Expected errors;
   add_errors(errors, 1e7, 0.01, 31);
@@ -318,6 +351,31 @@ TEST_CASE("where two ploidies fit, both are said") {
   CHECK(clear.estimate->ploidy == 1);
   CHECK_FALSE(clear.runner_up->is_equal);
   CHECK(clear.runner_up->worse_by > 10);
+}
+
+TEST_CASE("what is at half or at twice the coverage is a haplotype's or another genome's: both are said") {
+  // Peaks that are broader than haplotypes' would be, as of reads that fall unevenly: another genome's fits.
+  for (const double coverage : {57.5, 88.0, 112.0}) {
+    CAPTURE(coverage);
+    Expected expected;
+    constexpr int kSteps = 40;
+    for (int i = 0; i < kSteps; ++i) {
+      const double off = -2.5 + 5 * (i + 0.5) / kSteps, weight = std::exp(-off * off / 2) / kSteps * 2;
+      const double factor = std::exp(0.15 * off);
+      add_peak(expected, weight * 0.7 * kGenome, coverage * factor, 0.3);
+      add_peak(expected, weight * 0.6 * kGenome, coverage / 2 * factor, 0.3);
+    }
+    add_errors(expected, kGenome * coverage, 0.001, 31);
+    const auto model = draw(expected).model();
+    REQUIRE(model.estimate);
+    REQUIRE(model.runner_up);
+    CAPTURE(model.estimate->ploidy);
+    CAPTURE(model.runner_up->ploidy);
+    const bool is_right =
+        model.estimate->ploidy == 2 && is_within(model.estimate->kmer_coverage, coverage, 0.04);
+    CHECK((is_right || model.runner_up->is_possible));
+    CHECK((is_right || model.runner_up->ploidy == 2));
+  }
 }
 
 TEST_CASE("another genome below or above the main peak is not counted") {
