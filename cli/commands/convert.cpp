@@ -77,7 +77,8 @@ void choose_formats(ConvertOptions& options) {
   if (!to && options.from == Format::wmi) {
     using formats::Content;
     formats::check_ending(options.import.output,
-                          {Content::kmc, Content::kff, Content::jellyfish, Content::tsv, Content::fasta});
+                          {Content::kmc, Content::kff, Content::jellyfish, Content::fastk, Content::yak,
+                           Content::tsv, Content::fasta});
     throw UsageError(fmt::format("convert to what? Add --to {}", formats::format_names()));
   }
   options.to = to.value_or(Format::wmi);
@@ -104,8 +105,14 @@ void check_flags(const ConvertOptions& options) {
     throw UsageError(fmt::format("{} is for making an index",
                                  options.import.canonical ? "--canonical" : "--sum-duplicates"));
   }
-  const std::uint32_t most = options.to == Format::wmi ? 0 : formats::limits_of(options.to).most_count_bytes;
-  if ((options.saturate || options.counter_bytes > 0) && most == 0) {
+  const formats::FormatLimits limits =
+      options.to == Format::wmi ? formats::FormatLimits() : formats::limits_of(options.to);
+  const std::uint32_t most = limits.most_count_bytes;
+  if (limits.caps && options.counter_bytes > 0) {
+    throw UsageError(fmt::format("{} has counters of one width, up to {}; leave out --counter-bytes",
+                                 formats::name_of(options.to), limits.largest_count));
+  }
+  if ((options.saturate || options.counter_bytes > 0) && most == 0 && !limits.caps) {
     throw UsageError(
         fmt::format("{} has no counters of limited width; leave out --saturate and --counter-bytes",
                     formats::name_of(options.to)));
@@ -145,7 +152,7 @@ void export_kmers(const ConvertOptions& options) {
   jobs::ExportOptions job;
   job.order = formats::limits_of(options.to).order;
   job.largest_count = largest_count(options);
-  job.saturate = options.saturate;
+  job.saturate = options.saturate || formats::limits_of(options.to).caps;
   job.resources = resources_or_default(options.import.resources);
   const auto sink_for = [&](formats::StreamFacts facts) {
     facts.largest_count = std::min(facts.largest_count, job.largest_count);
@@ -155,6 +162,7 @@ void export_kmers(const ConvertOptions& options) {
   jobs::ExportReport report;
   if (options.from == Format::wmi) {
     const index::IndexFile index(options.input, host::memory_left(job.resources.memory_bytes));
+    formats::check_kmers(options.to, index.params().k, index.params().canonical);
     report = jobs::export_index(index, job, *sink_for(jobs::facts_of(index)));
   } else if (job.order != formats::KmerOrder::any) {
     throw UsageError(
@@ -216,9 +224,13 @@ void add_convert_command(Application& application) {
   CLI::App& command = application.add_command(
       "convert",
       "Convert between an index and the k-mer databases of other programs.\n"
-      "These are databases of KMC and of Jellyfish, KFF files, and text. Counts are kept as they are; what a "
-      "format cannot hold is an error. What the input is, its content says. KMC databases are named by what "
-      "their two files have in common (X for X.kmc_pre and X.kmc_suf). Text is a line KMER<TAB>COUNT or a "
+      "These are databases of KMC and of Jellyfish, KFF files, tables of FastK, counts of yak, and text. "
+      "Counts "
+      "are kept as they are; what a format cannot hold is an error, but that FastK's and yak's files are "
+      "capped, as these programs do it (at 32767 and 1023). What the input is, its content says. KMC "
+      "databases are named by what "
+      "their two files have in common (X for X.kmc_pre and X.kmc_suf); X.ktab names FastK's hidden files, "
+      ".X.ktab.1 and so on, too. Text is a line KMER<TAB>COUNT or a "
       "FASTA record >COUNT for each k-mer, and may be compressed with gzip; its k-mers are made canonical, "
       "unless --forward is given, and one that comes twice, or once from each strand, is an error, unless "
       "--sum-duplicates is given. Counters of other programs stop where they are full (KMC's, by default, at "
@@ -230,7 +242,8 @@ void add_convert_command(Application& application) {
   command
       .add_option("--to", options->to_name,
                   "Format of the output. Default: by what the name of the output ends in (.wmi, .kff, .jf, "
-                  ".kmc_pre, .tsv, .fa; the last two also with .gz, compressed); else wmi, an index, unless "
+                  ".kmc_pre, .ktab, .yak, .tsv, .fa; the last two also with .gz, compressed); else wmi, an "
+                  "index, unless "
                   "the input is one.")
       ->type_name(formats::format_names());
   command

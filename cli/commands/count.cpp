@@ -173,6 +173,7 @@ int run_count(CountCommand command) {
   // Under mpirun standard output may be a terminal that passes bytes on.
   IndexTarget target(command.flags.target, command.flags.job.ranks->are_several());
   complete(command, target);
+  formats::check_kmers(target.format(), command.flags.job.kmers.k, command.flags.job.kmers.canonical);
   const bool speaks = command.flags.job.ranks->is_first();
   StatsFile stats(speaks ? command.stats : std::string());
   if (speaks) warn_of(command.flags.job.device);

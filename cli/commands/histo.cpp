@@ -26,6 +26,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
 #include "formats/ending.h"
+#include "formats/fastk_histogram.h"
 #include "index/index_file.h"
 #include "index/index_layout.h"
 #include "io/fastx/sequence_data.h"
@@ -154,6 +155,13 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
   }
 }
 
+/// FastK's own file, which is binary.
+void print_for_fastk(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+  if (options.max_count)
+    throw UsageError("--format fastk always has rows up to 32767; leave out --max-count");
+  output.write(formats::encoded(formats::fastk_histogram_of(index.params().k, index.histogram())));
+}
+
 struct HistoFormat {
   std::string_view name;
   std::string_view help;  ///< lines of the section `Formats:`
@@ -176,6 +184,10 @@ constexpr std::array kFormats = {
                 "what 'kat hist' writes: a header, every count from 1 to 10000,\n"
                 "and row 10001 for all larger ones",
                 print_for_kat},
+    HistoFormat{"fastk",
+                "what FastK writes, a binary .hist file: every count from 1 to\n"
+                "32766, and row 32767 for all larger ones",
+                print_for_fastk},
 };
 
 /// Returns all names, with other words before the last.

@@ -19,11 +19,15 @@
 #include "file/byte_file.h"
 #include "file/output_group.h"
 #include "file/output_path.h"
+#include "formats/fastk_table.h"
+#include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "io/fastx/sequence_data.h"
 
 namespace warpmer::cli {
 namespace {
+
+using formats::Format;
 
 /// The options with a FILE that name an output; the others with a FILE name an input.
 constexpr std::array<std::string_view, 6> kOutputs = {"output", "out1", "out2", "stats", "svg", "sequences"};
@@ -69,16 +73,11 @@ struct Output {
   }
 };
 
-/// The two files of a KMC database.
-std::array<std::string, 2> files_of_database(const std::string& path) {
-  const std::string prefix = formats::kmc_prefix(path);
-  return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
-}
-
-bool is_database_to_be(const CLI::App& command, const std::string& path) {
-  const std::vector<std::string> formats = values_of(command, "--to");
-  if (!formats.empty()) return formats.back() == "kmc";
-  return path.ends_with(".kmc_pre") || path.ends_with(".kmc_suf");
+/// Returns the format of several files that an output will be; nothing for one file.
+std::optional<Format> format_of_several(const CLI::App& command, const std::string& path) {
+  const std::vector<std::string> names = values_of(command, "--to");
+  const auto format = names.empty() ? formats::format_of_path(path) : formats::format_of_name(names.back());
+  return format == Format::kmc || format == Format::fastk ? format : std::nullopt;
 }
 
 std::vector<Output> outputs_of(const CLI::App& command) {
@@ -90,8 +89,10 @@ std::vector<Output> outputs_of(const CLI::App& command) {
     if (is_main && paths.empty() && values_of(command, "--out1").empty()) paths.emplace_back("-");
     for (const std::string& path : paths) {
       if (path.empty()) continue;  // which the command itself refuses
-      if (is_main && is_database_to_be(command, path)) {
-        for (const std::string& file : files_of_database(path)) outputs.push_back({flag_of(*option), file});
+      const auto format = is_main ? format_of_several(command, path) : std::nullopt;
+      if (format) {
+        for (const std::string& file : formats::files_of(path, *format))
+          outputs.push_back({flag_of(*option), file});
       } else {
         outputs.push_back({flag_of(*option), path});
       }
@@ -107,8 +108,12 @@ std::vector<std::string> inputs_of(const CLI::App& command) {
     for (const std::string& path : option->results()) {
       inputs.push_back(path);
       if (path.starts_with('@')) inputs.push_back(path.substr(1));
-      if (formats::is_kmc_database(path))
-        for (const std::string& file : files_of_database(path)) inputs.push_back(file);
+      for (const Format format : {Format::kmc, Format::fastk}) {
+        const bool is_there =
+            format == Format::kmc ? formats::is_kmc_database(path) : formats::is_fastk_table(path);
+        if (!is_there) continue;
+        for (std::string& file : formats::files_of(path, format)) inputs.push_back(std::move(file));
+      }
     }
   }
   return inputs;

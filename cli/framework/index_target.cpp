@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "cli/framework/flags.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
@@ -35,10 +36,12 @@ Format format_of(const IndexTargetFlags& flags) {
 }  // namespace
 
 void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags) {
-  app.add_option("-o,--output", flags.output,
-                 "The file to write, - for standard output: an index, or what its name ends in: .kff, .jf, "
-                 ".kmc_pre (and .kmc_suf, written with it), .tsv or .fa, the last two also with .gz. It gets "
-                 "its name when it is complete.")
+  app.add_option(
+         "-o,--output", flags.output,
+         "The file to write, - for standard output: an index, or what its name ends in: .kff, .jf, "
+         ".kmc_pre (and .kmc_suf, written with it), .ktab (with its hidden parts), .yak, .tsv or .fa, "
+         "the last two also with .gz. It gets "
+         "its name when it is complete.")
       ->type_name("FILE");
   app.add_option("--to", flags.to,
                  "Format to write, as 'warpmer convert' makes it of the index. Default: by what the name of "
@@ -81,12 +84,19 @@ void IndexTarget::write(const host::Resources& resources) {
   const formats::FormatLimits limits = formats::limits_of(format_);
   job.order = limits.order;
   job.largest_count = limits.largest_count;
+  job.saturate = limits.caps;
   job.resources = resources_or_default(resources);
   job.shown_input = "the result";
   {
     const index::IndexFile index(temporary_->path(), host::memory_left(job.resources.memory_bytes));
     const auto sink = formats::make_sink(output_, format_, jobs::facts_of(index), 0, job.resources.threads);
-    jobs::export_index(index, job, *sink);
+    const jobs::ExportReport report = jobs::export_index(index, job, *sink);
+    if (report.saturated > 0) {
+      warn(fmt::format(
+          "{} of {} k-mers occur more often than {}, the largest count of {}: they are capped there",
+          with_thousands(report.saturated), with_thousands(report.kmers), job.largest_count,
+          formats::name_of(format_)));
+    }
   }
   temporary_.reset();
 }

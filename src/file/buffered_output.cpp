@@ -48,6 +48,12 @@ char* BufferedOutput::reserve(std::size_t bytes) {
   return buffer_.get() + used_;
 }
 
+void BufferedOutput::rewrite(std::uint64_t offset, std::string_view bytes) {
+  flush();
+  const WritePiece piece{bytes.data(), bytes.size()};
+  file_.write(offset, {&piece, 1});
+}
+
 void BufferedOutput::complete() {
   MappedInputs::check();  // before a stream gets the rest
   flush();

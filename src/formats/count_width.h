@@ -29,6 +29,7 @@ class CounterLimit {
     limit_ = bytes == 0 || bytes > 7 ? 0 : largest_of_bytes(bytes);
     if (max_count <= limit_) limit_ = 0;
   }
+  void set_limit(std::uint64_t limit) noexcept { limit_ = limit; }
   /// A user may have set a lower limit, which the file does not say.
   void may_be_lower() noexcept { may_be_lower_ = true; }
   void note(std::uint64_t count) noexcept {

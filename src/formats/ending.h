@@ -17,6 +17,8 @@ enum class Content : std::uint8_t {
   kmc,
   kff,
   jellyfish,
+  fastk,
+  yak,
   tsv,
   fasta,
   fastq,

@@ -10,10 +10,12 @@
 #include "file/byte_file.h"
 #include "file/input_error.h"
 #include "formats/ending.h"
+#include "formats/fastk_table.h"
 #include "formats/jellyfish_file.h"
 #include "formats/kff_file.h"
 #include "formats/kmc_database.h"
 #include "formats/kmer_text.h"
+#include "formats/yak_file.h"
 #include "index/index_layout.h"
 
 namespace warpmer::formats {
@@ -23,9 +25,10 @@ struct Named {
   Format format;
   std::string_view name;
 };
-constexpr std::array kNames = {Named{Format::wmi, "wmi"}, Named{Format::kmc, "kmc"},
-                               Named{Format::kff, "kff"}, Named{Format::jellyfish, "jellyfish"},
-                               Named{Format::tsv, "tsv"}, Named{Format::fasta, "fasta"}};
+constexpr std::array kNames = {Named{Format::wmi, "wmi"},     Named{Format::kmc, "kmc"},
+                               Named{Format::kff, "kff"},     Named{Format::jellyfish, "jellyfish"},
+                               Named{Format::fastk, "fastk"}, Named{Format::yak, "yak"},
+                               Named{Format::tsv, "tsv"},     Named{Format::fasta, "fasta"}};
 
 constexpr std::size_t kFirstBytes = 16;
 
@@ -71,6 +74,10 @@ std::optional<Format> format_of_path(const std::string& path) {
       return Format::kff;
     case Content::jellyfish:
       return Format::jellyfish;
+    case Content::fastk:
+      return Format::fastk;
+    case Content::yak:
+      return Format::yak;
     case Content::tsv:
     case Content::text:
       return Format::tsv;
@@ -91,6 +98,10 @@ void check_ending(const std::string& path, Format format) {
       return check_ending(path, {Content::kff});
     case Format::jellyfish:
       return check_ending(path, {Content::jellyfish});
+    case Format::fastk:
+      return check_ending(fastk_stub(path), {Content::fastk});
+    case Format::yak:
+      return check_ending(path, {Content::yak});
     case Format::tsv:
       return check_ending(path, {Content::tsv});
     case Format::fasta:
@@ -99,6 +110,7 @@ void check_ending(const std::string& path, Format format) {
 }
 
 std::vector<std::string> files_of(const std::string& path, Format format) {
+  if (format == Format::fastk) return fastk_files(path);
   if (format != Format::kmc) return {path};
   const std::string prefix = kmc_prefix(path);
   return {prefix + ".kmc_pre", prefix + ".kmc_suf"};
@@ -106,12 +118,14 @@ std::vector<std::string> files_of(const std::string& path, Format format) {
 
 Format detect_format(const std::string& path) {
   if (is_kmc_database(path)) return Format::kmc;
+  if (is_fastk_table(path)) return Format::fastk;
   const std::atomic<bool> never = false;
   file::ByteFile file(path, path, never);
   const std::string_view start = file.peek(kFirstBytes);
   if (is_index(start)) return Format::wmi;
   if (start.starts_with("KFF")) return Format::kff;
   if (is_jellyfish(start)) return Format::jellyfish;
+  if (is_yak(start)) return Format::yak;
   if (start.starts_with("KMC")) {
     file::fail_at({.file = path},
                   "a part of a KMC database; its other part, .kmc_pre or .kmc_suf, must be beside it");
@@ -131,6 +145,10 @@ std::unique_ptr<KmerSource> open_source(const std::string& path, Format format, 
       return std::make_unique<KffSource>(path);
     case Format::jellyfish:
       return std::make_unique<JellyfishSource>(path);
+    case Format::fastk:
+      return std::make_unique<FastkSource>(path);
+    case Format::yak:
+      return std::make_unique<YakSource>(path);
     case Format::wmi:
       break;
   }
@@ -148,10 +166,32 @@ FormatLimits limits_of(Format format) {
       return {KmerOrder::by_kmer, UINT64_MAX, 8, false};
     case Format::jellyfish:
       return {KmerOrder::by_jellyfish, kLargestJellyfishCount, 7, false};
+    case Format::fastk:
+      return {.order = KmerOrder::by_kmer,
+              .largest_count = kLargestFastkCount,
+              .caps = true,
+              .is_canonical = true};
+    case Format::yak:
+      return {.order = KmerOrder::by_yak,
+              .largest_count = kLargestYakCount,
+              .caps = true,
+              .most_k = YakOrder<Key64>::kMostK,
+              .is_canonical = true};
     case Format::wmi:
       break;
   }
   throw InternalError(fmt::format("no limits of format {}", name_of(format)));
+}
+
+void check_kmers(Format format, std::uint32_t k, bool canonical) {
+  if (format == Format::wmi) return;
+  const FormatLimits limits = limits_of(format);
+  if (limits.is_canonical && !canonical)
+    throw UsageError(fmt::format("{} holds canonical k-mers only; choose another format", name_of(format)));
+  if (k > limits.most_k) {
+    throw UsageError(fmt::format("{} holds k-mers of up to {} bases, not {}; choose another format",
+                                 name_of(format), limits.most_k, k));
+  }
 }
 
 std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, const StreamFacts& facts,
@@ -167,6 +207,10 @@ std::unique_ptr<KmerSink> make_sink(const std::string& path, Format format, cons
       return std::make_unique<KffSink>(path, facts, count_bytes);
     case Format::jellyfish:
       return std::make_unique<JellyfishSink>(path, facts, count_bytes);
+    case Format::fastk:
+      return std::make_unique<FastkSink>(path, facts);
+    case Format::yak:
+      return std::make_unique<YakSink>(path, facts);
     case Format::wmi:
       break;
   }

@@ -12,7 +12,7 @@
 
 namespace warpmer::formats {
 
-enum class Format { wmi, kmc, kff, jellyfish, tsv, fasta };
+enum class Format { wmi, kmc, kff, jellyfish, fastk, yak, tsv, fasta };
 
 /// Returns all names, as `a|b|c`.
 std::string format_names();
@@ -24,7 +24,8 @@ std::optional<Format> format_of_path(const std::string& path);
 /// database may end in anything.
 void check_ending(const std::string& path, Format format);
 
-/// Returns the files that a path stands for in a format: the two of a KMC database.
+/// Returns the files that a path stands for in a format: the two of a KMC database, the stub and the parts of
+/// a FastK table.
 std::vector<std::string> files_of(const std::string& path, Format format);
 
 /// Returns the format of a file, by its first bytes; a KMC database is named by its prefix. A file that is
@@ -42,8 +43,13 @@ struct FormatLimits {
   std::uint64_t largest_count = UINT64_MAX;
   std::uint32_t most_count_bytes = 0;  ///< 0: counts have no width
   bool is_text = false;                ///< may be written to standard output
+  bool caps = false;                   ///< its own program cuts larger counts down, so we do
+  std::uint32_t most_k = kMaxK;
+  bool is_canonical = false;  ///< holds only canonical k-mers
 };
 FormatLimits limits_of(Format format);
+/// UsageError for k-mers that a format cannot hold.
+void check_kmers(Format format, std::uint32_t k, bool canonical);
 
 /// Makes the sink of any format but `wmi`. Counts are `count_bytes` wide; 0: as wide as facts.largest_count
 /// needs, or what the format is usually found with. Counts that do not fit must not come. `threads` may

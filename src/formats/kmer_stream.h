@@ -76,6 +76,7 @@ enum class KmerOrder {
   any,
   by_kmer,       ///< lexicographic
   by_jellyfish,  ///< formats/jellyfish_order.h
+  by_yak,        ///< formats/yak_order.h
 };
 
 }  // namespace warpmer::formats

@@ -15,6 +15,7 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "formats/jellyfish_order.h"
+#include "formats/yak_order.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {
@@ -130,6 +131,8 @@ void for_each_block_sorted(const index::IndexFile& index, formats::KmerOrder ord
   with_key_type(index.params().k, [&]<class Key>(Key) {
     if (order == formats::KmerOrder::by_jellyfish) {
       cpu::visit_sorted<Key, formats::JellyfishOrder<Key>>(index, memory_bytes, threads, visit);
+    } else if (order == formats::KmerOrder::by_yak) {
+      cpu::visit_sorted<Key, formats::YakOrder<Key>>(index, memory_bytes, threads, visit);
     } else {
       cpu::visit_sorted<Key, cpu::LexicographicOrder<Key>>(index, memory_bytes, threads, visit);
     }
