@@ -87,7 +87,7 @@ std::size_t take_one(const OptionTable& table, std::span<const std::string> word
     const OptionRow* row = first_letter(table, word);
     if (row == nullptr) refuse(table, fmt::format("there is no option '{}'", words.front()));
     take(table, *row, {std::string_view(word).substr(0, 2), ""});
-    word = "-" + word.substr(2);
+    word.erase(1, 1);
     found = find(table, word);
   }
   const auto& [row, name, glued] = *found;

@@ -24,6 +24,7 @@ constexpr std::array kPersonalities = {
     Personality{"kmc", run_kmc},
     Personality{"kmc_dump", run_kmc_dump},
     Personality{"kmc_tools", run_kmc_tools},
+    Personality{"jellyfish", run_jellyfish},
 };
 
 const Personality* personality_named(std::string_view name) {

@@ -8,5 +8,6 @@ struct NamedCall;
 int run_kmc(const NamedCall& call);
 int run_kmc_dump(const NamedCall& call);
 int run_kmc_tools(const NamedCall& call);
+int run_jellyfish(const NamedCall& call);
 
 }  // namespace warpmer::cli

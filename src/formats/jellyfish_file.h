@@ -23,6 +23,7 @@
 #include "file/buffered_output.h"
 #include "file/mapped_input.h"
 #include "formats/count_width.h"
+#include "formats/jellyfish_header.h"
 #include "formats/kmer_stream.h"
 
 namespace warpmer::formats {
@@ -30,13 +31,16 @@ namespace warpmer::formats {
 /// The largest count that we write: of 7 bytes, the most that Jellyfish can merge.
 inline constexpr std::uint64_t kLargestJellyfishCount = (std::uint64_t{1} << 56) - 1;
 
+/// K-mers with a count of 0, which `jellyfish count --if` writes.
+enum class JellyfishZeros : std::uint8_t { leave_out, keep };
+
 /// Reads in the order of the file. Any matrix will do, it is not looked at. K-mers with a count of 0 are left
 /// out.
 class JellyfishSource final : public KmerSource {
  public:
   /// InputError for files that cannot be read, that are damaged or cut off, for Jellyfish's other formats,
   /// and for longer k-mers than warpmer has.
-  explicit JellyfishSource(const std::string& path);
+  explicit JellyfishSource(const std::string& path, JellyfishZeros zeros = JellyfishZeros::leave_out);
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
@@ -56,6 +60,7 @@ class JellyfishSource final : public KmerSource {
   std::uint64_t at_ = 0;        ///< offset of the next record
   std::uint64_t released_ = 0;  ///< bytes that are done with
   CounterLimit limit_;
+  bool keeps_zeros_;
 };
 
 /// Writes k-mers that come in the order of jellyfish_order.h. `matrix1` is that order's, and `size` 2^63
@@ -65,14 +70,15 @@ class JellyfishSink final : public KmerSink {
  public:
   /// `count_bytes` (1 to 7) is the width of counts; 0: as many as facts.largest_count needs, at most 7, and
   /// at least 4, Jellyfish's own default, because a merged database is as wide as the narrowest of its parts.
-  JellyfishSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
+  JellyfishSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0,
+                const JellyfishCall& made_by = {});
 
   /// InputError for a count that is too wide, with its k-mer.
   void write(std::span<const CountedKmer> kmers) override;
   void finish() override { output_.finish(); }
 
  private:
-  void write_header();
+  void write_header(const JellyfishCall& made_by);
   template <class Key>
   void check_order(std::span<const CountedKmer> kmers);
   void append(std::span<const CountedKmer> kmers);

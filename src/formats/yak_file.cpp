@@ -51,6 +51,7 @@ void YakSource::refuse(const std::string& what) const {
 
 void YakSource::read_header() {
   const auto bytes = file_.bytes();
+  if (!is_yak({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) refuse("no counts of yak");
   if (bytes.size() < kYakHeaderBytes) refuse("this file of yak is cut off in its header");
   if (std::memcmp(bytes.data(), kMark.data(), kMark.size()) != 0)
     refuse("counts of a version of yak that warpmer does not know; count again with yak r80 or later");

@@ -14,7 +14,7 @@ from common_cli import DATA, DONE, INPUT, RESOURCE, USAGE, CliTest, file_size_li
 READS = DATA / "reads_1.fq.gz"
 GENOME = DATA / "forty.fa"
 BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
-OTHERS = {"kff": ("x.kff",), "jellyfish": ("x.jf",), "kmc": ("x.kmc_pre", "x.kmc_suf"), "tsv": ("x.tsv",), "fasta": ("x.fa",)}
+OTHERS = {"kff": ("x.kff",), "jellyfish": ("x.jf",), "kmc": ("x.kmc_pre", "x.kmc_suf"), "fastk": ("x.ktab", *(f".x.ktab.{i}" for i in range(1, 5))), "yak": ("x.yak",), "tsv": ("x.tsv",), "fasta": ("x.fa",)}
 
 
 class EndingsTest(CliTest):
@@ -120,7 +120,7 @@ class Compressed(EndingsTest):
 class Refused(EndingsTest):
     def test_what_no_command_writes(self):
         reads = ("--reads", READS)
-        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.parquet", "X.Parquet", "x.h5", "x.png", "x.csv", "x.ktab"):
+        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.parquet", "X.Parquet", "x.h5", "x.png", "x.csv", "x.unik"):
             for command in (
                 ("count", "-k", 21, READS), ("dump", self.index), ("query", self.index, *reads), ("histo", self.index),
                 ("locate", "p.wmp", *reads), ("stats", self.index), ("info", self.index), ("compare", self.index, self.index),

@@ -1,0 +1,46 @@
+#pragma once
+/// The commands of `jellyfish`, each a function of the words behind its name.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "formats/jellyfish_header.h"
+#include "formats/kmer_stream.h"
+
+namespace warpmer::cli {
+
+/// A command of jellyfish's.
+struct JellyfishWords {
+  const NamedCall& call;
+  std::vector<std::string> words;  ///< behind the command
+  bool wants_help = false;         ///< print the help text of the command, and nothing else
+};
+
+int run_jellyfish_count(const JellyfishWords& command);
+int run_jellyfish_histo(const JellyfishWords& command);
+int run_jellyfish_dump(const JellyfishWords& command);
+int run_jellyfish_stats(const JellyfishWords& command);
+int run_jellyfish_query(const JellyfishWords& command);
+int run_jellyfish_info(const JellyfishWords& command);
+int run_jellyfish_merge(const JellyfishWords& command);
+
+/// Reads a command's options, or prints its help. Returns the other words; nothing after help. UsageError
+/// unless there are at least `least` and at most `most` of them.
+std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords& command,
+                                                            const OptionTable& table,
+                                                            std::string_view arguments, std::size_t least,
+                                                            std::size_t most);
+
+/// Opens a database of records or of text, zeros included. InputError if it is none.
+std::unique_ptr<formats::KmerSource> open_jellyfish(const std::string& path);
+
+/// Returns what `jellyfish info` will tell of a file that this call makes.
+formats::JellyfishCall jellyfish_call(const NamedCall& call);
+
+/// Stores a number that may end in k, M, G, T, P or E, powers of 1000.
+TakeOption store_suffixed(std::uint64_t& to);
+
+}  // namespace warpmer::cli

@@ -1,0 +1,274 @@
+/// `jellyfish count`
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/lookup.h"
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/progress.h"
+#include "cli/personalities/jellyfish.h"
+#include "formats/count_width.h"
+#include "formats/jellyfish_file.h"
+#include "formats/jellyfish_text.h"
+#include "host/tmp_directory.h"
+#include "jobs/count_job.h"
+#include "jobs/export_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct JellyfishCount {
+  std::uint32_t k = 0;
+  std::uint64_t size = 0;
+  std::uint64_t threads = 0;
+  std::uint32_t count_bytes = 4;
+  std::uint64_t lower = 0, upper = UINT64_MAX;
+  std::uint64_t bloom_size = 0;
+  std::optional<int> min_quality;  ///< of bases, as a character
+  std::uint64_t quality_start = 64;
+  std::optional<std::uint64_t> quality_above_start;
+  bool is_canonical = false;
+  bool is_text = false;
+  bool writes_nothing = false;
+  std::string output = "mer_counts.jf";
+  std::string timing;
+  std::vector<std::string> inputs;
+  std::vector<std::string> only;  ///< files with the k-mers to count
+};
+
+TakeOption add_to(std::vector<std::string>& list) {
+  return [&list](const GivenOption& given) { list.emplace_back(given.value); };
+}
+
+std::vector<OptionRow> count_rows(JellyfishCount& count) {
+  using enum ValuePlace;
+  const auto take_quality = [&count](const GivenOption& given) {
+    if (given.value.size() != 1 || given.value[0] < '!' || given.value[0] > '~')
+      throw UsageError(fmt::format("{} must have one character, from ! to ~", given.name));
+    count.min_quality = given.value[0];
+  };
+  return {
+      taken("-m,--mer-len", free, "length of the k-mers", store_number(count.k, 1, kMaxK)),
+      taken("-s,--size", free, "size of a table that there is not here", store_suffixed(count.size)),
+      taken("-t,--threads", free, "threads; those that warpmer finds unless given",
+            store_number(count.threads, 1, UINT16_MAX)),
+      taken("--sam", free, "SAM, BAM or CRAM to read; any input may be one", add_to(count.inputs)),
+      taken("-o,--output", free, "output; mer_counts.jf unless given", store_text(count.output)),
+      taken("--out-counter-len", free, "bytes of a count in the output; 4 unless given",
+            store_number(count.count_bytes, 1, formats::kMostJellyfishCountBytes)),
+      taken("-C,--canonical", none, "count both strands as one", set_flag(count.is_canonical)),
+      taken("--bf-size", free, "leave out the first occurrence of each k-mer; exactly, not by a Bloom filter",
+            store_suffixed(count.bloom_size)),
+      taken("--if", free, "count only the k-mers of these files, also those that do not occur",
+            add_to(count.only)),
+      taken("-Q,--min-qual-char", free, "bases with a quality below this character are N", take_quality),
+      taken("--min-quality", free, "bases with a quality below this are N",
+            [&count](const GivenOption& given) {
+              std::uint64_t quality = 0;
+              store_number(quality, 0, '~')(given);
+              count.quality_above_start = quality;
+            }),
+      taken("--quality-start", free, "character of quality 0; 64 unless given",
+            store_number(count.quality_start, '!', '~')),
+      taken("--text", none, "write text", set_flag(count.is_text)),
+      taken("-L,--lower-count", free, "write k-mers that occur at least so often", store_number(count.lower)),
+      taken("-U,--upper-count", free, "write k-mers that occur at most so often", store_number(count.upper)),
+      taken("--timing", free, "write seconds to this file", store_text(count.timing)),
+      taken("--no-write", none, "write no database", set_flag(count.writes_nothing))};
+}
+
+std::vector<OptionRow> other_rows() {
+  using enum ValuePlace;
+  return {ignored("-c,--counter-len", free, "bits of a count in memory"),
+          ignored("-p,--reprobes", free, "places to try in the table"),
+          ignored("-F,--Files", free, "files that are open at a time"),
+          ignored("-G,--Generators", free, "generators that run at a time"),
+          ignored("-S,--shell", free, "shell for generators"),
+          ignored("--bf-fp", free, "share of errors of the Bloom filter; there are none"),
+          ignored("--disk", none, "no larger table"),
+          ignored("--no-unlink", none, "intermediate files, which there are none of"),
+          refused("-g,--generator", free, "commands are not run; give their output as files, as <(COMMAND)"),
+          refused("--bc", free, "Bloom counters are not read; -L 2 leaves out what occurs once"),
+          refused("--no-merge", none, "there are no intermediate files that could be kept")};
+}
+
+std::optional<JellyfishCount> read_count(const JellyfishWords& command) {
+  JellyfishCount count;
+  const OptionTable table{"jellyfish count", joined({count_rows(count), other_rows()}), true};
+  const auto files = jellyfish_arguments(command, table, "file...", 0, SIZE_MAX);
+  if (!files) return std::nullopt;
+  count.inputs.insert(count.inputs.begin(), files->begin(), files->end());
+  if (count.k == 0) throw UsageError("jellyfish count: -m, the length of the k-mers, is missing");
+  if (count.size == 0)
+    throw UsageError("jellyfish count: -s, the size of the table, is missing (any will do)");
+  if (count.quality_above_start) {
+    if (count.min_quality) throw UsageError("jellyfish count: -Q and --min-quality exclude each other");
+    count.min_quality = static_cast<int>(count.quality_start + *count.quality_above_start);
+    if (*count.min_quality > '~') throw UsageError("jellyfish count: no quality is as high as --min-quality");
+  }
+  return count;
+}
+
+/// Stands in front of the database: counts again in another index, leaves out, and caps.
+class JellyfishFilter final : public formats::KmerSink {
+ public:
+  /// `counts`: k-mers have the counts that they have there, 0 included; null: their own.
+  JellyfishFilter(const JellyfishCount& count, const backend::Lookup* counts, formats::KmerSink& sink)
+      : count_(count),
+        counts_(counts),
+        sink_(sink),
+        largest_(count.is_text ? UINT64_MAX : formats::largest_of_bytes(count.count_bytes)) {}
+
+  void write(std::span<const formats::CountedKmer> kmers) override {
+    kept_.assign(kmers.begin(), kmers.end());
+    if (counts_ != nullptr) count_again();
+    const bool leaves_out_first = count_.bloom_size > 0, may_be_zero = counts_ != nullptr;
+    std::size_t n = 0;
+    for (formats::CountedKmer each : kept_) {
+      if (leaves_out_first && each.count > 0) --each.count;
+      if (each.count < count_.lower || each.count > count_.upper || (each.count == 0 && !may_be_zero))
+        continue;
+      if (each.count > largest_) ++capped_;
+      each.count = std::min(each.count, largest_);
+      kept_[n++] = each;
+    }
+    sink_.write({kept_.data(), n});
+  }
+  void finish() override { sink_.finish(); }
+
+  [[nodiscard]] std::uint64_t capped() const noexcept { return capped_; }
+  [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
+
+ private:
+  void count_again() {
+    text_.resize(kept_.size() * count_.k);
+    words_.clear();
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      char* const at = text_.data() + i * count_.k;
+      kmer_to_text(kept_[i].kmer, count_.k, at);
+      words_.emplace_back(at, count_.k);
+    }
+    numbers_.resize(kept_.size());
+    counts_->find_all(words_, numbers_.data());
+    for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].count = numbers_[i];
+  }
+
+  const JellyfishCount& count_;
+  const backend::Lookup* counts_;
+  formats::KmerSink& sink_;
+  std::uint64_t largest_;
+  std::uint64_t capped_ = 0;
+  std::vector<formats::CountedKmer> kept_;
+  std::vector<char> text_;
+  std::vector<std::string_view> words_;
+  std::vector<std::uint64_t> numbers_;
+};
+
+jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::string>& inputs,
+                          const NamedCall& call) {
+  jobs::CountOptions job;
+  job.kmers = {count.k, count.is_canonical};
+  job.reading.lenient = true;
+  job.resources = named_resources(count.threads);
+  job.inputs = inputs;
+  job.provenance = call.provenance;
+  return job;
+}
+
+jobs::CountReport count_into(jobs::CountOptions job, const TemporaryIndex& index) {
+  job.device = named_device(job.inputs);
+  job.output = index.path();
+  return run_with_meter(progress_style(false),
+                        [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
+      .report;
+}
+
+std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const formats::StreamFacts& facts,
+                                            const formats::JellyfishCall& made_by) {
+  if (count.is_text) return std::make_unique<formats::JellyfishTextSink>(count.output, facts, made_by);
+  const std::uint32_t most = formats::bytes_of_count(formats::kLargestJellyfishCount);
+  return std::make_unique<formats::JellyfishSink>(count.output, facts, std::min(count.count_bytes, most),
+                                                  made_by);
+}
+
+/// Writes the k-mers of `kmers` with their counts, or with those in `counts`.
+void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
+                    const index::IndexFile* counts, const host::Resources& resources, const NamedCall& call) {
+  jobs::ExportOptions job;
+  job.order = formats::KmerOrder::by_jellyfish;
+  job.resources = resources;
+  formats::StreamFacts facts = jobs::facts_of(kmers);
+  facts.distinct = 0;  // the filter leaves some out
+  const auto sink = sink_for(count, facts, jellyfish_call(call));
+  const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
+  JellyfishFilter filter(count, lookup.get(), *sink);
+  jobs::export_index(kmers, job, filter);
+  if (filter.capped() > 0) {
+    print_last_line(
+        fmt::format("{} k-mers occur more than {} times and are written with that count "
+                    "(--out-counter-len)",
+                    with_thousands(filter.capped()), filter.largest()));
+  }
+}
+
+void write_timing(const std::string& path, const jobs::CountReport& report) {
+  if (path.empty()) return;
+  TextOutput output(path);
+  output.print("Init     0\nCounting {:g}\nWriting  {:g}\n", report.read_seconds, report.count_seconds);
+  output.finish();
+}
+
+/// No input is no error: a database of nothing is written.
+void write_nothing(const JellyfishCount& count, const NamedCall& call) {
+  if (count.writes_nothing) return;
+  const auto sink = sink_for(count, {.k = count.k, .canonical = count.is_canonical}, jellyfish_call(call));
+  sink->finish();
+}
+
+}  // namespace
+
+int run_jellyfish_count(const JellyfishWords& command) {
+  const std::optional<JellyfishCount> count = read_count(command);
+  if (!count) return kDone;
+  if (count->inputs.empty() && count->only.empty()) {
+    write_nothing(*count, command.call);
+    return kDone;
+  }
+  const std::string directory = host::tmp_directory("", count->output);
+  jobs::CountOptions job = job_of(*count, count->inputs, command.call);
+  const bool counts_all = count->only.empty();
+  if (count->min_quality) job.reading.min_base_quality = *count->min_quality - '!';
+  // What is left out later need not be written before.
+  if (counts_all && count->bloom_size == 0)
+    job.kept = {std::max<std::uint64_t>(count->lower, 1), count->upper};
+  if (counts_all && count->bloom_size > 0) job.kept.min = 2;
+  const TemporaryIndex temporary(directory);
+  jobs::CountReport report = count_into(job, temporary);
+  const index::IndexFile index(temporary.path());
+  if (count->writes_nothing) {
+    write_timing(count->timing, report);
+    return kDone;
+  }
+  if (counts_all) {
+    write_database(*count, index, nullptr, report.resources, command.call);
+  } else {
+    const TemporaryIndex wanted(directory);
+    (void)count_into(job_of(*count, count->only, command.call), wanted);
+    const index::IndexFile kmers(wanted.path());
+    write_database(*count, kmers, &index, report.resources, command.call);
+  }
+  write_timing(count->timing, report);
+  return kDone;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,196 @@
+#include "formats/jellyfish_header.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "file/input_error.h"
+#include "formats/jellyfish_order.h"
+
+namespace warpmer::formats {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLengthDigits = 9;
+static_assert(kJellyfishMarkBytes == kLengthDigits + 1);
+constexpr std::size_t kAlignment = 8;
+/// Jellyfish's have some kilobytes, and the command line, which the system limits to 2 MB.
+constexpr std::size_t kLongestHeader = std::size_t{4} << 20;
+
+/// Returns the offsets at which Jellyfish tries next for a k-mer whose slot is taken: its own default, which
+/// programs that load databases into a hash of theirs expect, and `merge` compares.
+Json reprobes() {
+  constexpr unsigned kMaxReprobe = 126;
+  Json offsets = {1};
+  for (unsigned i = 1; i <= kMaxReprobe; ++i) offsets.push_back(i * (i + 1) / 2);
+  return offsets;
+}
+
+/// Returns the columns that the order multiplies k-mers with: that of the highest bit first.
+Json matrix_of(const JellyfishOrder<Key128>& order, std::uint32_t key_bits) {
+  Json columns = Json::array();
+  for (std::uint32_t bit = key_bits; bit-- > 0;) columns.push_back(order.position(Key128{1} << bit));
+  return {{"r", order.position_bits()}, {"c", key_bits}, {"identity", false}, {"columns", columns}};
+}
+
+/// Returns the length of the header that a file begins with, or 0 where it does not.
+std::size_t header_bytes(std::string_view start) {
+  std::size_t length = 0;
+  const char* const end = start.data() + std::min(start.size(), kLengthDigits);
+  const auto [stop, error] = std::from_chars(start.data(), end, length);
+  const bool is_one = error == std::errc{} && stop == start.data() + kLengthDigits &&
+                      start.size() > kLengthDigits && start[kLengthDigits] == '{';
+  return is_one ? length : 0;
+}
+
+/// Keeps of a header what has the wanted names and is no list: a list of numbers would take forty times the
+/// memory of its text.
+class HeaderFields final : public nlohmann::json_sax<Json> {
+ public:
+  [[nodiscard]] const Json& fields() const noexcept { return fields_; }
+
+  bool null() override { return true; }
+  bool boolean(bool value) override { return keep(value); }
+  bool number_integer(number_integer_t value) override { return keep(value); }
+  bool number_unsigned(number_unsigned_t value) override { return keep(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return keep(value); }
+  bool string(string_t& value) override { return keep(value); }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool key(string_t& name) override {
+    if (depth_ == 1) is_wanted_ = std::ranges::find(kWanted, name) != std::end(kWanted);
+    if (depth_ == 1 && is_wanted_) name_ = name;
+    return true;
+  }
+  bool start_object(std::size_t /*elements*/) override { return ++depth_ > 0; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(std::size_t /*elements*/) override { return depth_++ > 0; }  // a header is no list
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  static constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical"};
+
+  template <class Value>
+  bool keep(const Value& value) {
+    if (depth_ == 1 && is_wanted_) fields_[name_] = value;
+    return depth_ > 0;
+  }
+
+  Json fields_ = Json::object();
+  std::string name_;
+  int depth_ = 0;  ///< number of objects and lists that are open
+  bool is_wanted_ = false;
+};
+
+std::string format_fault(const std::string& format, std::string_view wanted) {
+  if (format == "text/sorted") {
+    return "a text database (jellyfish count --text); make a table of it with 'jellyfish dump -c', and "
+           "convert that";
+  }
+  if (format == "bloomcounter") return "a Bloom counter (jellyfish bc), which holds no k-mers";
+  return fmt::format("of Jellyfish's format {}, not {}", file::quoted(format), wanted);
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// Returns the JSON of a header, and its bytes with all before and behind it.
+std::pair<std::string_view, std::uint64_t> header_in(const file::MappedInput& file) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError(fmt::format("{}: {}", file.name(), what));
+  };
+  const std::string_view text = text_of(file.bytes());
+  const std::size_t length = header_bytes(text);
+  if (length == 0)
+    refuse("no Jellyfish database: it does not begin with the length of a header, and a header");
+  if (text.size() - kLengthDigits < length) refuse("this Jellyfish database is cut off in its header");
+  if (length > kLongestHeader) {
+    refuse(fmt::format("a header of {} bytes, and those of Jellyfish have up to {}: this database is damaged",
+                       length, kLongestHeader));
+  }
+  const std::string_view header = text.substr(kLengthDigits, length);
+  return {header.substr(0, header.find_last_not_of('\0') + 1), kLengthDigits + length};
+}
+
+}  // namespace
+
+void check_is_jellyfish(std::span<const std::byte> start, const std::string& name) {
+  if (header_bytes(text_of(start)) == 0) throw InputError(fmt::format("{}: no Jellyfish database", name));
+}
+
+std::string_view jellyfish_json(const file::MappedInput& file) { return header_in(file).first; }
+
+JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string_view wanted) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError(fmt::format("{}: {}", file.name(), what));
+  };
+  const auto [text, bytes] = header_in(file);
+  HeaderFields parsed;
+  if (!Json::sax_parse(text, &parsed)) refuse("this Jellyfish database is damaged: its header is no JSON");
+  const Json& fields = parsed.fields();
+  const auto number = [&](const char* name, std::uint64_t most) {
+    const auto field = fields.find(name);
+    if (field == fields.end() || !field->is_number_unsigned() || field->get<std::uint64_t>() < 1 ||
+        field->get<std::uint64_t>() > most) {
+      refuse(
+          fmt::format("this Jellyfish database is damaged: its header has no '{}' from 1 to {}", name, most));
+    }
+    return field->get<std::uint32_t>();
+  };
+  JellyfishHeader header;
+  header.bytes = bytes;
+  const auto format = fields.find("format");
+  if (format == fields.end() || !format->is_string())
+    refuse("this Jellyfish database is damaged: its header has no 'format'");
+  header.format = format->get<std::string>();
+  if (!wanted.empty() && header.format != wanted) refuse(format_fault(header.format, wanted));
+  const std::uint32_t key_bits = number("key_len", UINT32_MAX);
+  if (key_bits % 2 != 0) refuse(fmt::format("this Jellyfish database is damaged: 'key_len' is {}", key_bits));
+  header.k = key_bits / 2;
+  if (header.k > kMaxK) refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", header.k, kMaxK));
+  if (header.format == kJellyfishBinary) header.count_bytes = number("counter_len", kMostJellyfishCountBytes);
+  const auto is_canonical = fields.find("canonical");
+  header.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
+  return header;
+}
+
+std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes, std::string_view format,
+                             const JellyfishCall& made_by) {
+  const std::uint32_t bits = 2 * facts.k;
+  const JellyfishOrder<Key128> order(facts.k);
+  const Json steps = reprobes();
+  Json fields = {
+      {"alignment", kAlignment},
+      {"canonical", facts.canonical},
+      {"cmdline", made_by.command_line},
+      {"format", format},
+      {"key_len", bits},
+      {"matrix1", matrix_of(order, bits)},
+      {"max_reprobe", steps.size() - 1},
+      {"reprobes", steps},
+      {"size", std::uint64_t{1} << order.position_bits()},
+      {"val_len", 7},  // bits of a count in memory: Jellyfish's default
+  };
+  if (format == kJellyfishBinary) fields["counter_len"] = count_bytes;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fields[name] = value;
+  };
+  add("exe_path", made_by.program);
+  add("hostname", made_by.host);
+  add("pwd", made_by.directory);
+  add("time", made_by.time);
+  // What is no UTF-8 (names of files may be) is replaced.
+  std::string header = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
+  header.resize((kLengthDigits + header.size() + kAlignment - 1) / kAlignment * kAlignment - kLengthDigits);
+  return fmt::format("{:0{}}", header.size(), kLengthDigits) + header;
+}
+
+}  // namespace warpmer::formats

@@ -1,0 +1,51 @@
+#pragma once
+/// The header of Jellyfish's files: its length in nine digits, JSON, and zeros up to a multiple of 8 bytes.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "file/mapped_input.h"
+#include "formats/kmer_stream.h"
+
+namespace warpmer::formats {
+
+/// Formats of what is behind the header: records, or lines.
+inline constexpr std::string_view kJellyfishBinary = "binary/sorted", kJellyfishText = "text/sorted";
+/// Bytes from which a file is known to have a header.
+inline constexpr std::size_t kJellyfishMarkBytes = 10;
+
+/// The widest counts that there are.
+inline constexpr std::uint32_t kMostJellyfishCountBytes = 8;
+
+struct JellyfishHeader {
+  std::string format;
+  std::uint32_t k = 0;
+  std::uint32_t count_bytes = 0;  ///< of records
+  bool canonical = false;
+  std::uint64_t bytes = 0;  ///< before the first record or line
+};
+
+/// Says who made a file, when and where; `jellyfish info` tells it.
+struct JellyfishCall {
+  std::vector<std::string> command_line = {"warpmer", "convert"};
+  std::string program, host, directory, time;
+};
+
+/// InputError for a file that does not begin so (file::MappedInput::EarlyCheck).
+void check_is_jellyfish(std::span<const std::byte> start, const std::string& name);
+
+/// InputError for a header that is none, damaged, or of another format than `wanted`; if that is empty, any.
+JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string_view wanted);
+
+/// Returns the header's JSON as it is in the file; InputError if there is none.
+std::string_view jellyfish_json(const file::MappedInput& file);
+
+/// Returns the header of a file that we write, in the order of jellyfish_order.h.
+std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes, std::string_view format,
+                             const JellyfishCall& made_by);
+
+}  // namespace warpmer::formats

@@ -1,0 +1,60 @@
+#include "formats/jellyfish_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+
+namespace warpmer::formats {
+
+JellyfishTextSource::JellyfishTextSource(const std::string& path)
+    : file_(path, kJellyfishMarkBytes, check_is_jellyfish) {
+  const JellyfishHeader header = read_jellyfish_header(file_, kJellyfishText);
+  facts_.k = header.k;
+  facts_.canonical = header.canonical;
+  at_ = header.bytes;
+}
+
+std::size_t JellyfishTextSource::read(std::span<CountedKmer> out) {
+  const auto bytes = file_.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::size_t n = 0;
+  for (; n < out.size() && at_ < text.size(); ++n) {
+    const std::string_view line = text.substr(at_, text.find('\n', at_) - at_);
+    const bool has_kmer = line.size() > facts_.k + 1 && line[facts_.k] == ' ' &&
+                          kmer_from_text(line.substr(0, facts_.k), out[n].kmer);
+    const char* const end = line.data() + line.size();
+    const bool is_whole = at_ + line.size() < text.size();
+    if (!has_kmer || !is_whole || std::from_chars(line.data() + facts_.k + 1, end, out[n].count).ptr != end) {
+      throw InputError(
+          fmt::format("{}: this Jellyfish database is cut off or damaged: the line at byte {} is no "
+                      "{}-mer with a count",
+                      file_.name(), at_, facts_.k));
+    }
+    at_ += line.size() + 1;
+  }
+  file_.check_size();
+  return n;
+}
+
+JellyfishTextSink::JellyfishTextSink(const std::string& path, const StreamFacts& facts,
+                                     const JellyfishCall& made_by)
+    : output_(path), k_(facts.k) {
+  output_.write(jellyfish_header(facts, 0, kJellyfishText, made_by));
+}
+
+void JellyfishTextSink::write(std::span<const CountedKmer> kmers) {
+  constexpr std::size_t kDigits = 20;
+  for (const CountedKmer& each : kmers) {
+    char* const begin = output_.reserve(k_ + 1 + kDigits + 1);
+    kmer_to_text(each.kmer, k_, begin);
+    begin[k_] = ' ';
+    char* end = std::to_chars(begin + k_ + 1, begin + k_ + 1 + kDigits, each.count).ptr;
+    *end++ = '\n';
+    output_.commit(static_cast<std::size_t>(end - begin));
+  }
+}
+
+}  // namespace warpmer::formats

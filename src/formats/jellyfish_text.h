@@ -1,0 +1,42 @@
+#pragma once
+/// Jellyfish's text databases (`jellyfish count --text`): a header, and a line `KMER COUNT` for each k-mer.
+
+#include <cstdint>
+#include <string>
+
+#include "file/buffered_output.h"
+#include "file/mapped_input.h"
+#include "formats/jellyfish_header.h"
+#include "formats/kmer_stream.h"
+
+namespace warpmer::formats {
+
+/// Reads k-mers in the order of the file, also those with a count of 0.
+class JellyfishTextSource final : public KmerSource {
+ public:
+  /// InputError for files that cannot be read or are no such database; from `read` for lines that are none.
+  explicit JellyfishTextSource(const std::string& path);
+
+  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<CountedKmer> out) override;
+
+ private:
+  file::MappedInput file_;
+  StreamFacts facts_;
+  std::uint64_t at_ = 0;  ///< offset of the next line
+};
+
+/// Writes k-mers that come in the order of jellyfish_order.h.
+class JellyfishTextSink final : public KmerSink {
+ public:
+  JellyfishTextSink(const std::string& path, const StreamFacts& facts, const JellyfishCall& made_by);
+
+  void write(std::span<const CountedKmer> kmers) override;
+  void finish() override { output_.finish(); }
+
+ private:
+  file::BufferedOutput output_;
+  std::uint32_t k_;
+};
+
+}  // namespace warpmer::formats

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Called as `jellyfish`, warpmer does what Jellyfish 2.3.0 does: the same command lines, run by both, are compared.
+
+ctest: release only (the jobs behind it are tested by their own scripts; here it is Jellyfish that takes the time)
+"""
+
+import gzip
+import itertools
+import json
+import shutil
+import subprocess
+import unittest
+
+from common_cli import DATA, DONE, USAGE, WARPMER, CliTest, main
+
+JELLYFISH = shutil.which("jellyfish")
+SMALL = ("-s", "100k")
+
+
+@unittest.skipUnless(JELLYFISH, "no jellyfish")
+class AgainstJellyfish(CliTest):
+    def setUp(self):
+        super().setUp()
+        for name, reads in (("a.fq", "reads_1.fq.gz"), ("b.fq", "reads_2.fq.gz")):
+            self.file(name, gzip.decompress((DATA / reads).read_bytes()))
+        for name in ("genome.fa", "low_complexity.fa", "forty.fa", "multi_line.fq", "short.fa", "palindromes.fa", "lower_case.fq"):
+            self.file(name, (DATA / name).read_bytes())
+
+    def both(self, *arguments, stdin=b""):
+        """What Jellyfish and warpmer make of a command line: status, standard output."""
+        results = []
+        for program in ((JELLYFISH,), (WARPMER, "jellyfish")):
+            process = subprocess.run([*program, *map(str, arguments)], input=stdin, capture_output=True, cwd=self.folder, check=False)
+            results.append((process.returncode, process.stdout.decode()))
+        return results
+
+    def same(self, *arguments, stdin=b"", is_sorted=False):
+        with self.subTest(arguments):
+            (status, theirs), (our_status, ours) = self.both(*arguments, stdin=stdin)
+            self.assertEqual(our_status, status)
+            lines = [text.splitlines() for text in (ours, theirs)]
+            if is_sorted:
+                lines = [sorted(each) for each in lines]
+            self.assertEqual(*lines)
+            return ours
+
+    def count(self, *arguments):
+        """Both databases of a command line, theirs.jf and ours.jf."""
+        for program, output in (((JELLYFISH,), "theirs.jf"), ((WARPMER, "jellyfish"), "ours.jf")):
+            process = subprocess.run([*program, "count", *map(str, arguments), "-o", output], capture_output=True, cwd=self.folder, check=False)
+            self.assertEqual(process.returncode, DONE, (program, arguments, process.stderr))
+
+    def dumped(self, name, program=(JELLYFISH,)):
+        process = subprocess.run([*program, "dump", "-c", name], capture_output=True, cwd=self.folder, check=True)
+        return sorted(process.stdout.decode().splitlines())
+
+    def counts_alike(self, *arguments, **changes):
+        with self.subTest(arguments):
+            self.count(*arguments)
+            theirs = self.dumped("theirs.jf")
+            self.assertEqual(self.dumped("ours.jf", **changes), theirs)
+            self.assertEqual(self.dumped("theirs.jf", (WARPMER, "jellyfish")), theirs)
+            return theirs
+
+    def test_count(self):
+        for arguments in (
+            ("-m", 21, *SMALL, "-C", "a.fq"), ("-m", 21, *SMALL, "a.fq"), ("-m21", "-s100k", "-Ct2", "a.fq", "b.fq"),
+            ("--mer-len=13", "--size=1M", "--canonical", "--threads", 2, "genome.fa"), ("-m", 31, *SMALL, "-C", "-L", 3, "a.fq"),
+            ("-m", 31, *SMALL, "-C", "-L", 2, "-U", 7, "a.fq"), ("-m", 5, *SMALL, "-C", "--out-counter-len", 1, "a.fq"),
+            ("-m", 4, *SMALL, "palindromes.fa"), ("-m", 8, *SMALL, "-C", "palindromes.fa"), ("-m", 63, *SMALL, "-C", "a.fq"),
+            ("-m", 33, *SMALL, "genome.fa", "forty.fa"), ("-m", 12, *SMALL, "-C", "low_complexity.fa"), ("-m", 15, *SMALL, "-C", "multi_line.fq"),
+            ("-m", 25, *SMALL, "-C", "short.fa"), ("-m", 17, *SMALL, "-C", "lower_case.fq"), ("-m", 21, *SMALL, "-C", "-Q", "5", "a.fq"),
+            ("-m", 21, *SMALL, "-C", "--min-quality", 10, "--quality-start", 33, "a.fq"), ("-m", 21, *SMALL, "-C", "-c", 3, "-p", 60, "--disk", "a.fq"),
+            ("-m", 21, *SMALL, "-C", "--if", "forty.fa", "a.fq"), ("-m", 9, *SMALL, "--if", "forty.fa", "--if", "short.fa", "-L", 1, "a.fq"),
+            ("-m", 21, *SMALL, "-C", "--bf-size", "10M", "a.fq"), ("-m", 21, *SMALL, "-C", "-U", 0, "--if", "forty.fa", "genome.fa"),
+        ):  # fmt: skip
+            self.assertIsNotNone(self.counts_alike(*arguments))
+
+    def test_text(self):
+        self.counts_alike("-m", 21, *SMALL, "-C", "--text", "a.fq", program=(WARPMER, "jellyfish"))
+        for name, command in itertools.product(("theirs.jf", "ours.jf"), (("stats",), ("histo",), ("dump", "-c"), ("dump", "-L", 3))):
+            self.same(*command, name, is_sorted=True)
+
+    def test_reading(self):
+        """Every command on both databases."""
+        self.count("-m", 21, *SMALL, "-C", "a.fq", "genome.fa")
+        for name in ("theirs.jf", "ours.jf"):
+            for command in (
+                ("histo",), ("histo", "-h", 20), ("histo", "-l", 5, "-h", 50, "-i", 3), ("histo", "-f", "-h", 30), ("histo", "--high=7", "--full"),
+                ("histo", "-l", 10, "-i", 20), ("histo", "-t", 2), ("stats",), ("stats", "-L", 2), ("stats", "-L", 2, "-U", 30), ("stats", "--lower-count=5"),
+                ("dump",), ("dump", "-c"), ("dump", "-ct"), ("dump", "-c", "-t", "-L", 4), ("dump", "-U", 2), ("dump", "--column", "--upper-count", 9),
+            ):  # fmt: skip
+                self.same(*command, name)
+            for command in ("histo", "stats", "dump"):
+                self.assertEqual(self.same(command, "-o", "text", name), "")
+                self.assertTrue((self.folder / "text").stat().st_size)
+        self.assertEqual(self.same("histo", "theirs.jf"), self.same("histo", "ours.jf"))
+
+    def test_query(self):
+        sequences = [line for line in (DATA / "forty.fa").read_text().splitlines() if line and line[0] != ">"]
+        words = [sequences[0][i : i + 21] for i in range(5)] + ["T" * 21, "a" * 21, "ACGT"]
+        for options in (("-C",), ()):
+            self.count("-m", 21, *SMALL, *options, "a.fq", "forty.fa")
+            for name in ("theirs.jf", "ours.jf"):
+                self.same("query", name, *words)
+                self.same("query", "-s", "forty.fa", name)
+                self.same("query", "-L", "-s", "low_complexity.fa", "--sequence=short.fa", name, *words)
+                self.same("query", "-i", name, stdin="\n".join(words).encode() + b"\n")
+                self.same("query", "-l", "-o", "text", name, *words)
+
+    def test_merge(self):
+        for name, reads in (("a.jf", "a.fq"), ("b.jf", "b.fq"), ("c.jf", "genome.fa")):
+            subprocess.run([JELLYFISH, "count", "-m", "15", "-s", "1M", "-C", reads, "-o", name], cwd=self.folder, check=True)
+        for options in ((), ("-m",), ("-M",), ("-L", "3"), ("-m", "-U", "5"), ("--max", "-L", "2", "-U", "9")):
+            for files in (("a.jf", "b.jf"), ("a.jf", "b.jf", "c.jf")):
+                with self.subTest(options=options, files=files):
+                    self.assertEqual([status for status, _ in self.both("merge", "-o", "m.jf", *options, *files)], [DONE, DONE])
+                    ours = self.dumped("m.jf")
+                    subprocess.run([JELLYFISH, "merge", "-o", "m.jf", *options, *files], cwd=self.folder, check=True)
+                    self.assertEqual(ours, self.dumped("m.jf"))
+        texts = []
+        for program in ((JELLYFISH,), (WARPMER, "jellyfish")):
+            subprocess.run([*program, "merge", "-j", "-o", "j.txt", "a.jf", "b.jf"], cwd=self.folder, check=True)
+            texts.append((self.folder / "j.txt").read_text())
+        self.assertEqual(*texts)
+        self.count("-m", 15, "-s", "1M", "-C", "a.fq")
+        subprocess.run([WARPMER, "jellyfish", "count", "-m", "15", "-s", "5", "-C", "b.fq", "-o", "d.jf"], cwd=self.folder, check=True)
+        subprocess.run([JELLYFISH, "merge", "-o", "m.jf", "ours.jf", "d.jf"], cwd=self.folder, check=True)
+        both = self.dumped("m.jf")
+        self.count("-m", 15, "-s", "1M", "-C", "a.fq", "b.fq")
+        self.assertEqual(both, self.dumped("theirs.jf"))
+
+    def test_info(self):
+        self.count("-m", 21, *SMALL, "-C", "a.fq")
+        for name in ("theirs.jf", "ours.jf"):
+            for option in ((), ("-c",)):
+                self.same("info", *option, name)
+            theirs, ours = (json.loads(text) for _, text in self.both("info", "-j", name))
+            self.assertEqual(ours, theirs)
+        skipped = [subprocess.run([*program, "info", "-s", "ours.jf"], capture_output=True, cwd=self.folder, check=True).stdout
+                   for program in ((JELLYFISH,), (WARPMER, "jellyfish"))]
+        self.assertEqual(*skipped)
+        text = self.same("info", "ours.jf")
+        self.assertRegex(text, r"command: /\S+ count -m 21 -s 100k -C a.fq -o ours.jf\nwhere: \S+:/\S+\nwhen: \w+ \w+ +\d+ [\d:]{8} \d{4}\ncanonical: yes\n")
+
+    def test_no_input_and_timing(self):
+        self.count("-m", 5, *SMALL, "--timing", "t.txt", "genome.fa")
+        self.assertRegex((self.folder / "t.txt").read_text(), r"\AInit +\S+\nCounting \S+\nWriting +\S+\n\Z")
+        self.count("-m", 5, *SMALL)
+        self.same("stats", "ours.jf")
+        process = subprocess.run([WARPMER, "jellyfish", "count", "-m", "5", "-s", "1", "--no-write", "genome.fa"], cwd=self.folder, check=True)
+        self.assertEqual(process.returncode, DONE)
+        self.assertFalse((self.folder / "mer_counts.jf").exists())
+
+    def test_failures(self):
+        """Both fail; ours with one sentence, and leaves nothing."""
+        self.count("-m", 5, *SMALL, "genome.fa")
+        self.file("cut.jf", (self.folder / "ours.jf").read_bytes()[:-3])
+        self.file("none.jf", "ACGT\n")
+        before = self.files()
+        for arguments in (
+            (), ("nothing",), ("count",), ("count", "-m", 5, "a.fq"), ("count", "-s", 5, "a.fq"), ("count", "-m", "x", *SMALL, "a.fq"),
+            ("count", "-m", 5, *SMALL, "--no-such", "a.fq"), ("count", "-m", 5, *SMALL, "-Q", "ab", "a.fq"), ("count", "-m", 5, *SMALL, "absent.fq"),
+            ("count", "-m", 5, *SMALL, "-o", "no/x.jf", "a.fq"), ("histo",), ("histo", "absent.jf"), ("histo", "none.jf"), ("histo", "-h", 1, "-l", 5, "ours.jf"),
+            ("dump",), ("dump", "absent.jf"), ("stats",), ("stats", "absent.jf"), ("stats", "-L", "x", "ours.jf"), ("query",), ("query", "absent.jf", "ACGTA"),
+            ("info",), ("info", "absent.jf"), ("info", "-s", "-j", "ours.jf"), ("merge",), ("merge", "ours.jf"), ("merge", "-m", "-M", "ours.jf", "theirs.jf"),
+            ("count", "-m", 5, *SMALL, "--bc", "x", "a.fq"),
+        ):  # fmt: skip
+            with self.subTest(arguments):
+                process = subprocess.run([WARPMER, "jellyfish", *map(str, arguments)], capture_output=True, cwd=self.folder, check=False)
+                self.assertIn(process.returncode, (1, USAGE))
+                self.assertRegex(process.stderr, rb"\Awarpmer: error: [^\n]+\n\Z")
+                self.assertEqual(self.files(), before)
+                theirs = subprocess.run([JELLYFISH, *map(str, arguments)], capture_output=True, cwd=self.folder, check=False, env={"LC_ALL": "C"})
+                self.assertNotEqual(theirs.returncode, DONE)
+                (self.folder / "mer_counts.jf").unlink(missing_ok=True)
+        for command in ("histo", "dump", "stats", "query"):
+            process = subprocess.run([WARPMER, "jellyfish", command, "cut.jf"], capture_output=True, cwd=self.folder, check=False)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(b"is cut off", process.stderr)
+
+    def test_what_is_not_done(self):
+        for arguments in (("mem", "-m", 5, "-s", 5), ("bc", "-m", 5), ("cite",), ("count", "-m", 5, *SMALL, "-g", "x"), ("count", "-m", 5, *SMALL, "--no-merge", "a.fq")):
+            process = subprocess.run([WARPMER, "jellyfish", *map(str, arguments)], capture_output=True, cwd=self.folder, check=False)
+            self.assertEqual(process.returncode, USAGE)
+            self.assertIn(str(arguments[-1] if arguments[0] == "none" else arguments[0]).encode(), process.stderr)
+
+
+class Alone(CliTest):
+    def test_help(self):
+        for arguments in (("--help",), ("-h",), ("count", "--help"), ("histo", "--help"), ("merge", "--help"), ("query", "--usage")):
+            process = self.run_process("jellyfish", *arguments)
+            self.assertEqual(process.returncode, DONE)
+            self.assertTrue(process.stdout.startswith(b"Usage: jellyfish"))
+        self.assertEqual(self.run_process("jellyfish", "--version").stdout, b"jellyfish 2.3.0\n")
+
+
+if __name__ == "__main__":
+    main()
