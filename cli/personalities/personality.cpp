@@ -25,6 +25,14 @@ constexpr std::array kPersonalities = {
     Personality{"kmc_dump", run_kmc_dump},
     Personality{"kmc_tools", run_kmc_tools},
     Personality{"jellyfish", run_jellyfish},
+    Personality{"FastK", run_fastk},
+    Personality{"Histex", run_histex},
+    Personality{"Tabex", run_tabex},
+    Personality{"Fastmerge", run_fastmerge},
+    Personality{"Fastrm", run_fastrm},
+    Personality{"Fastmv", run_fastmv},
+    Personality{"Fastcp", run_fastmv},
+    Personality{"yak", run_yak},
 };
 
 const Personality* personality_named(std::string_view name) {

@@ -36,7 +36,8 @@ void JellyfishLookup::read_matrix() {
     const bool is_identity = matrix->value("identity", Json(false)) == Json(true);
     is_sound = is_identity || (has_columns && columns->size() == 2 * header_.k &&
                                std::all_of(columns->begin(), columns->end(), is_number));
-    if (is_sound) multiply(is_identity ? std::vector<std::uint64_t>() : columns->get<std::vector<std::uint64_t>>());
+    if (is_sound)
+      multiply(is_identity ? std::vector<std::uint64_t>() : columns->get<std::vector<std::uint64_t>>());
   }
   if (!is_sound) {
     throw InputError(
@@ -80,7 +81,7 @@ Key128 JellyfishLookup::kmer_at(std::uint64_t record) const {
 }
 
 std::uint64_t JellyfishLookup::find(Key128 kmer) const {
-  const Place wanted{position_of(kmer), kmer};
+  const DatabaseRank wanted{position_of(kmer), kmer};
   // What is searched is between two places. Positions are as good as random, so the first steps guess.
   std::uint64_t first = 0, last = records_;
   std::uint64_t low = 0, high = mask_;
@@ -94,7 +95,7 @@ std::uint64_t JellyfishLookup::find(Key128 kmer) const {
     }
     const Key128 other = kmer_at(middle);
     if (other == kmer) return count_at(middle);
-    const Place place{position_of(other), other};
+    const DatabaseRank place{position_of(other), other};
     if (place < wanted) {
       first = middle + 1;
       low = std::min(std::max(low, place.position), wanted.position);

@@ -24,10 +24,10 @@ class JellyfishLookup {
   [[nodiscard]] std::uint64_t find(Key128 kmer) const;
 
  private:
-  struct Place {
+  struct DatabaseRank {
     std::uint64_t position;
     Key128 kmer;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const DatabaseRank&) const = default;
   };
 
   void read_matrix();
@@ -40,7 +40,7 @@ class JellyfishLookup {
   JellyfishHeader header_;
   std::uint32_t key_bytes_ = 0;
   std::uint64_t records_ = 0;
-  std::uint64_t mask_ = 0;              ///< number of positions, less 1
+  std::uint64_t mask_ = 0;                                ///< number of positions, less 1
   std::vector<std::array<std::uint64_t, 256>> products_;  ///< of each byte of a k-mer, the lowest first
 };
 

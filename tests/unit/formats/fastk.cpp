@@ -1,5 +1,5 @@
-// Tables and histograms of FastK: what is written, decoded by the format's definition; bytes made by hand, read; damage.
-// ctest: one thread
+// Tables and histograms of FastK: what is written, decoded by the format's definition; bytes made by hand,
+// read; damage. ctest: one thread
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -72,7 +72,8 @@ Kmers capped_kmers(std::uint32_t k, std::size_t n) {
   return kmers;
 }
 
-void write_table(const std::string& path, const Kmers& kmers, const StreamFacts& facts, std::uint32_t parts = 4) {
+void write_table(const std::string& path, const Kmers& kmers, const StreamFacts& facts,
+                 std::uint32_t parts = 4) {
   FastkSink sink(path, facts, parts);
   sink.write(std::span(kmers).first(kmers.size() / 2));
   sink.write(std::span(kmers).subspan(kmers.size() / 2));
@@ -184,8 +185,10 @@ TEST_CASE("what is no table, is damaged or lacks parts is refused by its name") 
   CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 0, 6, 4)), "a part of a table of 6-mers"));
   CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 4, ~std::uint64_t{0}, 8)), "do not make that"));
   CHECK(says(fault_with(scratch, ".h.ktab.2", with(part, 12, 0, 0)), "its index ends with 2 k-mers"));
-  CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 12, 0x41, 1)), "the entry at byte 12"));  // a padding bit
-  CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 13, 0, 2)), "the entry at byte 12"));     // a count of 0
+  CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 12, 0x41, 1)),
+             "the entry at byte 12"));  // a padding bit
+  CHECK(
+      says(fault_with(scratch, ".h.ktab.1", with(part, 13, 0, 2)), "the entry at byte 12"));  // a count of 0
   CHECK(says(fault_with(scratch, ".h.ktab.1", with(part, 13, 0x8000, 2)), "the entry at byte 12"));
   std::string other = stub;  // TGTTA, of which TAACA is canonical
   for (unsigned prefix = 0x1B; prefix < 0xEF; ++prefix) other = with(other, 16 + 8 * prefix, 1, 8);

@@ -123,7 +123,8 @@ TEST_CASE("a file that is written is one by definition, and is read again") {
 TEST_CASE("files of more bins, with counts of 0 and at the limit, are read") {
   const ScratchFolder scratch;
   const YakOrder<Key64> order(13);
-  const Kmers kmers = {{kmer_of("AACCGGTTAACCA"), 7}, {kmer_of("ACACACACACACA"), 1023}, {kmer_of("AAAAAAAAAAAAA"), 0}};
+  const Kmers kmers = {
+      {kmer_of("AACCGGTTAACCA"), 7}, {kmer_of("ACACACACACACA"), 1023}, {kmer_of("AAAAAAAAAAAAA"), 0}};
   std::string bytes = std::string("YAK\2", 4) + number_text(13, 4) + number_text(12, 4) + number_text(10, 4);
   for (std::uint64_t bin = 0; bin < 4096; ++bin) {
     std::string words;
@@ -162,10 +163,11 @@ TEST_CASE("what is no file of yak, or is damaged, is refused by its name") {
   CHECK(says(fault_of_bytes(scratch, whole + "12345678"), "its last bin ends at byte"));
   for (std::size_t size = 0; size < whole.size(); size += 7)
     CHECK(!fault_of_bytes(scratch, whole.substr(0, size)).empty());
-  CHECK(says(fault_of_bytes(scratch, std::string("YAK\2", 4) + number_text(1, 4) + number_text(10, 4) +
-                                         number_text(10, 4) + number_text(4, 4) + number_text(1, 4) +
-                                         number_text(std::uint64_t{1} << 60, 8) + std::string(8 * 1023, '\0')),
-             "the word at byte 24 is no canonical 1-mer"));
+  CHECK(
+      says(fault_of_bytes(scratch, std::string("YAK\2", 4) + number_text(1, 4) + number_text(10, 4) +
+                                       number_text(10, 4) + number_text(4, 4) + number_text(1, 4) +
+                                       number_text(std::uint64_t{1} << 60, 8) + std::string(8 * 1023, '\0')),
+           "the word at byte 24 is no canonical 1-mer"));
   CHECK_THROWS_AS(YakSink(scratch / "b.yak", {.k = 32}), UsageError);
   CHECK_THROWS_AS(YakSink(scratch / "b.yak", {.k = 5, .canonical = false}), UsageError);
   CHECK(!std::filesystem::exists(scratch / "b.yak"));

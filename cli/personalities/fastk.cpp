@@ -1,0 +1,307 @@
+/// `FastK`: counts k-mers into a histogram, a table and profiles.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/lookup.h"
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
+#include "cli/output/progress.h"
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "cli/personalities/programs.h"
+#include "formats/fastk_histogram.h"
+#include "formats/fastk_profile.h"
+#include "formats/fastk_table.h"
+#include "io/input_set.h"
+#include "jobs/count_job.h"
+#include "jobs/export_job.h"
+#include "jobs/import_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct FastkCall {
+  std::uint32_t k = 40;
+  std::uint64_t gigabytes = 0;
+  std::uint32_t threads = formats::kFastkParts;
+  bool has_threads = false;
+  std::uint64_t least = 0;  ///< of the table; 0: no table
+  bool has_profiles = false;
+  std::string table;  ///< that profiles are relative to
+  bool is_compressed = false;
+  std::uint64_t ignored_bases = 0;  ///< at the beginning of each sequence
+  std::string output;               ///< directory and root
+  std::string directory;            ///< for temporary files
+  std::vector<std::string> inputs;
+
+  [[nodiscard]] bool changes_reads() const { return is_compressed || ignored_bases > 0; }
+};
+
+/// Takes letters of one word: `-vtp`.
+void take_letters(FastkCall& call, std::string_view letters) {
+  for (const char letter : letters) {
+    switch (letter) {
+      case 'v':
+        break;
+      case 'c':
+        call.is_compressed = true;
+        break;
+      case 'p':
+        call.has_profiles = true;
+        break;
+      case 't':
+        call.least = 1;
+        break;
+      default:
+        throw UsageError(fmt::format("FastK: there is no option '-{}' (see 'FastK --help')", letter));
+    }
+  }
+}
+
+void take_table(FastkCall& call, const GivenOption& given) {
+  const bool is_number =
+      !given.value.empty() && std::isdigit(static_cast<unsigned char>(given.value[0])) != 0;
+  if (!is_number) {
+    take_letters(call, "t");
+    take_letters(call, given.value);
+    return;
+  }
+  store_number(call.least, 1, formats::kLargestFastkCount)(given);
+}
+
+void take_profile(FastkCall& call, const GivenOption& given) {
+  call.has_profiles = true;
+  if (given.value.starts_with(':')) {
+    store_text(call.table)({given.name, given.value.substr(1)});
+  } else {
+    take_letters(call, given.value);
+  }
+}
+
+OptionTable fastk_options(FastkCall& call) {
+  using enum ValuePlace;
+  return {
+      "FastK",
+      {taken("-k", glued, "length of the k-mers; 40 unless given", store_number(call.k, 1, kMaxK)),
+       taken("-t", optional, "write OUTPUT.ktab, a table of k-mers that occur at least so often, or once",
+             [&call](const GivenOption& given) { take_table(call, given); }),
+       taken("-p", optional,
+             "write OUTPUT.prof, profiles of all sequences; by the counts of a table as -p:TABLE",
+             [&call](const GivenOption& given) { take_profile(call, given); }),
+       taken("-c", none, "compress homopolymers first", set_flag(call.is_compressed)),
+       taken("-bc", glued, "leave out so many bases at the beginning of each sequence",
+             store_number(call.ignored_bases)),
+       taken("-N", glued, "output, without an ending; unless given, as the first input is called",
+             store_text(call.output)),
+       taken("-P", glued, "directory for temporary files; unless given, $TMPDIR or /tmp",
+             store_text(call.directory)),
+       taken("-M", glued, "gigabytes of memory, a hard cap; if more than there are, as WARPMER_MEMORY says",
+             store_number(call.gigabytes, 1)),
+       taken("-T", glued, "threads, and parts of a table; parts are 4 unless given",
+             [&call](const GivenOption& given) {
+               store_number(call.threads, 1, 1024)(given);
+               call.has_threads = true;
+             }),
+       ignored("-v", none, "more to read on stderr")},
+      true};
+}
+
+constexpr std::string_view kSequenceEndings[] = {
+    ".cram", ".bam", ".sam", ".fastq.gz", ".fasta.gz", ".fq.gz", ".fa.gz", ".fastq", ".fasta", ".fq", ".fa"};
+
+/// Returns the file that a source stands for: its ending may be left out.
+std::string input_of(const std::string& source) {
+  std::error_code ignored;
+  for (const std::string_view ending : {".db", ".dam"}) {
+    if (source.ends_with(ending))
+      throw UsageError(fmt::format("FastK: '{}': Dazzler databases are not read", source));
+  }
+  if (std::filesystem::exists(source, ignored)) return source;
+  for (const std::string_view ending : kSequenceEndings) {
+    std::string path = source + std::string(ending);
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return source;  // the job says that it is not there
+}
+
+std::string without_ending(const std::string& path) {
+  for (const std::string_view ending : kSequenceEndings) {
+    if (path.size() > ending.size() && path.ends_with(ending))
+      return path.substr(0, path.size() - ending.size());
+  }
+  return path;
+}
+
+FastkCall read_fastk_call(const std::vector<std::string>& words) {
+  FastkCall call;
+  for (const std::string& source : take_all_options(fastk_options(call), words))
+    call.inputs.push_back(input_of(source));
+  if (call.inputs.empty())
+    throw UsageError("FastK: it takes sequences, and there are none (see 'FastK --help')");
+  if (call.output.empty()) call.output = without_ending(call.inputs.front());
+  if (call.directory.empty()) {
+    const char* directory = std::getenv("TMPDIR");
+    call.directory = directory != nullptr && *directory != '\0' ? directory : "/tmp";
+  }
+  if (!call.table.empty()) call.least = 0;  // there are only profiles then
+  return call;
+}
+
+/// Calls `visit` with each batch of sequences, whole and in order.
+template <class Visit>
+void for_each_batch(const std::vector<std::string>& inputs, Visit&& visit) {
+  io::InputOptions options;
+  options.reading.lenient = true;
+  options.in_order = true;
+  options.one_caller = true;
+  options.whole_records = true;
+  io::InputSet input(inputs, options);
+  io::Batch batch;
+  while (input.next(batch)) visit(batch);
+}
+
+/// Writes the sequences that are counted where -c and -bc change them.
+void write_changed(const FastkCall& call, const std::string& path) {
+  file::BufferedOutput output(path);
+  std::string bases;
+  for_each_batch(call.inputs, [&](const io::Batch& batch) {
+    for (const io::Piece& piece : batch.pieces) {
+      std::string_view text(batch.text.data() + piece.offset, piece.length);
+      text.remove_prefix(std::min<std::size_t>(text.size(), call.ignored_bases));
+      bases.assign(text);
+      if (call.is_compressed) {
+        const auto alike = [](char a, char b) { return std::toupper(a) == std::toupper(b); };
+        bases.erase(std::unique(bases.begin(), bases.end(), alike), bases.end());
+      }
+      output.write(">\n");
+      output.write(bases);
+      output.write("\n");
+    }
+  });
+  output.finish();
+}
+
+void write_profiles(const FastkCall& call, const std::vector<std::string>& inputs,
+                    const index::IndexFile& index, std::uint64_t sequences) {
+  formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
+  const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
+  backend::Profile profile;
+  for_each_batch(inputs, [&](const io::Batch& batch) {
+    lookup->profile(batch, profile);
+    std::ranges::replace(profile.counts, backend::Profile::kNoKmer, std::uint64_t{0});
+    const std::span<const std::uint64_t> counts(profile.counts);
+    for (std::size_t i = 0; i + 1 < profile.first.size(); ++i)
+      sink.write(counts.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]));
+  });
+  sink.finish();
+}
+
+void write_histogram(const FastkCall& call, const index::IndexFile& index) {
+  file::BufferedOutput output(call.output + ".hist");
+  output.write(formats::encoded(formats::fastk_histogram_of(call.k, index.histogram())));
+  output.finish();
+}
+
+void write_table(const FastkCall& call, const index::IndexFile& index, const host::Resources& resources) {
+  jobs::ExportOptions job;
+  job.bounds.min = call.least;
+  job.order = formats::KmerOrder::by_kmer;
+  job.largest_count = formats::kLargestFastkCount;
+  job.saturate = true;
+  job.resources = resources;
+  formats::StreamFacts facts = jobs::facts_of(index);
+  facts.distinct = backend::entries_within(index, job.bounds);
+  facts.min_count = call.least;
+  formats::FastkSink sink(call.output, facts, call.threads);
+  const jobs::ExportReport report = jobs::export_index(index, job, sink);
+  if (report.saturated == 0) return;
+  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count",
+                              with_thousands(report.saturated), job.largest_count));
+}
+
+/// Profiles by the counts of another table, and nothing else.
+void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
+                  const index::Provenance& provenance) {
+  if (!formats::is_fastk_table(call.table))
+    throw InputError(fmt::format("FastK: there is no FastK table {}", call.table));
+  const TemporaryIndex temporary(call.directory);
+  {
+    formats::FastkSource source(call.table);
+    if (source.facts().k != call.k) {
+      throw UsageError(
+          fmt::format("FastK: the table of -p has {}-mers, and -k says {}", source.facts().k, call.k));
+    }
+    jobs::ImportOptions job;
+    job.input = call.table;
+    job.resources = host::settled(named_resources(call.has_threads ? call.threads : 0));
+    job.output = temporary.path();
+    job.provenance = provenance;
+    backend::JobProgress progress;
+    jobs::run_import(source, job, progress);
+  }
+  write_profiles(call, inputs, index::IndexFile(temporary.path()), 0);
+}
+
+void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
+                  const index::Provenance& provenance) {
+  constexpr std::uint64_t kGigabyte = 1'000'000'000;
+  jobs::CountOptions job;
+  job.kmers.k = call.k;
+  job.reading.lenient = true;
+  job.resources = named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte);
+  job.tmp_directory = call.directory;
+  job.inputs = inputs;
+  job.device = named_device(inputs);
+  job.provenance = provenance;
+  const TemporaryIndex temporary(call.directory);
+  job.output = temporary.path();
+  const jobs::CountReport report = run_with_meter(progress_style(false), [&](backend::JobProgress& progress) {
+                                     return jobs::count(job, progress);
+                                   }).report;
+  const index::IndexFile index(temporary.path());
+  write_histogram(call, index);
+  if (call.least > 0) write_table(call, index, report.resources);
+  if (call.has_profiles) write_profiles(call, inputs, index, report.totals.records);
+}
+
+}  // namespace
+
+int run_fastk(const NamedCall& named) {
+  if (std::ranges::find(named.words, "--help") != named.words.end()) {
+    FastkCall call;
+    print_on_standard_output(
+        fmt::format("Usage: FastK [options] SOURCE...\nOptions:\n{}", options_text(fastk_options(call))));
+    return kDone;
+  }
+  const FastkCall call = read_fastk_call(named.words);
+  std::error_code failed;
+  if (!std::filesystem::is_directory(call.directory, failed))
+    throw UsageError(fmt::format("FastK: -P: there is no directory '{}'", call.directory));
+  std::optional<TemporaryIndex> changed;
+  std::vector<std::string> inputs = call.inputs;
+  if (call.changes_reads()) {
+    changed.emplace(call.directory);
+    write_changed(call, changed->path());
+    inputs = {changed->path()};
+  }
+  if (call.table.empty()) {
+    run_counting(call, inputs, named.provenance);
+  } else {
+    run_relative(call, inputs, named.provenance);
+  }
+  return kDone;
+}
+
+}  // namespace warpmer::cli

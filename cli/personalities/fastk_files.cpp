@@ -1,0 +1,197 @@
+/// `Fastrm`, `Fastmv`, `Fastcp`: files of FastK with their hidden parts.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "cli/personalities/programs.h"
+
+namespace warpmer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKinds[] = {".hist", ".ktab", ".prof"};
+
+struct FileFlags {
+  bool asks = false, forces = false, keeps = false;
+};
+
+/// The files that an argument names: one kind, or all, with one root.
+struct NamedFiles {
+  fs::path folder;
+  std::string root;
+  std::vector<std::string_view> kinds;
+
+  [[nodiscard]] fs::path stub(std::string_view kind) const { return folder / (root + std::string(kind)); }
+};
+
+NamedFiles named_files(const std::string& argument) {
+  const fs::path path(argument);
+  NamedFiles files{path.parent_path(), path.filename().string(), {std::begin(kKinds), std::end(kKinds)}};
+  for (const std::string_view kind : kKinds) {
+    if (files.root.size() > kind.size() && files.root.ends_with(kind)) {
+      files.root.resize(files.root.size() - kind.size());
+      files.kinds = {kind};
+      break;
+    }
+  }
+  return files;
+}
+
+/// Returns the hidden parts that there are: what begins with `.ROOT.ktab.`, or with one of those of profiles,
+/// and ends in a number.
+std::vector<std::string> hidden_parts(const NamedFiles& files, std::string_view kind) {
+  std::vector<std::string> beginnings;
+  if (kind == ".ktab") beginnings = {".ktab."};
+  if (kind == ".prof") beginnings = {".pidx.", ".prof."};
+  std::vector<std::string> parts;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(files.folder.empty() ? "." : files.folder, failed)) {
+    const std::string name = entry.path().filename().string();
+    for (const std::string& beginning : beginnings) {
+      const std::string whole = fmt::format(".{}{}", files.root, beginning);
+      const bool is_part = name.starts_with(whole) && name.size() > whole.size() &&
+                           name.find_first_not_of("0123456789", whole.size()) == std::string::npos;
+      if (is_part) parts.push_back(name);
+    }
+  }
+  return parts;
+}
+
+bool answers_yes(const std::string& question) {
+  std::cout << question << std::flush;
+  std::string line;
+  bool is_yes = false;
+  std::getline(std::cin, line);
+  for (const char letter : line) {
+    if (letter == 'y' || letter == 'Y') is_yes = true;
+    if (letter == 'n' || letter == 'N') is_yes = false;
+  }
+  return is_yes;
+}
+
+OptionTable file_options(const std::string& program, FileFlags& flags) {
+  using enum ValuePlace;
+  OptionTable table{program,
+                    {taken("-i", none, "ask first", set_flag(flags.asks)),
+                     taken("-f", none, "ask and say nothing", set_flag(flags.forces))},
+                    true};
+  if (program != "Fastrm")
+    table.rows.push_back(taken("-n", none, "keep files that are there", set_flag(flags.keeps)));
+  return table;
+}
+
+/// Returns the arguments; none after help.
+std::vector<std::string> file_arguments(const NamedCall& call, FileFlags& flags, std::size_t least,
+                                        std::string_view usage) {
+  const OptionTable table = file_options(call.program, flags);
+  if (std::ranges::find(call.words, "--help") != call.words.end()) {
+    print_on_standard_output(
+        fmt::format("Usage: {} [options] {}\nOptions:\n{}", call.program, usage, options_text(table)));
+    return {};
+  }
+  std::vector<std::string> arguments = take_all_options(table, call.words);
+  if (arguments.size() < least)
+    throw UsageError(fmt::format("{}: it takes {} (see '{} --help')", call.program, usage, call.program));
+  if (flags.forces) flags.asks = flags.keeps = false;
+  return arguments;
+}
+
+void check(const std::error_code& failed, const NamedCall& call, const fs::path& path) {
+  if (failed) throw ResourceError(fmt::format("{}: {}: {}", call.program, path.string(), failed.message()));
+}
+
+std::string missing_text(const NamedCall& call, const NamedFiles& files, const std::string& argument) {
+  return files.kinds.size() > 1
+             ? fmt::format("{}: no FastK output files with root {}", call.program, files.root)
+             : fmt::format("{}: {} does not exist", call.program, argument);
+}
+
+/// Moves or copies a file over another.
+void transfer(const NamedCall& call, const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  if (call.program == "Fastmv") fs::rename(from, to, failed);
+  if (call.program == "Fastcp" || failed) {
+    failed.clear();
+    fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
+    check(failed, call, from);
+    if (call.program == "Fastmv") fs::remove(from, failed);
+  }
+  check(failed, call, from);
+}
+
+void transfer_all(const NamedCall& call, const FileFlags& flags, const NamedFiles& from,
+                  const NamedFiles& to) {
+  std::error_code failed;
+  for (const std::string_view kind : from.kinds) {
+    if (!fs::exists(from.stub(kind), failed)) continue;
+    if (fs::exists(to.stub(kind), failed)) {
+      if (flags.keeps) continue;
+      if (flags.asks && !answers_yes(fmt::format("overwrite {}? ", to.stub(kind).string()))) continue;
+    }
+    for (const std::string& part : hidden_parts(from, kind)) {
+      const std::string number = part.substr(1 + from.root.size());
+      transfer(call, from.folder / part, to.folder / ("." + to.root + number));
+    }
+    transfer(call, from.stub(kind), to.stub(kind));
+  }
+}
+
+}  // namespace
+
+int run_fastrm(const NamedCall& call) {
+  FileFlags flags;
+  for (const std::string& argument : file_arguments(call, flags, 1, "SOURCE...")) {
+    const NamedFiles files = named_files(argument);
+    std::error_code failed;
+    bool is_any = false;
+    for (const std::string_view kind : files.kinds) {
+      if (!fs::exists(files.stub(kind), failed)) continue;
+      is_any = true;
+      const std::string_view parts = kind == ".hist" ? "" : " & hidden parts";
+      if (flags.asks && !answers_yes(fmt::format("remove {}{}? ", files.stub(kind).string(), parts)))
+        continue;
+      for (const std::string& part : hidden_parts(files, kind)) {
+        fs::remove(files.folder / part, failed);
+        check(failed, call, files.folder / part);
+      }
+      fs::remove(files.stub(kind), failed);
+      check(failed, call, files.stub(kind));
+    }
+    if (!is_any && !flags.forces) print_error(missing_text(call, files, argument));
+  }
+  return kDone;
+}
+
+int run_fastmv(const NamedCall& call) {
+  FileFlags flags;
+  const std::vector<std::string> arguments = file_arguments(call, flags, 2, "SOURCE... DESTINATION");
+  if (arguments.empty()) return kDone;
+  std::error_code failed;
+  const bool is_folder = fs::is_directory(arguments.back(), failed);
+  if (arguments.size() > 2 && !is_folder)
+    throw UsageError(fmt::format("{}: several sources go to a directory, and '{}' is none", call.program,
+                                 arguments.back()));
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const NamedFiles from = named_files(arguments[i]);
+    const bool is_any = std::ranges::any_of(
+        from.kinds, [&](std::string_view kind) { return fs::exists(from.stub(kind), failed); });
+    if (!is_any) throw InputError(missing_text(call, from, arguments[i]));
+    NamedFiles to{fs::path(arguments.back()), from.root, {}};
+    if (!is_folder) to = named_files(arguments.back());
+    transfer_all(call, flags, from, to);
+  }
+  return kDone;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,174 @@
+/// `yak`: counts k-mers into its files, and prints their histograms.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/framework/temporary_index.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/progress.h"
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "cli/personalities/programs.h"
+#include "formats/yak_file.h"
+#include "host/tmp_directory.h"
+#include "jobs/count_job.h"
+#include "jobs/export_job.h"
+#include "jobs/set_job.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct YakCount {
+  std::uint32_t k = formats::YakOrder<Key64>::kMostK;
+  std::uint64_t threads = 0;
+  std::uint64_t bloom_bits = 0;
+  std::uint64_t prefix = formats::YakOrder<Key64>::kBinBits;
+  std::string output;
+  std::vector<std::string> inputs;
+};
+
+OptionTable count_options(YakCount& count) {
+  using enum ValuePlace;
+  return {"yak count",
+          {taken("-k", free, "length of the k-mers; 31 unless given",
+                 store_number(count.k, 1, formats::YakOrder<Key64>::kMostK)),
+           taken("-b", free, "leave out k-mers that occur once; exactly, by no Bloom filter of so many bits",
+                 store_number(count.bloom_bits)),
+           taken("-o", free, "output; none unless given", store_text(count.output)),
+           taken("-t", free, "threads; those that warpmer finds unless given",
+                 store_number(count.threads, 1, UINT16_MAX)),
+           taken("-p", free, "bits of a bin's number, at least 10; there are always 10 in the output",
+                 store_number(count.prefix, formats::YakOrder<Key64>::kBinBits)),
+           ignored("-K", free, "bases at a time"), ignored("-H", free, "hash functions of the Bloom filter")},
+          true};
+}
+
+bool wants_help(const std::vector<std::string>& words) {
+  return words.empty() || std::ranges::find(words, "--help") != words.end();
+}
+
+/// Counts one input into an index.
+host::Resources count_into(const YakCount& count, const std::string& input, const TemporaryIndex& index,
+                           const index::Provenance& provenance) {
+  jobs::CountOptions job;
+  job.kmers.k = count.k;
+  job.kept.min = count.bloom_bits > 0 ? 2 : 1;
+  job.reading.lenient = true;
+  job.resources = named_resources(count.threads);
+  job.inputs = {input};
+  job.device = named_device(job.inputs);
+  job.output = index.path();
+  job.provenance = provenance;
+  return run_with_meter(progress_style(false),
+                        [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
+      .report.resources;
+}
+
+void write_counts(const YakCount& count, const TemporaryIndex& from, const host::Resources& resources) {
+  if (count.output.empty()) return;
+  const index::IndexFile index(from.path());
+  jobs::ExportOptions job;
+  job.order = formats::KmerOrder::by_yak;
+  job.largest_count = formats::kLargestYakCount;
+  job.saturate = true;
+  job.resources = resources;
+  formats::YakSink sink(count.output, jobs::facts_of(index));
+  const jobs::ExportReport report = jobs::export_index(index, job, sink);
+  if (report.saturated == 0) return;
+  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count",
+                              with_thousands(report.saturated), job.largest_count));
+}
+
+int run_yak_count(const std::vector<std::string>& words, const index::Provenance& provenance) {
+  YakCount count;
+  const OptionTable table = count_options(count);
+  if (wants_help(words)) {
+    print_on_standard_output(
+        fmt::format("Usage: yak count [options] <in.fa> [in.fa]\nOptions:\n{}", options_text(table)));
+    return words.empty() ? kUsageError : kDone;
+  }
+  count.inputs = take_all_options(table, words);
+  if (count.inputs.empty() || count.inputs.size() > 2)
+    throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
+  const std::string directory = host::tmp_directory("", count.output.empty() ? "-" : count.output);
+  const TemporaryIndex first(directory);
+  const host::Resources resources = count_into(count, count.inputs.front(), first, provenance);
+  // Without -b the second is not read. With it, it has the counts of what the first has.
+  const bool has_second =
+      count.bloom_bits > 0 && count.inputs.size() > 1 && count.inputs[1] != count.inputs[0];
+  if (!has_second) {
+    write_counts(count, first, resources);
+    return kDone;
+  }
+  const TemporaryIndex second(directory), both(directory);
+  (void)count_into(count, count.inputs[1], second, provenance);
+  jobs::SetOptions job;
+  job.rule = {
+      .operation = backend::SetOperation::intersect, .counts = backend::CountRule::last, .of_result = {}};
+  job.inputs = {first.path(), second.path()};
+  job.of_inputs.resize(1);
+  job.resources = resources;
+  job.output = both.path();
+  job.provenance = provenance;
+  backend::JobProgress progress;
+  jobs::run_set_operation(job, progress);
+  write_counts(count, both, resources);
+  return kDone;
+}
+
+int run_yak_inspect(const std::vector<std::string>& words, const index::Provenance& /*provenance*/) {
+  const OptionTable table{
+      "yak inspect", {ignored("-m", ValuePlace::free, "largest count, where two files are compared")}, true};
+  if (wants_help(words)) {
+    print_on_standard_output(
+        fmt::format("Usage: yak inspect [options] <in.yak>\nOptions:\n{}", options_text(table)));
+    return words.empty() ? kUsageError : kDone;
+  }
+  const std::vector<std::string> files = take_all_options(table, words);
+  if (files.size() != 1)
+    throw UsageError("yak inspect: it takes one file; two are not compared ('warpmer compare' does that)");
+  formats::YakSource source(files.front());
+  std::array<std::uint64_t, formats::kLargestYakCount + 1> kmers{};
+  constexpr std::size_t kAtOnce = 4096;
+  std::vector<formats::CountedKmer> some(kAtOnce);
+  while (const std::size_t n = source.read(some)) {
+    for (std::size_t i = 0; i < n; ++i) ++kmers.at(some[i].count);
+  }
+  TextOutput output("-");
+  std::uint64_t sum = 0;
+  for (std::size_t count = kmers.size(); count-- > 0;) {
+    sum += kmers.at(count);
+    if (sum > 0) output.print("HS\t{}\t0\t{}\t{}\n", count, kmers.at(count), sum);
+  }
+  output.finish();
+  return kDone;
+}
+
+}  // namespace
+
+int run_yak(const NamedCall& call) {
+  if (call.words.empty() || call.words.front() == "--help") {
+    print_on_standard_output(
+        "Usage: yak <command> <arguments>\nCommands:\n  count     count k-mers\n"
+        "  inspect   k-mer hash tables\n");
+    return call.words.empty() ? kUsageError : kDone;
+  }
+  const std::string& name = call.words.front();
+  const std::vector<std::string> words(call.words.begin() + 1, call.words.end());
+  if (name == "count") return run_yak_count(words, call.provenance);
+  if (name == "inspect") return run_yak_inspect(words, call.provenance);
+  throw UsageError(
+      fmt::format("yak: '{}' is not done; count and inspect are ('warpmer qv' rates assemblies)", name));
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,53 @@
+#pragma once
+/// Profiles of FastK: `X.prof`, a stub, and for each of N parts the hidden files `.X.pidx.i` and `.X.prof.i`.
+///
+/// The stub: k, N, i32 each. `.X.pidx.i`: k (i32); the number of the part's first sequence, from 0, and how
+/// many the part has (i64 each); then for each sequence where its profile ends in `.X.prof.i` (i64). A
+/// profile is the counts at all positions of a sequence, of at most 32,767; the first of them in one byte, or
+/// from 128 on in two with the highest bit set; then differences: 1 to 63 (u8) for so many of 0; 01 and six
+/// bits of a signed number for -31 to 31; else two bytes, the highest bit set, with the lowest 15 bits of the
+/// difference. Of two bytes the first is the higher. Verified with FastK of 2024.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "file/buffered_output.h"
+
+namespace warpmer::formats {
+
+/// Returns the profile of counts, which may be larger than FastK's.
+std::string fastk_profile(std::span<const std::uint64_t> counts);
+
+class FastkProfileSink {
+ public:
+  /// `path`: X.prof, or X. Parts have the same number of sequences, about; if `sequences` is 0, not known,
+  /// all are in the first.
+  FastkProfileSink(const std::string& path, std::uint32_t k, std::uint32_t parts, std::uint64_t sequences);
+
+  /// Adds the next sequence.
+  void write(std::span<const std::uint64_t> counts);
+  /// Completes the files. Without it none is left.
+  void finish();
+
+ private:
+  struct Part {
+    explicit Part(const std::string& path, std::uint32_t number);
+    file::BufferedOutput index, profiles;
+  };
+
+  void begin_part();
+  void end_part();
+
+  std::uint32_t k_;
+  std::uint64_t sequences_;
+  file::BufferedOutput stub_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::size_t part_ = 0;
+  std::uint64_t part_begin_ = 0;  ///< number of its first sequence
+  std::uint64_t written_ = 0;     ///< sequences
+};
+
+}  // namespace warpmer::formats

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+"""Called by the names of FastK's programs, and as yak, warpmer writes their files and prints their text.
+
+An independent reader of the files is here, written from the descriptions of the formats. Where WARPMER_FASTK names a folder with
+FastK's own programs, and WARPMER_YAK yak's, they run the same command lines, and results are compared.
+
+ctest: release only (the jobs behind it are tested by their own scripts)
+"""
+
+import collections
+import gzip
+import os
+import pathlib
+import struct
+import subprocess
+import unittest
+
+from common_cli import DATA, DONE, USAGE, WARPMER, CliTest, canonical, kmers_of, main, naive_count, read_sequences
+
+FASTK = os.environ.get("WARPMER_FASTK", "")
+YAK = os.environ.get("WARPMER_YAK", "")
+LIMIT = 32767
+
+
+def read_histogram(path):
+    content = path.read_bytes()
+    k, low, high, first, last = struct.unpack_from("<3i2q", content)
+    rows = struct.unpack_from(f"<{high - low + 1}q", content, 28)
+    assert len(content) == 28 + 8 * len(rows)
+    return k, low, high, first, last, rows
+
+
+def read_table(stub):
+    """k, parts, smallest count, and (k-mer, count) in order."""
+    content = stub.read_bytes()
+    k, parts, least, p = struct.unpack_from("<4i", content)
+    ends = struct.unpack_from(f"<{256**p}q", content, 16)
+    assert len(content) == 16 + 8 * len(ends) and list(ends) == sorted(ends)
+    entries, prefix = [], 0
+    width = (k + 3) // 4 - p
+    for number in range(1, parts + 1):
+        part = (stub.parent / f".{stub.name}.{number}").read_bytes()
+        part_k, n = struct.unpack_from("<iq", part)
+        assert part_k == k and len(part) == 12 + n * (width + 2)
+        for at in range(12, len(part), width + 2):
+            while ends[prefix] <= len(entries):
+                prefix += 1
+            bits = prefix.to_bytes(p, "big") + part[at : at + width]
+            text = "".join("ACGT"[byte >> shift & 3] for byte in bits for shift in (6, 4, 2, 0))
+            assert set(text[k:]) <= {"A"}
+            entries.append((text[:k], int.from_bytes(part[at + width : at + width + 2], "little")))
+    assert ends[-1] == len(entries)
+    return k, parts, least, entries
+
+
+def read_profiles(stub):
+    k, parts = struct.unpack("<2i", stub.read_bytes())
+    root = stub.name.removesuffix(".prof")
+    profiles = []
+    for number in range(1, parts + 1):
+        index = (stub.parent / f".{root}.pidx.{number}").read_bytes()
+        content = (stub.parent / f".{root}.prof.{number}").read_bytes()
+        part_k, first, n = struct.unpack_from("<i2q", index)
+        assert part_k == k and first == len(profiles)
+        begin = 0
+        for end in struct.unpack_from(f"<{n}q", index, 20):
+            profiles.append(unpacked(content[begin:end]))
+            begin = end
+        assert begin == len(content)
+    return k, parts, profiles
+
+
+def unpacked(content):
+    counts, i = [], 0
+    while i < len(content):
+        byte = content[i]
+        if byte & 0x80:
+            bits = (byte & 0x7F) << 8 | content[i + 1]
+            i += 1
+            counts.append((counts[-1] + bits) % 32768 if counts else bits)
+        elif not counts:
+            counts.append(byte)
+        elif byte & 0x40:
+            step = byte & 0x1F
+            counts.append(counts[-1] + (step - 32 if byte & 0x20 else step))
+        else:
+            counts += [counts[-1]] * byte
+        i += 1
+    return counts
+
+
+class NamesTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        for name, reads in (("a.fastq", "reads_1.fq.gz"), ("b.fastq", "reads_2.fq.gz")):
+            self.file(name, gzip.decompress((DATA / reads).read_bytes()))
+        self.file("n.fasta", ">a\nACGTACGTACGTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTNACGTACGTACGTACGT\n>b\nACG\n>c\nACGTACGTACGTTTTTTTTTTTTTTTTTTT\n")
+        self.file("many.fasta", ">a\n" + "A" * 40000 + "\n>b\nACGTACGTACGTACGATTTTTTACGACGGACTAC\n")
+
+    def named(self, *words, status=DONE, stdin=b""):
+        process = subprocess.run([WARPMER, *map(str, words)], capture_output=True, cwd=self.folder, check=False, input=stdin,
+                                 env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual(process.returncode, status, (words, process.stderr))
+        self.error = process.stderr.decode()
+        return process.stdout.decode()
+
+    def sequences(self, *names):
+        return [sequence for name in names for _, sequence in read_sequences(self.folder / name)]
+
+
+class Fastk(NamesTest):
+    def check(self, options, inputs, k, least, changed=lambda text: text, root=None, parts=4):
+        sequences = [changed(sequence) for sequence in self.sequences(*inputs)]
+        counts = naive_count(sequences, k)
+        root = root or pathlib.Path(inputs[0]).stem
+        found = read_histogram(self.folder / f"{root}.hist")
+        self.assertEqual(found[:3], (k, 1, LIMIT))
+        rows = collections.Counter(min(count, LIMIT) for count in counts.values())
+        self.assertEqual(found[3:5], (rows[1], sum(count for count in counts.values() if count >= LIMIT)))
+        self.assertEqual(found[5], tuple(rows[count] for count in range(1, LIMIT + 1)))
+        if least:
+            table = read_table(self.folder / f"{root}.ktab")
+            self.assertEqual(table[:3], (k, parts, least))
+            self.assertEqual(table[3], [(kmer, min(n, LIMIT)) for kmer, n in sorted(counts.items()) if n >= least])
+        if "-p" in " ".join(options):
+            found_k, found_parts, profiles = read_profiles(self.folder / f"{root}.prof")
+            self.assertEqual((found_k, found_parts), (k, parts))
+            wanted = [[min(counts[canonical(kmer)], LIMIT) if kmer else 0 for kmer in kmers_of(each, k)] for each in sequences]
+            self.assertEqual(profiles, wanted)
+
+    def test_counts(self):
+        for options, inputs, k, least in (
+            ((), ("a.fastq",), 40, 0), (("-k21", "-t"), ("a.fastq",), 21, 1), (("-k17", "-t4", "-v"), ("a.fastq", "b.fastq"), 17, 4),
+            (("-k7", "-t1", "-p"), ("n.fasta",), 7, 1), (("-k21", "-tp", "-M2", "-P."), ("a.fastq",), 21, 1), (("-k15", "-t1", "-p"), ("many.fasta",), 15, 1),
+            (("-vpt", "-k33"), ("b.fastq",), 33, 1),
+        ):  # fmt: skip
+            with self.subTest(options=options, inputs=inputs):
+                self.assertEqual(self.named("FastK", *options, *inputs), "")
+                self.check(options, inputs, k, least)
+                self.named("Fastrm", pathlib.Path(inputs[0]).stem)
+                self.assertFalse([name for name in self.files() if name.startswith(".") or name.endswith((".hist", ".ktab", ".prof"))])
+
+    def test_outputs(self):
+        self.named("FastK", "-k9", "-t2", "-T3", "-p", "-Nx.y", "a")
+        self.check(("-p",), ("a.fastq",), 9, 2, root="x.y", parts=3)
+        self.named("FastK", "-k9", "-t1", "-T1", "-Nz", "a.fastq")
+        self.check((), ("a.fastq",), 9, 1, root="z", parts=1)
+        self.named("FastK", "-k15", "-t1", "-Nm", "many.fasta")
+        self.assertIn("1 k-mers occur more than 32767 times", self.error)
+
+    def test_changed_sequences(self):
+        def compressed(text):
+            return "".join(base for i, base in enumerate(text) if i == 0 or text[i - 1] != base)
+
+        self.named("FastK", "-k13", "-t1", "-c", "-p", "a.fastq")
+        self.check(("-p",), ("a.fastq",), 13, 1, compressed)
+        self.named("FastK", "-k13", "-t1", "-bc5", "-p", "a.fastq")
+        self.check(("-p",), ("a.fastq",), 13, 1, lambda text: text[5:])
+
+    def test_relative_profiles(self):
+        self.named("FastK", "-k21", "-t2", "a.fastq")
+        self.named("FastK", "-k21", "-p:a", "-Nr", "b.fastq")
+        self.assertFalse((self.folder / "r.hist").exists())
+        counts = {kmer: min(n, LIMIT) for kmer, n in naive_count(self.sequences("a.fastq"), 21).items() if n >= 2}
+        wanted = [[counts.get(canonical(kmer), 0) if kmer else 0 for kmer in kmers_of(each, 21)] for each in self.sequences("b.fastq")]
+        self.assertEqual(read_profiles(self.folder / "r.prof")[2], wanted)
+        self.assertIn("21-mers", (self.named("FastK", "-k20", "-p:a", "-Nr", "b.fastq", status=USAGE), self.error)[1])
+
+    def test_files(self):
+        self.named("FastK", "-k9", "-t1", "-p", "-T2", "a.fastq")
+        before = {name: (self.folder / name).read_bytes() for name in self.files() if name.startswith((".a.", "a.")) and name != "a.fastq"}
+        self.assertEqual(len(before), 3 + 2 + 4)
+        self.named("Fastcp", "a", "c")
+        self.named("Fastmv", "a", "d")
+        for root in ("c", "d"):
+            for name, content in before.items():
+                self.assertEqual((self.folder / (name.replace("a.", f"{root}.", 1))).read_bytes(), content)
+        self.assertFalse([name for name in self.files() if name.startswith((".a.", "a.")) and name != "a.fastq"])
+        (self.folder / "sub").mkdir()
+        self.named("Fastmv", "c.hist", "d.ktab", "sub")
+        self.assertEqual(sorted(os.listdir(self.folder / "sub")), [".d.ktab.1", ".d.ktab.2", "c.hist", "d.ktab"])
+        self.named("Fastcp", "-n", "sub/d.ktab", "c.ktab")
+        self.assertEqual((self.folder / "c.ktab").read_bytes(), before["a.ktab"])
+        self.named("Fastrm", "-i", "c", stdin=b"y\nn\n")
+        self.assertTrue((self.folder / "c.prof").exists())
+        self.named("Fastrm", "c", "d", "nothing")
+        self.assertIn("no FastK output files with root nothing", self.error)
+        self.named("Fastrm", "-f", "nothing")
+        self.assertEqual(self.error, "")
+        self.named("Fastmv", "nothing", "x", status=1)
+        self.named("Fastmv", "a", status=USAGE)
+
+    def test_merge(self):
+        """As the files together. Fastmerge itself writes the first k-mer of these twice."""
+        for root in "ab":
+            self.named("FastK", "-k21", "-t1", f"{root}.fastq")
+        self.named("FastK", "-k21", "-t1", "-Nwanted", "a.fastq", "b.fastq")
+        self.named("Fastmerge", "-ht", "-T2", "m", "a", "b.ktab")
+        self.assertEqual(read_table(self.folder / "m.ktab")[3], read_table(self.folder / "wanted.ktab")[3])
+        self.assertEqual(read_histogram(self.folder / "m.hist"), read_histogram(self.folder / "wanted.hist"))
+        self.named("Fastmerge", "-t", "m.ktab", "a", "b", status=USAGE)
+        self.named("Fastmerge", "m", "a", "b", status=USAGE)
+
+    def test_text(self):
+        self.named("FastK", "-k21", "-t2", "a.fastq")
+        counts = naive_count(self.sequences("a.fastq"), 21)
+        kept = [(kmer.lower(), n) for kmer, n in sorted(counts.items()) if n >= 2]
+        self.assertEqual(self.named("Tabex", "-A", "a"), "".join(f"{kmer}\t{n}\n" for kmer, n in kept))
+        head = f"Opening 21-mer table with {len(kept):,} entries occuring 2-or-more times\n"
+        rows = [f" {i:9}: {kmer} = {n:5}\n" for i, (kmer, n) in enumerate(kept)]
+        self.assertEqual(self.named("Tabex", "a.ktab"), head + "".join(rows))
+        self.assertEqual(self.named("Tabex", "a", "5-7"), head + "".join(rows[5:8]))
+        self.assertEqual(self.named("Tabex", "a", "acg"), head + "".join(row for row in rows if row[12:].startswith("acg")))
+        self.assertEqual(self.named("Tabex", "-C", "a"), "\nTable is OK\n")
+        self.assertEqual(self.named("Tabex", "a", "acgtacgtacgtacgtacgta"), "\nNothing found in range given !\n")
+        histogram = collections.Counter(counts.values())
+        self.assertEqual(self.named("Histex", "-A", "-h9", "a"), "".join(
+            f"{n}\t{kmers}\n" for n in range(1, 10) if (kmers := histogram[n] if n < 9 else sum(h for c, h in histogram.items() if c >= 9))))
+
+    def test_failures(self):
+        self.named("FastK", "-k9", "-t1", "a.fastq")
+        for words, status in (
+            (("FastK",), USAGE), (("FastK", "-k0", "a"), USAGE), (("FastK", "-x", "a"), USAGE), (("FastK", "-tz", "a"), USAGE), (("FastK", "absent"), 1),
+            (("FastK", "-Pabsent", "a"), USAGE), (("FastK", "-p:absent", "a"), 1), (("FastK", "x.db"), USAGE), (("FastK", "-Nno/x", "a"), 1),
+            (("Histex",), USAGE), (("Histex", "absent"), 1), (("Histex", "-1", "a"), USAGE), (("Histex", "-h5:2", "a"), USAGE), (("Tabex",), USAGE),
+            (("Tabex", "absent"), 1), (("Tabex", "-C", "-A", "a"), USAGE), (("Tabex", "a", "99999999"), USAGE), (("Tabex", "a", "xyz"), USAGE),
+            (("Tabex", "-1", "a"), USAGE), (("Fastmerge", "-t", "m", "a", "absent"), 1), (("yak", "qv", "x"), USAGE), (("yak", "count"), USAGE),
+            (("yak", "count", "-k32", "a.fastq"), USAGE), (("yak", "inspect", "absent"), 1), (("yak", "inspect", "a.ktab"), 1), (("Fastrm",), USAGE),
+        ):  # fmt: skip
+            with self.subTest(words):
+                before = self.files()
+                self.named(*words, status=status)
+                if words != ("yak", "count"):
+                    self.assertRegex(self.error, r"\Awarpmer: error: [^\n]+\n\Z")
+                self.assertEqual(self.files(), before)
+        (self.folder / ".a.ktab.2").unlink()
+        self.named("Tabex", "a", status=1)
+        self.assertIn(".a.ktab.2' is not there", self.error)
+
+    def test_help(self):
+        for name in ("FastK", "Histex", "Tabex", "Fastmerge", "Fastrm", "Fastmv", "Fastcp"):
+            self.assertTrue(self.named(name, "--help").startswith(f"Usage: {name}"))
+
+
+class Yak(NamesTest):
+    def entries(self, name):
+        """The counts that a file has, by warpmer."""
+        self.warpmer("convert", "-q", name, "-o", "y.wmi")
+        return dict(line.split("\t") for line in self.warpmer("dump", "y.wmi").splitlines())
+
+    def test_count_and_inspect(self):
+        counts = naive_count(self.sequences("a.fastq"), 21)
+        capped = {kmer: min(n, 1023) for kmer, n in counts.items()}
+        self.assertEqual(self.named("yak", "count", "-k21", "-t2", "-K1m", "-o", "x.yak", "a.fastq"), "")
+        self.assertEqual(self.entries("x.yak"), {kmer: str(n) for kmer, n in capped.items()})
+        rows, total = [], 0
+        histogram = collections.Counter(capped.values())
+        for n in range(1023, -1, -1):
+            total += histogram[n]
+            if total:
+                rows.append(f"HS\t{n}\t0\t{histogram[n]}\t{total}\n")
+        self.assertEqual(self.named("yak", "inspect", "x.yak"), "".join(rows))
+
+    def test_bloom_filter(self):
+        counts = [naive_count(self.sequences(name), 15) for name in ("a.fastq", "b.fastq")]
+        self.named("yak", "count", "-b", 30, "-k", 15, "-o", "x.yak", "a.fastq")
+        self.assertEqual(self.entries("x.yak"), {kmer: str(min(n, 1023)) for kmer, n in counts[0].items() if n > 1})
+        self.named("yak", "count", "-b30", "-k15", "-o", "x.yak", "a.fastq", "b.fastq")
+        both = {kmer: min(n, 1023) for kmer, n in counts[1].items() if n > 1 and counts[0][kmer] > 1}
+        self.assertEqual(self.entries("x.yak"), {kmer: str(n) for kmer, n in both.items()})
+
+    @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
+    def test_against_yak(self):
+        for options in (("-k21",), ("-k31",), ("-k15", "-b30")):
+            for program, name in (((YAK,), "theirs.yak"), ((WARPMER, "yak"), "ours.yak")):
+                subprocess.run([*program, "count", *options, "-o", name, "a.fastq"], cwd=self.folder, check=True, capture_output=True)
+            self.assertEqual(self.entries("ours.yak"), self.entries("theirs.yak"))
+            texts = [subprocess.run([*program, "inspect", name], cwd=self.folder, check=True, capture_output=True).stdout
+                     for program in ((YAK,), (WARPMER, "yak")) for name in ("theirs.yak", "ours.yak")]
+            self.assertEqual(len(set(texts)), 1)
+
+
+@unittest.skipUnless(FASTK, "WARPMER_FASTK names no folder with FastK's programs")
+class AgainstFastk(NamesTest):
+    def run_both(self, *words):
+        """The text of both programs."""
+        environment = {**os.environ, "TMPDIR": str(self.folder), "PATH": f"{FASTK}:{os.environ['PATH']}"}
+        return [subprocess.run([*program, *map(str, words[1:])], capture_output=True, cwd=self.folder, env=environment, check=False)
+                for program in ((f"{FASTK}/{words[0]}",), (WARPMER, words[0]))]
+
+    def test_files(self):
+        for options, name in (
+            (("-k40", "-t1"), "a.fastq"), (("-k21", "-t4"), "a.fastq"), (("-k7", "-t1", "-p"), "n.fasta"), (("-k21", "-t1", "-p", "-T2"), "b.fastq"),
+            (("-k15", "-t1", "-p"), "many.fasta"), (("-k13", "-t1", "-c", "-p"), "a.fastq"), (("-k13", "-t1", "-bc5"), "a.fastq"),
+        ):  # fmt: skip
+            with self.subTest(options=options, name=name):
+                self.run_both("FastK", *options, "-Ntheirs", name)[0].check_returncode()
+                subprocess.run([f"{FASTK}/FastK", *options, "-Ntheirs", name], cwd=self.folder, check=True, capture_output=True)
+                self.named("FastK", *options, "-Nours", name)
+                self.assertEqual((self.folder / "ours.hist").read_bytes(), (self.folder / "theirs.hist").read_bytes())
+                theirs, ours = (read_table(self.folder / f"{root}.ktab") for root in ("theirs", "ours"))
+                self.assertEqual(ours, theirs)
+                if "-p" in options:
+                    # Of little input FastK makes fewer parts than it has threads.
+                    self.assertEqual(*(read_profiles(self.folder / f"{root}.prof")[2] for root in ("ours", "theirs")))
+                for words in (("Tabex",), ("Tabex", "-A"), ("Tabex", "-t3"), ("Tabex", "-C")):
+                    their_text, our_text = self.run_both(*words, "ours")
+                    self.assertEqual(our_text.stdout, their_text.stdout, words)
+
+    def test_text(self):
+        self.named("FastK", "-k21", "-t2", "a.fastq")
+        self.named("FastK", "-k15", "-t1", "many.fasta")
+        for root in ("a", "many"):
+            for words in (
+                ("Histex",), ("Histex", "-k"), ("Histex", "-h20"), ("Histex", "-h5:30"), ("Histex", "-k", "-h5:30"), ("Histex", "-A"), ("Histex", "-A", "-k"),
+                ("Histex", "-G"), ("Histex", "-G", "-h2000"), ("Histex", "-h32767"), ("Histex", "-kA", "-h3:9"),
+            ):  # fmt: skip
+                with self.subTest(words=words, root=root):
+                    theirs, ours = self.run_both(*words, f"{root}.hist")
+                    self.assertEqual((ours.returncode, ours.stdout), (theirs.returncode, theirs.stdout))
+            for address in ("0", "3-8", "acg", "ac-ag", "t", "ttt-ttt", "5-acg", "A"):
+                with self.subTest(address=address, root=root):
+                    theirs, ours = self.run_both("Tabex", f"{root}.ktab", address)
+                    self.assertEqual((ours.returncode, ours.stdout), (theirs.returncode, theirs.stdout))
+
+
+if __name__ == "__main__":
+    main()
