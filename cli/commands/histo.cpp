@@ -156,10 +156,10 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
 }
 
 /// FastK's own file, which is binary.
-void print_for_fastk(const HistoOptions& options, const index::IndexFile& index, TextOutput& output) {
+void print_for_fastk(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
   if (options.max_count)
     throw UsageError("--format fastk always has rows up to 32767; leave out --max-count");
-  output.write(formats::encoded(formats::fastk_histogram_of(index.params().k, index.histogram())));
+  output.write(formats::encoded(formats::fastk_histogram_of(spectrum.k, spectrum.histogram)));
 }
 
 struct HistoFormat {
