@@ -35,7 +35,9 @@ std::optional<std::string> encode(sam_hdr_t& header, std::string_view references
     return std::nullopt;
   }
   const std::string_view text(sam_hdr_str(&header), sam_hdr_length(&header));
-  std::string bytes("BAM\x01", 4);
+  std::string bytes;
+  bytes.reserve(8 + text.size() + references.size());
+  bytes.append("BAM\x01", 4);
   append_little_endian(bytes, text.size(), 4);
   bytes += text;
   bytes += references;
@@ -61,10 +63,11 @@ std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const Prog
   return encode(*copy, references, program);
 }
 
-std::optional<std::string> encode_bam_header(const std::string& text, std::string_view references,
+std::optional<std::string> encode_bam_header(std::string text, std::string_view references,
                                              const ProgramLine& program) {
   // Bytes behind a zero are not text.
   const Header header(sam_hdr_parse(std::min(text.find('\0'), text.size()), text.c_str()));
+  std::string().swap(text);  // that of a large assembly is not kept twice
   return header ? encode(*header, references, program) : std::nullopt;
 }
 

@@ -22,7 +22,7 @@ struct DestroyBamHeader {
 std::optional<std::string> encode_bam_header(const sam_hdr_t& header, const ProgramLine& program);
 /// Does the same for the header of a BAM file, which has its references beside the `text`; these stay as they
 /// are.
-std::optional<std::string> encode_bam_header(const std::string& text, std::string_view references,
+std::optional<std::string> encode_bam_header(std::string text, std::string_view references,
                                              const ProgramLine& program);
 
 /// Appends the record, its size first.

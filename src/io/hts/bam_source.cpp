@@ -89,7 +89,7 @@ void BamSource::take(std::uint64_t bytes, std::string* into) {
 std::string BamSource::bam_header(const ProgramLine& program) {
   std::string text, references;
   read_header(&text, &references);
-  std::optional<std::string> bytes = encode_bam_header(text, references, program);
+  std::optional<std::string> bytes = encode_bam_header(std::move(text), references, program);
   if (!bytes) fail(kDamagedHeader);
   return *std::move(bytes);
 }
