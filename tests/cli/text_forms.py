@@ -143,6 +143,19 @@ class Qualities(CliTest):
                     self.warned(r"warning: q64.sam: qualities look like Phred\+64.*samtools fastq", *command, "q64.sam")
                     self.warpmer(*command, "none.sam")
 
+    def test_so_are_solexas(self):
+        quality = "h" * 12 + ";" + "h" * 10 + "<=>?@A"
+        self.file("solexa.fq", f"@a\n{BASES}\n+\n{quality}\n")
+        self.file("solexa.sam", f"@HD\tVN:1.6\nr\t4\t*\t0\t0\t*\t*\t0\t0\t{BASES}\t{quality}\n")
+        words = "qualities look like Solexa's, as Illumina before 1.3 wrote them: none is below ';'"
+        self.count("solexa.fq", k=7, output="i.wmi")
+        for command in (["count", "-k", 7, "-o", "out.wmi"], ["plan", "-k", 7], ["query", "i.wmi"]):
+            with self.subTest(command):
+                low = [*command, "--min-base-quality", 20, *(["--reads"] if command[0] == "query" else [])]
+                self.warned(rf"warning: solexa.fq: {words}.*`seqret fastq-solexa::IN fastq-sanger::OUT`", *low, "solexa.fq")
+                self.warned(rf"warning: solexa.sam: {words}.*`samtools fastq IN \| seqret ", *low, "solexa.sam")
+        self.warpmer("count", "-k", 7, "-o", "out.wmi", "solexa.fq")
+
 
 class Pairs(CliTest):
     def test_names_and_order(self):

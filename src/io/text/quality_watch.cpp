@@ -19,6 +19,15 @@ QualityRange first_qualities(std::string_view text) {
   return range;
 }
 
+/// Returns the command that makes Phred+33 of such qualities.
+const char* conversion(const QualityRange& range) {
+  if (range.is_like_solexa()) {
+    return range.of_alignments ? "samtools fastq IN | seqret fastq-solexa::stdin fastq-sanger::OUT"
+                               : "seqret fastq-solexa::IN fastq-sanger::OUT";
+  }
+  return range.of_alignments ? "samtools fastq IN | seqtk seq -VQ64 - > OUT" : "seqtk seq -VQ64 IN > OUT";
+}
+
 }  // namespace
 
 void QualityRange::add(std::string_view quality) {
@@ -48,7 +57,7 @@ void QualityRange::add(const QualityRange& other) {
 }
 
 bool QualityRange::is_like_phred64() const {
-  return characters > 0 && lowest >= '@' && highest <= 'j' && 4 * above_j >= characters;
+  return characters > 0 && lowest >= ';' && highest <= 'j' && 4 * above_j >= characters;
 }
 
 QualityRange some_qualities(const Batch& batch) {
@@ -84,14 +93,15 @@ std::vector<std::string> QualityWatch::like_phred64() const {
 void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch) {
   const std::vector<std::string> files = watch ? watch->like_phred64() : std::vector<std::string>();
   if (files.empty()) return;
-  const bool of_alignments = watch->files().at(files.front()).of_alignments;
+  const QualityRange range = watch->files().at(files.front());
   const std::string more = files.size() == 1 ? "" : fmt::format(" and {} more", files.size() - 1);
   warn(fmt::format(
-      "{}{}: qualities look like Phred+64, as Illumina 1.3 to 1.7 wrote them: none is below '@'; "
-      "--min-base-quality took them for Phred+33 and found hardly any base low; convert them first "
-      "(`{}`)",
+      "{}{}: qualities look like {}; --min-base-quality took them for Phred+33 and found hardly any base "
+      "low; convert them first (`{}`)",
       files.front(), more,
-      of_alignments ? "samtools fastq IN | seqtk seq -VQ64 - > OUT" : "seqtk seq -VQ64 IN > OUT"));
+      range.is_like_solexa() ? "Solexa's, as Illumina before 1.3 wrote them: none is below ';'"
+                             : "Phred+64, as Illumina 1.3 to 1.7 wrote them: none is below '@'",
+      conversion(range)));
 }
 
 }  // namespace warpmer::io

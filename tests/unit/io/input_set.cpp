@@ -244,6 +244,10 @@ TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing els
     CHECK(is_noticed("Bhhhhhgfedcb", reads));
     CHECK(is_noticed("@ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi", reads));
     CHECK(is_noticed("h", reads));
+    CHECK(is_noticed(";<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefgh", reads));  // Solexa: -5 to 40
+    CHECK(is_noticed(";hhhhhhhhh", reads));
+    CHECK_FALSE(is_noticed(":hhhhhhhhh", reads));
+    CHECK_FALSE(is_noticed(";<=>?@ABCDEFGHIJ", reads));  // Phred+33: 26 to 41
     CHECK_FALSE(is_noticed("!#&,:FFFFFII", reads));
     CHECK_FALSE(is_noticed("I", reads));
     CHECK_FALSE(is_noticed("~", reads));  // HiFi: 93
