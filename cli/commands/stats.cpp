@@ -249,6 +249,7 @@ int run_stats(const StatsOptions& options) {
   TextOutput output(options.report.output);
   if (options.tsv || (options.report.json && indexes.size() > 1)) {
     std::vector<Json> all;
+    all.reserve(indexes.size());
     for (const auto& index : indexes) all.push_back(named_json(*index, threads));
     if (options.tsv) {
       print_table(all, output);

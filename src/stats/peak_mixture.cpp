@@ -337,8 +337,8 @@ bool is_of_genome(const PeakMixture& fit) {
 }
 
 double most_repeats(unsigned ploidy, std::size_t copies) {
-  const auto of_one = static_cast<double>((copies + ploidy - 1) / ploidy);
-  const double fewer = std::pow(of_one - 1, -1.5);
+  const std::size_t of_one = (copies + ploidy - 1) / ploidy;
+  const double fewer = std::pow(static_cast<double>(of_one) - 1, -1.5);
   return copies % ploidy == 0 ? 0.3 * fewer : 0.1 / ploidy * fewer;
 }
 

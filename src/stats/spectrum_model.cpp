@@ -266,7 +266,7 @@ class Ploidies {
         if (start.ploidy == ploidy) own.push_back(start);
       }
       if (!fits.empty()) add_like(fits.front(), ploidy, own);
-      refine_best(std::move(own), fits);
+      refine_best(own, fits);
     }
     return fits;
   }
@@ -279,8 +279,9 @@ class Ploidies {
     }
   }
   /// Adds the fits of the two best starts.
-  void refine_best(std::vector<MixtureStart> starts, std::vector<PeakMixture>& fits) const {
+  void refine_best(const std::vector<MixtureStart>& starts, std::vector<PeakMixture>& fits) const {
     std::vector<std::pair<double, const MixtureStart*>> rated;
+    rated.reserve(starts.size());
     for (const MixtureStart& start : starts)
       rated.emplace_back(-weigh_mixture(bins_, start).log_likelihood, &start);
     std::sort(rated.begin(), rated.end());
