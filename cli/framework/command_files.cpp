@@ -145,14 +145,13 @@ void check_is_no_input(const Output& output, const std::vector<std::string>& inp
   }
 }
 
-void check_replaces_no_sequences(const Output& output) {
+void check_replaces_no_sequences(const Output& output, bool has_force) {
   if (file::is_stream(output.path)) return;
   const std::string what = io::sequence_data_in(output.path);
   if (what.empty()) return;
   throw UsageError(
-      fmt::format("the output '{}' is there already and is sequence data ({}); choose another name, "
-                  "or add --force to replace it",
-                  output.path, what));
+      fmt::format("the output '{}' is there already and is sequence data ({}); choose another name{}",
+                  output.path, what, has_force ? ", or add --force to replace it" : ""));
 }
 
 }  // namespace
@@ -177,7 +176,18 @@ void check_files(const CLI::App& command) {
   const bool is_forced = force != nullptr && force->count() > 0;
   for (const Output& output : outputs) {
     file::check_output_path(output.path);
-    if (!is_forced) check_replaces_no_sequences(output);
+    if (!is_forced) check_replaces_no_sequences(output, true);
+  }
+}
+
+void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  std::vector<Output> all;
+  for (const std::string& path : outputs) all.push_back({fmt::format("the outputs '{}'", path), path});
+  check_they_differ(all);
+  for (const Output& output : all) {
+    check_is_no_input(output, inputs);
+    file::check_output_path(output.path);
+    check_replaces_no_sequences(output, false);
   }
 }
 

@@ -2,6 +2,9 @@
 /// The files that a command reads and writes, as its options name them, and the checks of them that are the
 /// same for all commands.
 
+#include <string>
+#include <vector>
+
 namespace CLI {
 class App;
 }
@@ -17,6 +20,10 @@ void add_force_flag(CLI::App& command);
 /// an output cannot be made at its place (file/output_path.h). The files that lists name are not known yet:
 /// `expand_lists` checks them.
 void check_files(const CLI::App& command);
+
+/// Does the same for outputs and inputs of a program by another's name, which has no `--force`; lists have
+/// been expanded.
+void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 /// Gives all outputs of the command their names, all or none (file/output_group.h), for a command that has
 /// something to say about them afterwards. Throws a ResourceError.

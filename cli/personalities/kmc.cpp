@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/flags.h"
 #include "cli/framework/temporary_index.h"
@@ -39,6 +40,15 @@ struct KmcCall {
   bool hides_progress = false;
   std::string json;
   std::string input, working_directory;
+
+  [[nodiscard]] bool has_database() const noexcept { return !has_no_output && !only_histogram; }
+  [[nodiscard]] std::vector<std::string> outputs() const {
+    std::vector<std::string> files;
+    if (has_database()) files = database.files();
+    if (only_histogram) files = {database.name};
+    if (!json.empty()) files.push_back(json);
+    return files;
+  }
 };
 
 constexpr std::uint64_t kGigabyte = 1'000'000'000;
@@ -127,10 +137,10 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
   job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
   job.tmp_directory = call.working_directory;
   job.inputs = {call.input};
-  const bool has_database = !call.has_no_output && !call.only_histogram;
-  std::vector<std::string> outputs{call.json};
-  if (has_database) outputs = call.database.files();
+  job.histogram_only = !call.has_database();
+  const std::vector<std::string> outputs = call.outputs();
   expand_lists(job.inputs, outputs, job.resources.memory_bytes);
+  check_files(outputs, job.inputs);
   job.device = named_device(job.inputs);
   job.provenance = provenance;
   return job;
@@ -143,15 +153,14 @@ struct KmcSummary {
   [[nodiscard]] std::uint64_t counted() const noexcept { return unique - below - above; }
 };
 
-KmcSummary summary_of(const KmcCall& call, const jobs::CountReport& report, const index::IndexFile& index) {
+KmcSummary summary_of(const KmcCall& call, const jobs::CountReport& report, const index::Histogram& kept) {
   KmcSummary summary;
   summary.sequences = report.totals.records;
   if (call.only_histogram) return summary;  // as the original has it
   summary.unique = report.totals.counted_distinct;
   summary.total = report.totals.counted_kmers;
   summary.below = report.totals.counted_distinct - report.totals.stored_distinct;
-  for (const auto& [count, kmers] : index.histogram())
-    summary.above += count > call.database.bounds.max ? kmers : 0;
+  for (const auto& [count, kmers] : kept) summary.above += count > call.database.bounds.max ? kmers : 0;
   for (const backend::OwnerLoad& load : report.owner_loads) summary.super_kmers += load.super_kmers;
   return summary;
 }
@@ -239,13 +248,14 @@ int run_kmc(const NamedCall& named) {
   const jobs::CountReport report = run_with_meter(style, [&](backend::JobProgress& progress) {
                                      return jobs::count(job, progress);
                                    }).report;
-  const index::IndexFile index(temporary.path());
-  if (call.only_histogram) {
-    write_histogram(call.database.name, index.histogram());
-  } else if (!call.has_no_output) {
+  index::Histogram kept = report.histogram;
+  if (call.has_database()) {
+    const index::IndexFile index(temporary.path());
     write_counted(call, index, report.resources);
+    kept = index.histogram();
   }
-  const KmcSummary summary = summary_of(call, report, index);
+  if (call.only_histogram) write_histogram(call.database.name, kept);
+  const KmcSummary summary = summary_of(call, report, kept);
   write_json(call, report, summary);
   print_summary(call, report, summary);
   return kDone;

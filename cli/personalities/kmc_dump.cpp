@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/personalities/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
@@ -54,7 +54,7 @@ int run_kmc_dump(const NamedCall& named) {
   output.largest_counter = UINT64_MAX;
   output.bounds.min = call.min_count > 0 ? call.min_count : database.facts().min_count;
   output.bounds.max = call.max_count > 0 ? call.max_count : database.facts().max_count;
-  check_output(output.name, database.files());
+  check_files(output.files(), database.files());
   const auto source = database.open(output.bounds);
   write_database(*source, output, host::settled(named_resources()));
   return kDone;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -196,7 +196,7 @@ void check_alike(const KmcInput& first, const KmcInput& second) {
 }
 
 void check_database_output(const DatabaseOutput& output, const KmcInput& input) {
-  for (const std::string& file : output.files()) check_output(file, input.database.files());
+  check_files(output.files(), input.database.files());
 }
 
 int run_kmc_tools(const NamedCall& call) {

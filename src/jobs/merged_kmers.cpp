@@ -101,8 +101,9 @@ BoundedKmers::BoundedKmers(std::unique_ptr<formats::KmerSource> source, const ba
 std::size_t BoundedKmers::read(std::span<CountedKmer> out) {
   while (const std::size_t n = source_->read(out)) {
     const auto is_out = [&](const CountedKmer& each) { return !bounds_.contains(each.count); };
-    const auto rest = std::ranges::remove_if(out.first(n), is_out);
-    if (rest.size() < n) return n - rest.size();
+    const auto begin = out.begin(), end = begin + static_cast<std::ptrdiff_t>(n);
+    const auto kept = static_cast<std::size_t>(std::remove_if(begin, end, is_out) - begin);
+    if (kept > 0) return kept;
   }
   return 0;
 }

@@ -75,6 +75,15 @@ class WithoutKmc(NamesTest):
         self.refused_named("no option '-cs'|no option '-cs5'", "kmc_dump", "-cs5", "a", "b")
         self.refused_named("takes a database", "kmc_dump", "a")
 
+    def test_outputs_replace_no_input(self):
+        reads = self.file("reads.fq", (DATA / "forty.fq").read_bytes())
+        self.refused_named("is one of the inputs", "kmc", "-k9", "-e", "reads.fq", "reads.fq", ".")
+        self.refused_named("is one of the inputs", "kmc", "-k9", "-jreads.fq", "reads.fq", "out", ".")
+        self.file("others.fq", reads.read_bytes())
+        self.refused_named("is sequence data", "kmc", "-k9", "-e", "reads.fq", "others.fq", ".")
+        self.refused_named("cannot be the same", "kmc", "-k9", "-jout.kmc_pre", "reads.fq", "out", ".")
+        self.refused_named("no/folder", "kmc", "-k9", "reads.fq", "no/folder", ".", status=1)
+
     def test_damaged_inputs_leave_nothing(self):
         for name in ("bad_truncated.fq.gz", "bad_checksum.fq.gz"):
             self.refused_named(name, "kmc", "-k9", DATA / name, "out", ".", status=1)
