@@ -102,7 +102,7 @@ void IndexTarget::write(const host::Resources& resources) {
 }
 
 std::string IndexTarget::summary(std::uint64_t index_bytes) const {
-  const std::string shown = shown_output(output_);
+  std::string shown = shown_output(output_);
   if (format_ != Format::wmi) {
     index_bytes = 0;
     for (const std::string& file : files()) {

@@ -67,7 +67,7 @@ std::string fastk_profile(std::span<const std::uint64_t> counts) {
   return text;
 }
 
-FastkProfileSink::Part::Part(const std::string& path, std::uint32_t number)
+FastkProfileSink::ProfilePart::ProfilePart(const std::string& path, std::uint32_t number)
     : index(fastk_part(path + ".pidx", number)), profiles(fastk_part(path + ".prof", number)) {}
 
 FastkProfileSink::FastkProfileSink(const std::string& path, std::uint32_t k, std::uint32_t parts,
@@ -76,7 +76,7 @@ FastkProfileSink::FastkProfileSink(const std::string& path, std::uint32_t k, std
   const std::string target = root_of(file::resolve(root_of(path) + std::string(kProfileEnding)));
   append_value(stub_, k);
   append_value(stub_, parts);
-  for (std::uint32_t i = 1; i <= parts; ++i) parts_.push_back(std::make_unique<Part>(target, i));
+  for (std::uint32_t i = 1; i <= parts; ++i) parts_.push_back(std::make_unique<ProfilePart>(target, i));
   begin_part();
 }
 

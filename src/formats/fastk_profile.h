@@ -33,8 +33,8 @@ class FastkProfileSink {
   void finish();
 
  private:
-  struct Part {
-    explicit Part(const std::string& path, std::uint32_t number);
+  struct ProfilePart {
+    explicit ProfilePart(const std::string& path, std::uint32_t number);
     file::BufferedOutput index, profiles;
   };
 
@@ -44,7 +44,7 @@ class FastkProfileSink {
   std::uint32_t k_;
   std::uint64_t sequences_;
   file::BufferedOutput stub_;
-  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::unique_ptr<ProfilePart>> parts_;
   std::size_t part_ = 0;
   std::uint64_t part_begin_ = 0;  ///< number of its first sequence
   std::uint64_t written_ = 0;     ///< sequences

@@ -47,7 +47,7 @@ class FastkSource final : public KmerSource {
   [[nodiscard]] std::uint64_t parts() const noexcept { return parts_.size(); }
 
  private:
-  struct Part {
+  struct OpenPart {
     std::unique_ptr<file::MappedInput> file;
     std::uint64_t end = 0;  ///< number of the first k-mer behind it
   };
@@ -66,7 +66,7 @@ class FastkSource final : public KmerSource {
   std::uint32_t kmer_bytes_ = 0;
   std::uint32_t prefix_bytes_ = 0;
   std::uint32_t record_bytes_ = 0;
-  std::vector<Part> parts_;
+  std::vector<OpenPart> parts_;
   std::uint64_t next_ = 0;        ///< number of the next k-mer
   std::size_t part_ = 0;          ///< part that has it
   std::uint64_t part_begin_ = 0;  ///< number of that part's first k-mer
