@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -28,7 +25,7 @@
 #include "formats/ending.h"
 #include "formats/fastk_histogram.h"
 #include "index/index_file.h"
-#include "index/index_layout.h"
+#include "index/index_start.h"
 #include "io/fastx/sequence_data.h"
 #include "io/text/line_reader.h"
 
@@ -231,15 +228,6 @@ void check(const HistoOptions& options) {
   check_standard_input({{"as an input", options.inputs}});
 }
 
-/// True when a file begins as an index does; false for a pipe, of which nothing is taken.
-bool is_index(const std::string& path) {
-  std::error_code failed;
-  if (path == "-" || !std::filesystem::is_regular_file(path, failed)) return false;
-  std::array<unsigned char, index::layout::kIndexKind.magic.size()> start{};
-  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(start.data()), start.size());
-  return start == index::layout::kIndexKind.magic;
-}
-
 /// True when the inputs are to be counted: `-k` says so, or a list, or what is in one of them.
 bool are_reads(const HistoOptions& options) {
   const bool are = options.has_length || std::ranges::any_of(options.inputs, [](const std::string& input) {
@@ -255,7 +243,7 @@ bool are_reads(const HistoOptions& options) {
 
 int print_of_reads(HistoOptions options) {
   for (const std::string& input : options.inputs) {
-    if (!is_index(input)) continue;
+    if (!index::is_index_file(input)) continue;
     throw UsageError(
         fmt::format("{} is an index; reads are counted without one, and flags for counting are for reads",
                     printable(input)));

@@ -9,6 +9,7 @@
 
 #include "formats/format.h"
 #include "host/limits.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 
@@ -19,8 +20,6 @@ struct IndexTargetFlags {
 };
 
 void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags);
-
-class TemporaryIndex;
 
 /// The place to which such a command's job writes its index, and the output that is then made of it.
 class IndexTarget {
@@ -55,7 +54,8 @@ class IndexTarget {
  private:
   std::string output_;
   formats::Format format_;
-  std::unique_ptr<TemporaryIndex> temporary_;  ///< for other formats: set once `index_path` has been called
+  std::unique_ptr<jobs::TemporaryIndex>
+      temporary_;  ///< for other formats: set once `index_path` has been called
 };
 
 }  // namespace warpmer::cli

@@ -13,9 +13,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory_text.h"
+#include "base/warning.h"
 #include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
+#include "jobs/only_kmers.h"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
 #include "mpi/group_index.h"
@@ -60,6 +62,7 @@ class CountJob {
         run_(options.resources, progress) {}
 
   CountReport run() {
+    if (!options_.only.empty()) only_.emplace(options_);
     retry_parsed(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
     return report_;
   }
@@ -75,12 +78,18 @@ class CountJob {
       index.emplace(ranks_, own_shards, options_.output, params, threads_, run_.most_waiting_bytes(),
                     host::tmp_directory(options_.tmp_directory, options_.output));
     }
-    const auto session = with_fallback(device_, [&] {
+    const io::InputOptions reading = input_options_for(options_);
+    std::uint64_t reading_bytes = input.own().memory_bytes(threads_);
+    if (only_) reading_bytes += only_session_bytes(only_->index(), threads_, reading.batch_bytes);
+    auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
-      return backend_->start(
-          count_plan_for(options_, device_, run_, input.own(), input.own().memory_bytes(threads_)));
+      return backend_->start(count_plan_for(options_, device_, run_, input.own(), reading_bytes));
     });
-    if (may_take_text) input.enable_raw_text(*backend_);
+    if (only_) {
+      session = make_only_session(std::move(session), only_->index(), options_.reading.lenient, threads_,
+                                  reading.batch_bytes);
+    }
+    if (may_take_text && !only_) input.enable_raw_text(*backend_);
     const auto start = Clock::now();
     const backend::ReadTotals read = run_.read(input, *session, options_.kmers.k);
     report_.read_seconds = seconds_since(start);
@@ -108,10 +117,14 @@ class CountJob {
     totals.records = read.records;
     totals.bases = read.bases;
     mpi::warn_of_phred64(ranks_, options_.reading.qualities);
+    if (only_ && totals.counted_distinct == 0) {
+      warn(fmt::format("none of the k-mers of {} is in the input", options_.only));
+    } else if (!index) {
+      backend::warn_if_empty(totals, options_.kmers.k);
+    }
     if (index) {
       write(*index, session, totals, input);
     } else {
-      backend::warn_if_empty(totals, options_.kmers.k);
       run_.fill_in(report_, totals, 0);
       report_.histogram = session.tally().histogram();
     }
@@ -125,7 +138,7 @@ class CountJob {
              mpi::GroupInput& input) {
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
-    index.finish(totals, session.tally().histogram(), provenance);
+    index.finish(totals, session.tally().histogram(), provenance, only_ && totals.counted_distinct == 0);
     run_.fill_in(report_, index.totals(), index.bytes_written());
   }
 
@@ -173,6 +186,7 @@ class CountJob {
   DeviceChoice device_;
   mpi::ProcessGroup& ranks_;
   SessionRun run_;
+  std::optional<OnlyKmers> only_;
   std::unique_ptr<backend::Backend> backend_;
   CountReport report_;
 };
@@ -217,13 +231,18 @@ void check_options(const CountOptions& options) {
   }
   if (options.histogram_only && options.ranks->are_several())
     throw UsageError("a histogram without an index is made by one process; start it without mpirun or srun");
+  if (!options.only.empty() && options.ranks->are_several())
+    throw UsageError("--only is for a job of one process; start it without mpirun or srun");
 }
 
 io::InputOptions input_options_for(const CountOptions& options) {
   const auto [threads, memory_bytes] = options.resources;
+  // With --only, a number of 8 bytes for every base of a batch.
+  constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
   return {.reading = options.reading,
           .overlap_bases = options.kmers.k - 1,
           .threads = threads,
+          .batch_bytes = options.only.empty() ? kBatchBytes : kBatchBytes / 2,
           .longest_record_bytes = host::longest_record_bytes(memory_bytes, threads)};
 }
 

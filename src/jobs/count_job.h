@@ -20,6 +20,7 @@ struct CountOptions {
   KmerParams kmers;
   backend::CountBounds kept;    ///< counts of the k-mers that go into the index
   bool histogram_only = false;  ///< no index is written, and `output` is not used; with one rank only
+  std::string only;  ///< path of the k-mers that are counted alone (jobs/only_kmers.h); empty: all are
   backend::CountTable table =
       backend::CountTable::automatic;  ///< table that shards are counted in; the index does not depend on it
   io::ReadingOptions reading;

@@ -32,8 +32,9 @@ class GroupIndex {
   [[nodiscard]] const index::ShardRange& own_shards() const { return own_; }
 
   /// To be called on all ranks together, with what each has counted; when it returns, the file has its name.
+  /// Warns of an input without k-mers, unless `may_be_empty`.
   void finish(const index::Totals& totals, const index::Histogram& histogram,
-              const index::Provenance& provenance);
+              const index::Provenance& provenance, bool may_be_empty = false);
 
   /// Returns the totals of the whole job, after `finish`; on rank 0.
   [[nodiscard]] const index::Totals& totals() const { return totals_; }

@@ -1,0 +1,240 @@
+#include "jobs/only_kmers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/lookup.h"
+#include "base/error.h"
+#include "file/input_error.h"
+#include "formats/kmer_stream.h"
+#include "host/tmp_directory.h"
+#include "index/index_start.h"
+#include "io/fastx/sequence_data.h"
+#include "io/text/line_reader.h"
+#include "jobs/import_job.h"
+
+namespace warpmer::jobs {
+namespace {
+
+constexpr io::LineLimit kLongestListLine = {.bytes = std::size_t{1} << 20,
+                                            .refusal = "this line is too long for a list of k-mers"};
+
+/// A list of k-mers: the first word of every line.
+class ListedKmers final : public formats::KmerSource {
+ public:
+  ListedKmers(const std::string& path, const CountOptions& job)
+      : lines_(path, job.resources.threads, kLongestListLine) {
+    facts_.k = job.kmers.k;
+    facts_.canonical = job.kmers.canonical;
+  }
+
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<formats::CountedKmer> out) override {
+    std::size_t n = 0;
+    for (std::string_view entry; n < out.size() && lines_.next_entry(entry); ++n)
+      out[n] = {parse(io::first_word(entry)), 1};
+    return n;
+  }
+
+ private:
+  [[nodiscard]] Key128 parse(std::string_view text) const {
+    if (text.starts_with('>') || text.starts_with('@')) {
+      lines_.fail(fmt::format("{} is no k-mer; sequences are taken from a file, and not from a pipe",
+                              file::quoted(text)));
+    }
+    if (text.size() != facts_.k) {
+      lines_.fail(fmt::format("{} has {} characters, and k-mers of {} are counted", file::quoted(text),
+                              text.size(), facts_.k));
+    }
+    return text.size() <= kMaxNarrowK ? parse_as(text, Key64{}) : parse_as(text, Key128{});
+  }
+  template <class Key>
+  [[nodiscard]] Key128 parse_as(std::string_view text, Key kmer) const {
+    if (!kmer_from_text(text, kmer))
+      lines_.fail(fmt::format("{} has characters other than A C G T U", file::quoted(text)));
+    return kmer;
+  }
+
+  io::LineReader lines_;
+  formats::StreamFacts facts_;
+};
+
+void count_sequences(const CountOptions& job, const std::string& output) {
+  CountOptions own;
+  own.kmers = job.kmers;
+  own.table = job.table;
+  own.reading.lenient = job.reading.lenient;
+  own.reading.reference = job.reading.reference;
+  own.resources = job.resources;
+  own.tmp_directory = job.tmp_directory;
+  own.inputs = {job.only};
+  own.output = output;
+  own.provenance.tool_version = job.provenance.tool_version;
+  backend::JobProgress unseen;
+  count(own, unseen);
+}
+
+void import_list(const CountOptions& job, const std::string& output) {
+  ListedKmers list(job.only, job);
+  ImportOptions own;
+  own.input = job.only;
+  own.canonical = job.kmers.canonical;
+  own.sum_duplicates = true;
+  own.resources = job.resources;
+  own.output = output;
+  own.provenance.tool_version = job.provenance.tool_version;
+  backend::JobProgress unseen;
+  run_import(list, own, unseen);
+}
+
+/// The text that a thread passes on, and what it has found out about the batch before.
+struct KeptText {
+  io::Batch batch;
+  backend::Profile profile;
+};
+
+class OnlySession final : public backend::CountingSession {
+ public:
+  OnlySession(std::unique_ptr<backend::CountingSession> session, const index::IndexFile& only,
+              bool is_lenient, unsigned threads, std::size_t batch_bytes)
+      : session_(std::move(session)),
+        k_(only.params().k),
+        batch_bytes_(batch_bytes),
+        lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient})),
+        kept_(threads) {}
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    KeptText& kept = kept_[thread];
+    lookup_->profile(batch, kept.profile);
+    std::uint64_t kmers = 0;
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      const std::span<const std::uint64_t> counts(kept.profile.counts.data() + kept.profile.first[i],
+                                                  kept.profile.first[i + 1] - kept.profile.first[i]);
+      kmers += add_stretches(batch, batch.pieces[i], counts, thread);
+    }
+    return kmers;
+  }
+
+  std::uint64_t end_of_input(unsigned thread) override {
+    const std::uint64_t kmers = pass_on(thread);
+    return kmers + session_->end_of_input(thread);
+  }
+
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    session_->finish(thread, sink, shard_done);
+  }
+  [[nodiscard]] backend::FoundInText found_in_text() const override { return session_->found_in_text(); }
+  [[nodiscard]] backend::Tally tally() const override { return session_->tally(); }
+  [[nodiscard]] std::vector<backend::StageReport> stages() const override { return session_->stages(); }
+  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
+    return session_->owner_loads();
+  }
+  [[nodiscard]] std::optional<double> overlap() const override { return session_->overlap(); }
+  [[nodiscard]] std::uint64_t early_counts() const override { return session_->early_counts(); }
+  [[nodiscard]] backend::SpillReport spilled() const override { return session_->spilled(); }
+  [[nodiscard]] std::optional<backend::DeviceMemoryReport> device_memory() const override {
+    return session_->device_memory();
+  }
+
+ private:
+  /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
+  std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
+                              std::span<const std::uint64_t> counts, unsigned thread) {
+    const auto is_one = [](std::uint64_t count) { return count != 0 && count != backend::Profile::kNoKmer; };
+    std::uint64_t kmers = 0;
+    for (auto at = counts.begin(); at != counts.end();) {
+      const auto begin = std::find_if(at, counts.end(), is_one);
+      at = std::find_if_not(begin, begin + std::min<std::ptrdiff_t>(counts.end() - begin, most_kmers()),
+                            is_one);
+      if (begin == at) continue;
+      kmers += add_stretch(batch, piece, static_cast<std::uint32_t>(begin - counts.begin()),
+                           static_cast<std::uint32_t>(at - begin), thread);
+    }
+    return kmers;
+  }
+
+  /// Takes `kmers` k-mers of a piece, from the one that begins at `first`.
+  std::uint64_t add_stretch(const io::Batch& batch, const io::Piece& piece, std::uint32_t first,
+                            std::uint32_t kmers, unsigned thread) {
+    io::Batch& kept = kept_[thread].batch;
+    const std::uint32_t length = kmers + k_ - 1;
+    std::uint64_t completed = 0;
+    if (kept.text.size() + length > batch_bytes_ || kept.pieces.size() >= io::batch_pieces(batch_bytes_))
+      completed = pass_on(thread);
+    if (kept.pieces.empty()) {
+      kept.text.reserve(batch_bytes_);
+      kept.file = batch.file;
+    }
+    io::Piece taken;
+    taken.record = piece.record;
+    taken.first_base = piece.first_base + first;
+    taken.offset = static_cast<std::uint32_t>(kept.text.size());
+    taken.length = length;
+    kept.text.append(batch.bases(piece).substr(first, length));
+    kept.pieces.push_back(taken);
+    return completed;
+  }
+
+  std::uint64_t pass_on(unsigned thread) {
+    io::Batch& kept = kept_[thread].batch;
+    if (kept.pieces.empty()) return 0;
+    const std::uint64_t completed = session_->add(kept, thread);
+    kept.clear();
+    return completed;
+  }
+
+  /// Most k-mers of a stretch: several stretches are to fit a batch.
+  [[nodiscard]] std::ptrdiff_t most_kmers() const {
+    return static_cast<std::ptrdiff_t>(std::max<std::size_t>(batch_bytes_ / 8, 4 * kMaxK) - k_);
+  }
+
+  std::unique_ptr<backend::CountingSession> session_;
+  const std::uint32_t k_;
+  const std::size_t batch_bytes_;
+  std::unique_ptr<backend::Lookup> lookup_;
+  std::vector<KeptText> kept_;  ///< by thread
+};
+
+}  // namespace
+
+OnlyKmers::OnlyKmers(const CountOptions& job) {
+  if (index::is_index_file(job.only)) {
+    index_.emplace(job.only);
+    const index::IndexParams& params = index_->params();
+    if (params.k != job.kmers.k || params.canonical != job.kmers.canonical) {
+      const auto of = [](std::uint32_t k, bool canonical) {
+        return fmt::format("{}k = {}", canonical ? "" : "--forward and ", k);
+      };
+      throw UsageError(fmt::format("the index {} of --only was made with {}, and this job counts with {}",
+                                   job.only, of(params.k, params.canonical),
+                                   of(job.kmers.k, job.kmers.canonical)));
+    }
+    return;
+  }
+  temporary_ = std::make_unique<TemporaryIndex>(host::tmp_directory(job.tmp_directory, job.output));
+  if (io::sequence_data_in(job.only).empty()) {
+    import_list(job, temporary_->path());
+  } else {
+    count_sequences(job, temporary_->path());
+  }
+  index_.emplace(temporary_->path());
+}
+
+std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<backend::CountingSession> session,
+                                                            const index::IndexFile& only, bool is_lenient,
+                                                            unsigned threads, std::size_t batch_bytes) {
+  return std::make_unique<OnlySession>(std::move(session), only, is_lenient, threads, batch_bytes);
+}
+
+std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {
+  const std::uint64_t pieces = io::batch_pieces(batch_bytes) * sizeof(io::Piece);
+  return only.file_bytes() + threads * (batch_bytes * (1 + sizeof(std::uint64_t)) + pieces);
+}
+
+}  // namespace warpmer::jobs
