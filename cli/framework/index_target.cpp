@@ -11,12 +11,12 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "file/output_file.h"
 #include "file/output_path.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"
 #include "jobs/export_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 

@@ -16,7 +16,6 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
@@ -28,6 +27,7 @@
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -236,7 +236,7 @@ void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
                   const index::Provenance& provenance) {
   if (!formats::is_fastk_table(call.table))
     throw InputError(fmt::format("FastK: there is no FastK table {}", call.table));
-  const TemporaryIndex temporary(call.directory);
+  const jobs::TemporaryIndex temporary(call.directory);
   {
     formats::FastkSource source(call.table);
     if (source.facts().k != call.k) {
@@ -265,7 +265,7 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
   job.inputs = inputs;
   job.device = named_device(inputs);
   job.provenance = provenance;
-  const TemporaryIndex temporary(call.directory);
+  const jobs::TemporaryIndex temporary(call.directory);
   job.output = temporary.path();
   const jobs::CountReport report = run_with_meter(progress_style(false), [&](backend::JobProgress& progress) {
                                      return jobs::count(job, progress);
@@ -289,7 +289,7 @@ int run_fastk(const NamedCall& named) {
   std::error_code failed;
   if (!std::filesystem::is_directory(call.directory, failed))
     throw UsageError(fmt::format("FastK: -P: there is no directory '{}'", call.directory));
-  std::optional<TemporaryIndex> changed;
+  std::optional<jobs::TemporaryIndex> changed;
   std::vector<std::string> inputs = call.inputs;
   if (call.changes_reads()) {
     changed.emplace(call.directory);

@@ -13,7 +13,6 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/jellyfish.h"
@@ -23,6 +22,7 @@
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -185,7 +185,7 @@ jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::st
   return job;
 }
 
-jobs::CountReport count_into(jobs::CountOptions job, const TemporaryIndex& index) {
+jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
   job.device = named_device(job.inputs);
   job.output = index.path();
   return run_with_meter(progress_style(false),
@@ -252,7 +252,7 @@ int run_jellyfish_count(const JellyfishWords& command) {
   if (counts_all && count->bloom_size == 0)
     job.kept = {std::max<std::uint64_t>(count->lower, 1), count->upper};
   if (counts_all && count->bloom_size > 0) job.kept.min = 2;
-  const TemporaryIndex temporary(directory);
+  const jobs::TemporaryIndex temporary(directory);
   jobs::CountReport report = count_into(job, temporary);
   const index::IndexFile index(temporary.path());
   if (count->writes_nothing) {
@@ -262,7 +262,7 @@ int run_jellyfish_count(const JellyfishWords& command) {
   if (counts_all) {
     write_database(*count, index, nullptr, report.resources, command.call);
   } else {
-    const TemporaryIndex wanted(directory);
+    const jobs::TemporaryIndex wanted(directory);
     (void)count_into(job_of(*count, count->only, command.call), wanted);
     const index::IndexFile kmers(wanted.path());
     write_database(*count, kmers, &index, report.resources, command.call);

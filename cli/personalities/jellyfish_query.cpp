@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/jellyfish.h"
@@ -22,6 +21,7 @@
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
 #include "jobs/set_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -142,9 +142,9 @@ class MergedInputs {
   }
 
   /// Makes an index of all of them.
-  std::unique_ptr<TemporaryIndex> combined(backend::SetOperation operation, backend::CountRule counts,
-                                           const backend::CountBounds& kept) {
-    auto result = std::make_unique<TemporaryIndex>(directory_);
+  std::unique_ptr<jobs::TemporaryIndex> combined(backend::SetOperation operation, backend::CountRule counts,
+                                                 const backend::CountBounds& kept) {
+    auto result = std::make_unique<jobs::TemporaryIndex>(directory_);
     jobs::SetOptions job;
     job.rule = {.operation = operation, .counts = counts, .of_result = kept};
     for (const auto& index : indexes_) job.inputs.push_back(index->path());
@@ -159,7 +159,7 @@ class MergedInputs {
 
  private:
   void import(const std::string& path) {
-    indexes_.push_back(std::make_unique<TemporaryIndex>(directory_));
+    indexes_.push_back(std::make_unique<jobs::TemporaryIndex>(directory_));
     jobs::ImportOptions job;
     job.input = path;
     job.resources = host::settled(named_resources());
@@ -173,7 +173,7 @@ class MergedInputs {
 
   std::string directory_;
   const NamedCall& call_;
-  std::vector<std::unique_ptr<TemporaryIndex>> indexes_;
+  std::vector<std::unique_ptr<jobs::TemporaryIndex>> indexes_;
   std::vector<formats::StreamFacts> facts_;
 };
 

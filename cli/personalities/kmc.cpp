@@ -10,7 +10,6 @@
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/flags.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/kmc_databases.h"
@@ -21,6 +20,7 @@
 #include "formats/kmc_database.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -242,7 +242,7 @@ int run_kmc(const NamedCall& named) {
   }
   const KmcCall call = read_kmc_call(named.words);
   jobs::CountOptions job = job_of(call, named.provenance);
-  const TemporaryIndex temporary(call.working_directory);
+  const jobs::TemporaryIndex temporary(call.working_directory);
   job.output = temporary.path();
   const ProgressStyle style = call.hides_progress ? ProgressStyle::none : progress_style(false);
   const jobs::CountReport report = run_with_meter(style, [&](backend::JobProgress& progress) {

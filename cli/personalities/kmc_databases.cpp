@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "file/temporary_name.h"
 #include "formats/count_width.h"
 #include "formats/kff_file.h"
@@ -18,6 +17,7 @@
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
 #include "jobs/merged_kmers.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -65,7 +65,7 @@ class SortedKff final : public formats::KmerSource {
   std::size_t read(std::span<formats::CountedKmer> out) override { return source_->read(out); }
 
  private:
-  TemporaryIndex index_;
+  jobs::TemporaryIndex index_;
   TemporaryDatabase sorted_;
   std::unique_ptr<formats::KmerSource> source_;
 };

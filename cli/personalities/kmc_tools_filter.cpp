@@ -14,7 +14,6 @@
 #include "base/thread_team.h"
 #include "cli/framework/flags.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/output/read_output.h"
 #include "cli/personalities/kmc_tools.h"
 #include "cli/personalities/option_table.h"
@@ -24,6 +23,7 @@
 #include "io/read_pairs.h"
 #include "jobs/device_choice.h"
 #include "jobs/read_filter.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -192,7 +192,7 @@ void run_kmc_filter(CommandWords& words, const host::Resources& resources) {
   filter.counts = input.bounds;
   for (const std::string& file : input.database.files()) check_output(filter.output, {file});
   expand_lists(filter.reads, {filter.output}, resources.memory_bytes);
-  const TemporaryIndex temporary(host::tmp_directory("", filter.output));
+  const jobs::TemporaryIndex temporary(host::tmp_directory("", filter.output));
   import_database(input.database, resources, temporary.path());
   const index::IndexFile index(temporary.path());
   jobs::DeviceChoice device = named_device(filter.reads);

@@ -13,7 +13,6 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
-#include "cli/framework/temporary_index.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/option_table.h"
@@ -24,6 +23,7 @@
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/set_job.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
@@ -58,7 +58,7 @@ bool wants_help(const std::vector<std::string>& words) {
 }
 
 /// Counts one input into an index.
-host::Resources count_into(const YakCount& count, const std::string& input, const TemporaryIndex& index,
+host::Resources count_into(const YakCount& count, const std::string& input, const jobs::TemporaryIndex& index,
                            const index::Provenance& provenance) {
   jobs::CountOptions job;
   job.kmers.k = count.k;
@@ -74,7 +74,7 @@ host::Resources count_into(const YakCount& count, const std::string& input, cons
       .report.resources;
 }
 
-void write_counts(const YakCount& count, const TemporaryIndex& from, const host::Resources& resources) {
+void write_counts(const YakCount& count, const jobs::TemporaryIndex& from, const host::Resources& resources) {
   if (count.output.empty()) return;
   const index::IndexFile index(from.path());
   jobs::ExportOptions job;
@@ -101,7 +101,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   if (count.inputs.empty() || count.inputs.size() > 2)
     throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
   const std::string directory = host::tmp_directory("", count.output.empty() ? "-" : count.output);
-  const TemporaryIndex first(directory);
+  const jobs::TemporaryIndex first(directory);
   const host::Resources resources = count_into(count, count.inputs.front(), first, provenance);
   // Without -b the second is not read. With it, it has the counts of what the first has.
   const bool has_second =
@@ -110,7 +110,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
     write_counts(count, first, resources);
     return kDone;
   }
-  const TemporaryIndex second(directory), both(directory);
+  const jobs::TemporaryIndex second(directory), both(directory);
   (void)count_into(count, count.inputs[1], second, provenance);
   jobs::SetOptions job;
   job.rule = {
