@@ -1,5 +1,7 @@
 /// `yak`: counts k-mers into its files, and prints their histograms.
 
+#include "cli/personalities/yak.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -160,15 +162,15 @@ int run_yak(const NamedCall& call) {
   if (call.words.empty() || call.words.front() == "--help") {
     print_on_standard_output(
         "Usage: yak <command> <arguments>\nCommands:\n  count     count k-mers\n"
-        "  inspect   k-mer hash tables\n");
+        "  qv        quality of an assembly\n  inspect   histogram of a file\n");
     return call.words.empty() ? kUsageError : kDone;
   }
   const std::string& name = call.words.front();
   const std::vector<std::string> words(call.words.begin() + 1, call.words.end());
   if (name == "count") return run_yak_count(words, call.provenance);
+  if (name == "qv") return run_yak_qv(words, call.provenance);
   if (name == "inspect") return run_yak_inspect(words, call.provenance);
-  throw UsageError(
-      fmt::format("yak: '{}' is not done; count and inspect are ('warpmer qv' rates assemblies)", name));
+  throw UsageError(fmt::format("yak: '{}' is not done; count, qv and inspect are", name));
 }
 
 }  // namespace warpmer::cli

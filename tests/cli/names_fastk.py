@@ -9,8 +9,10 @@ ctest: release only (the jobs behind it are tested by their own scripts)
 
 import collections
 import gzip
+import math
 import os
 import pathlib
+import random
 import struct
 import subprocess
 import unittest
@@ -268,6 +270,46 @@ class Yak(NamesTest):
         self.named("yak", "count", "-b30", "-k15", "-o", "x.yak", "a.fastq", "b.fastq")
         both = {kmer: min(n, 1023) for kmer, n in counts[1].items() if n > 1 and counts[0][kmer] > 1}
         self.assertEqual(self.entries("x.yak"), {kmer: str(n) for kmer, n in both.items()})
+
+    def assembly(self):
+        """A genome, reads of it (30 times, with an error in a hundred bases), and an assembly with an error in a thousand."""
+        dice = random.Random(7)
+
+        def changed(text, every):
+            return "".join(dice.choice("ACGT") if dice.randrange(every) == 0 else base for base in text)
+
+        genome = "".join(dice.choice("ACGT") for _ in range(30000))
+        starts = [dice.randrange(len(genome) - 150) for _ in range(6000)]
+        self.file("reads.fa", "".join(f">r{i}\n{changed(genome[at:at + 150], 100)}\n" for i, at in enumerate(starts)))
+        contigs = [changed(genome[at : at + 10000], 1000) for at in range(0, 30000, 10000)] + ["ACGT" * 20, "AC"]
+        self.file("asm.fa", "".join(f">c{i} x\n{contig}\n" for i, contig in enumerate(contigs)))
+        self.named("yak", "count", "-k21", "-o", "reads.yak", "reads.fa")
+        return contigs
+
+    def test_quality(self):
+        contigs = self.assembly()
+        counts = {kmer: min(n, 1023) for kmer, n in naive_count(self.sequences("reads.fa"), 21).items()}
+        rows = [line.split("\t") for line in self.named("yak", "qv", "-p", "-E", "reads.yak", "asm.fa").splitlines()]
+        found = [[counts.get(canonical(kmer), 0) for kmer in kmers_of(contig, 21)] for contig in contigs]
+        self.assertEqual([row[1:5] for row in rows if row[0] == "SQ"],
+                         [[f"c{i}", str(len(contigs[i])), str(len(each)), str(len(each) - each.count(0))] for i, each in enumerate(found)])
+        self.assertEqual([row[1:] for row in rows if row[0] == "EK"],
+                         [[f"c{i}", str(at)] for i, each in enumerate(found) for at, count in enumerate(each) if count == 0])
+        kept = [count for each in found if len(each) - each.count(0) >= 0.5 * len(each) for count in each]
+        histogram, of_reads = collections.Counter(kept), collections.Counter(counts.values())
+        self.assertEqual([row[1:4] for row in rows if row[0] == "CT"],
+                         [[str(n), str(of_reads[n]), str(histogram[n])] for n in range(1023, -1, -1)])
+        (raw, adjusted), = [row[1:] for row in rows if row[0] == "QV"]
+        self.assertEqual(raw, f"{-10 * math.log10(math.log(len(kept) / (len(kept) - histogram[0])) / 21):.3f}")
+        self.assertLess(abs(float(adjusted) - 30), 2)  # an error in a thousand, and a quarter of these is none
+
+    @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
+    def test_quality_as_of_yak(self):
+        self.assembly()
+        for options in ((), ("-p",), ("-E",), ("-l", "9999"), ("-f0.1", "-e", "0.001"), ("-p", "-l100")):
+            texts = [subprocess.run([*program, "qv", "-t1", *options, "reads.yak", "asm.fa"], cwd=self.folder, check=True, capture_output=True).stdout
+                     for program in ((YAK,), (WARPMER, "yak"))]
+            self.assertEqual(*texts)
 
     @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
     def test_against_yak(self):

@@ -1,0 +1,296 @@
+/// `yak qv`: the quality of an assembly by the counts of reads, with yak's model of k-mers that are found by
+/// chance.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/lookup.h"
+#include "base/error.h"
+#include "base/warning.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/text_output.h"
+#include "cli/personalities/option_table.h"
+#include "cli/personalities/personality.h"
+#include "cli/personalities/yak.h"
+#include "formats/yak_file.h"
+#include "host/tmp_directory.h"
+#include "io/input_set.h"
+#include "jobs/import_job.h"
+#include "jobs/temporary_index.h"
+
+namespace warpmer::cli {
+namespace {
+
+constexpr std::size_t kCounts = formats::kLargestYakCount + 1;
+using CountRow = std::array<double, kCounts>;  ///< a number for each count; whole ones are exact
+
+constexpr double kDecibelsOfE = -4.3429448190325175;  // -10 / ln 10
+
+struct QvCall {
+  std::uint64_t least_bases = 0;
+  double least_share = 0.5;
+  double false_positives = 0.00004;
+  bool prints_sequences = false, prints_errors = false;
+};
+
+TakeOption store_share(double& to) {
+  return [&to](const GivenOption& given) {
+    const char* const end = given.value.data() + given.value.size();
+    if (std::from_chars(given.value.data(), end, to).ptr != end || given.value.empty() || to < 0 || to > 1)
+      throw UsageError(fmt::format("{} must have a number from 0 to 1, not '{}'", given.name, given.value));
+  };
+}
+
+OptionTable qv_options(QvCall& call) {
+  using enum ValuePlace;
+  return {
+      "yak qv",
+      {taken("-l", free, "leave out sequences of fewer bases", store_number(call.least_bases)),
+       taken("-f", free, "leave out sequences of which a smaller share of k-mers is found; 0.5 unless given",
+             store_share(call.least_share)),
+       taken("-e", free, "share of false k-mers that is found; 0.00004 unless given",
+             store_share(call.false_positives)),
+       taken("-p", none, "print the quality of each sequence", set_flag(call.prints_sequences)),
+       taken("-E", none, "print the positions of k-mers that are not found", set_flag(call.prints_errors)),
+       ignored("-t", free, "threads"), ignored("-K", free, "bases at a time")},
+      true};
+}
+
+/// Returns the quality of a share of k-mers that are found.
+double quality(double all, double found, double k) {
+  return kDecibelsOfE * std::log(std::log(all / found) / k);
+}
+
+/// Prints what is asked about one sequence, and adds its counts.
+void add_sequence(const QvCall& call, std::string_view name, std::span<const std::uint64_t> counts,
+                  std::uint64_t bases, double k, CountRow& sum, TextOutput& output) {
+  std::uint64_t kmers = 0, found = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == backend::Profile::kNoKmer) continue;
+    ++kmers;
+    found += counts[i] > 0 ? 1 : 0;
+    if (counts[i] == 0 && call.prints_errors) output.print("EK\t{}\t{}\n", name, i);
+  }
+  if (call.prints_sequences) {
+    double qv = -1;
+    if (kmers > 0) {
+      constexpr double kNoError = 99;
+      qv = found == 0       ? 0
+           : found == kmers ? kNoError
+                            : quality(static_cast<double>(kmers), static_cast<double>(found), k);
+    }
+    output.print("SQ\t{}\t{}\t{}\t{}\t{:.2f}\n", name, bases, kmers, found, qv);
+  }
+  if (static_cast<double>(found) < static_cast<double>(kmers) * call.least_share) return;
+  for (const std::uint64_t count : counts) {
+    if (count != backend::Profile::kNoKmer) sum.at(count) += 1;
+  }
+}
+
+CountRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
+                   TextOutput& output) {
+  io::InputOptions options;
+  options.reading.lenient = true;
+  options.in_order = true;
+  options.one_caller = true;
+  options.whole_records = true;
+  io::InputSet input({assembly}, options);
+  const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
+  io::Batch batch;
+  backend::Profile profile;
+  CountRow sum{};
+  while (input.next(batch)) {
+    lookup->profile(batch, profile);
+    const std::span<const std::uint64_t> counts(profile.counts);
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      const io::Piece& piece = batch.pieces[i];
+      if (piece.length < call.least_bases) continue;
+      add_sequence(call, {batch.text.data() + piece.name_offset, piece.name_length},
+                   counts.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]), piece.length,
+                   index.params().k, sum, output);
+    }
+  }
+  return sum;
+}
+
+/// The assembly's quality.
+struct QvResult {
+  double kmers = 0, errors = 0, coverage = 0;
+  double raw = -1, adjusted = -1;
+  double false_positives_least = 0, false_positives_most = 1;
+  CountRow counts{};  ///< of the assembly's k-mers, but for those that are found by chance
+};
+
+/// Returns the parabola through points, by least squares: its three coefficients, lowest power first.
+std::array<double, 3> parabola(std::span<const double> x, std::span<const double> y) {
+  std::array<std::array<double, 4>, 3> rows{};  // normal equations
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::array<double, 3> powers = {1, x[i], x[i] * x[i]};
+    for (std::size_t r = 0; r < 3; ++r) {
+      for (std::size_t c = 0; c < 3; ++c) rows.at(r).at(c) += powers.at(r) * powers.at(c);
+      rows.at(r)[3] += powers.at(r) * y[i];
+    }
+  }
+  for (std::size_t step = 0; step < 3; ++step) {
+    std::size_t best = step;
+    for (std::size_t r = step + 1; r < 3; ++r) {
+      if (std::abs(rows.at(r).at(step)) > std::abs(rows.at(best).at(step))) best = r;
+    }
+    std::swap(rows.at(step), rows.at(best));
+    for (std::size_t r = 0; r < 3; ++r) {
+      if (r == step) continue;
+      const double factor = rows.at(r).at(step) / rows.at(step).at(step);
+      for (std::size_t c = step; c < 4; ++c) rows.at(r).at(c) -= factor * rows.at(step).at(c);
+    }
+  }
+  return {rows[0][3] / rows[0][0], rows[1][3] / rows[1][1], rows[2][3] / rows[2][2]};
+}
+
+/// The counts between which the model is fitted: the least of them, and the peak behind it.
+struct FitRange {
+  std::size_t least = 0, peak = 0;
+};
+
+std::optional<FitRange> fit_range(const CountRow& assembly) {
+  const auto begin = assembly.begin() + 2;
+  const auto peak = std::max_element(begin, assembly.end() - 1);
+  if (*peak <= 0) return std::nullopt;
+  const auto least = std::min_element(begin, peak);
+  return FitRange{static_cast<std::size_t>(least - assembly.begin()),
+                  static_cast<std::size_t>(peak - assembly.begin())};
+}
+
+/// Bounds the share of false k-mers that is found by what the counts allow; returns the one to go on with.
+double bounded_share(double share, const CountRow& reads, const CountRow& assembly, const FitRange& range,
+                     QvResult& result) {
+  for (std::size_t count = 2; count < range.peak; ++count) {
+    const double most = assembly.at(count) / (result.coverage * reads.at(count));
+    if (result.false_positives_most > most) result.false_positives_most = most;
+  }
+  if (share > result.false_positives_most) share = result.false_positives_most / 2;
+  if (range.least > 2 && reads[2] > reads.at(range.least)) {
+    const double least =
+        (assembly[2] - assembly.at(range.least)) / (result.coverage * (reads[2] - reads.at(range.least)));
+    result.false_positives_least = std::max(result.false_positives_least, least);
+  }
+  if (result.false_positives_least >= result.false_positives_most)
+    warn(
+        "yak qv: the upper bound of false k-mers that are found is not above the lower one; trust the lower");
+  return std::max(share, result.false_positives_least);
+}
+
+/// Fits how k-mers become fewer below the peak, and goes on with that down to 0.
+void extrapolate(const FitRange& range, std::size_t points, CountRow& counts) {
+  std::vector<double> x, y;
+  for (std::size_t count = range.least; count < range.least + points; ++count) {
+    x.push_back(static_cast<double>(count));
+    y.push_back(counts.at(count + 1) / counts.at(count));
+  }
+  const auto [a, b, c] = parabola(x, y);
+  constexpr double kLeastStep = 1.01;
+  for (std::size_t count = range.least; count-- > 0;) {
+    const auto at = static_cast<double>(count);
+    const double step = a + b * at + c * at * at;
+    counts.at(count) = counts.at(count + 1) / (step < kLeastStep ? kLeastStep : step);
+  }
+}
+
+QvResult solve(const QvCall& call, const CountRow& reads, const CountRow& assembly, double k) {
+  QvResult result;
+  result.counts = assembly;
+  result.errors = assembly[0];
+  for (const double kmers : assembly) result.kmers += kmers;
+  if (result.kmers > assembly[0]) result.raw = quality(result.kmers, result.kmers - assembly[0], k);
+  const std::optional<FitRange> range = fit_range(assembly);
+  if (!range) {
+    result.coverage = -std::numeric_limits<double>::quiet_NaN();
+    return result;
+  }
+  result.coverage = assembly.at(range->peak) / reads.at(range->peak);
+  const double share = bounded_share(call.false_positives, reads, assembly, *range, result);
+  // Counts of few reads tell nothing.
+  constexpr std::size_t kLeastPeak = 5, kLeastPoints = 3, kMostPoints = 8;
+  const std::size_t points = std::min(range->peak - range->least + 1, kMostPoints);
+  if (range->peak < kLeastPeak || points < kLeastPoints) return result;
+  for (std::size_t count = range->least; count < range->peak; ++count) {
+    const double false_kmers = (reads.at(count) - assembly.at(count) / result.coverage) / (1 - share);
+    const double left = assembly.at(count) - false_kmers * result.coverage * share;
+    result.counts.at(count) = left < 0 ? 0 : left;
+  }
+  extrapolate(*range, points, result.counts);
+  double true_kmers = 0;
+  for (const double kmers : result.counts) true_kmers += kmers;
+  if (true_kmers <= result.kmers) {
+    result.errors = result.kmers - true_kmers;
+    result.adjusted = quality(result.kmers, true_kmers, k);
+  } else {
+    warn("yak qv: the adjusted quality cannot be estimated; it is printed as the raw one");
+    result.errors = 0;
+    result.adjusted = result.raw;
+  }
+  return result;
+}
+
+constexpr std::string_view kComments =
+    "CC\tCT  kmer_occurrence    short_read_kmer_count  raw_input_kmer_count  adjusted_input_kmer_count\n"
+    "CC\tFR  fpr_lower_bound    fpr_upper_bound\n"
+    "CC\tER  total_input_kmers  adjusted_error_kmers\n"
+    "CC\tCV  coverage\n"
+    "CC\tQV  raw_quality_value  adjusted_quality_value\n"
+    "CC\n";
+
+void print_result(const QvResult& result, const CountRow& reads, const CountRow& assembly,
+                  TextOutput& output) {
+  for (std::size_t count = kCounts; count-- > 0;) {
+    output.print("CT\t{}\t{:.0f}\t{:.0f}\t{:.3f}\n", count, reads.at(count), assembly.at(count),
+                 result.counts.at(count));
+  }
+  output.print("FR\t{:.3g}\t{:.3g}\nER\t{:.0f}\t{:.3f}\nCV\t{:.3f}\nQV\t{:.3f}\t{:.3f}\n",
+               result.false_positives_least, result.false_positives_most, result.kmers, result.errors,
+               result.coverage, result.raw, result.adjusted);
+}
+
+}  // namespace
+
+int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& provenance) {
+  QvCall call;
+  const OptionTable table = qv_options(call);
+  if (std::ranges::find(words, "--help") != words.end()) {
+    print_on_standard_output(
+        fmt::format("Usage: yak qv [options] <kmer.yak> <seq.fa>\nOptions:\n{}", options_text(table)));
+    return kDone;
+  }
+  const std::vector<std::string> files = take_all_options(table, words);
+  if (files.size() != 2)
+    throw UsageError("yak qv: it takes counts of reads and an assembly (see 'yak qv --help')");
+  const jobs::TemporaryIndex temporary(host::tmp_directory("", "-"));
+  {
+    jobs::ImportOptions job;
+    job.input = files[0];
+    job.resources = host::settled(named_resources());
+    job.output = temporary.path();
+    job.provenance = provenance;
+    backend::JobProgress progress;
+    formats::YakSource source(files[0]);
+    jobs::run_import(source, job, progress);
+  }
+  const index::IndexFile index(temporary.path());
+  CountRow reads{};
+  for (const auto& [count, kmers] : index.histogram()) reads.at(count) = static_cast<double>(kmers);
+  TextOutput output("-");
+  output.write(kComments);
+  const CountRow assembly = counts_of(call, files[1], index, output);
+  print_result(solve(call, reads, assembly, index.params().k), reads, assembly, output);
+  output.finish();
+  return kDone;
+}
+
+}  // namespace warpmer::cli
