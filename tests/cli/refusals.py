@@ -461,7 +461,7 @@ def damaged_indexes(bench, rng):
 
     check("of no bytes", b"")
     check("of one byte", content[:1])
-    check("that is FASTA", source.read_bytes())
+    check("that is FASTA", source.read_bytes(), [name for name in commands if name != "histo"])  # which counts it
     check("with another magic", b"KMCS" + content[4:])
     check("of zeros", bytes(len(content)))
     check("of noise", rng.randbytes(len(content)))
