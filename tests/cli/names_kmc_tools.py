@@ -4,6 +4,7 @@
 ctest: release only (KMC takes a second for anything)
 """
 
+import pathlib
 import unittest
 
 from common_cli import main
@@ -91,6 +92,18 @@ class AgainstKmcTools(KmcToolsTest):
                              ("compare {a} -ci3 {a} -ci2", 1), ("compare {small} {small} -cx3", 1)):
             theirs, ours = self.tools(line, status=status)
             self.assertEqual(ours, theirs, line)
+
+    def test_damaged_bins(self):
+        """Of the form with bins; whatever of the table is wrong, nothing is written."""
+        prefixes = bytearray(pathlib.Path(self.named["a"] + ".kmc_pre").read_bytes())
+        self.file("bad.kmc_suf", pathlib.Path(self.named["a"] + ".kmc_suf").read_bytes())
+        for entry in (1, 64, 65):  # there are 4^3 for a bin
+            for value in (0xFFFFFFFF, 60000):
+                damaged = prefixes[:]
+                damaged[4 + 8 * entry : 12 + 8 * entry] = value.to_bytes(8, "little")
+                self.file("bad.kmc_pre", bytes(damaged))
+                for line in ("transform bad reduce x", "compare bad bad", "transform bad dump x"):
+                    self.refused_named("damaged: (its|at byte)", "kmc_tools", *line.split(), status=1)
 
     def test_failures(self):
         self.tools("transform nosuch dump {}", status=1)
