@@ -267,7 +267,7 @@ int print_of_indexes(const HistoOptions& options) {
   if (options.inputs.size() == 1) {
     const index::IndexFile index(options.inputs.front());
     TextOutput output(options.output);
-    const index::Histogram histogram = index.histogram();
+    const index::Histogram& histogram = index.histogram();
     format_named(options.format).print(options, {histogram, index.path(), index.params().k}, output);
     output.finish();
     return kDone;
