@@ -62,10 +62,10 @@ class FieldReader {
   }
 
  private:
-  const std::uint64_t* words_;
-  std::uint64_t at_;    ///< of the bits that were loaded
-  std::uint64_t bits_;  ///< those of them that have not been used
-  std::uint32_t width_, used_ = 0;
+  const std::uint64_t* words_ = nullptr;
+  std::uint64_t at_ = 0;    ///< of the bits that were loaded
+  std::uint64_t bits_ = 0;  ///< those of them that have not been used
+  std::uint32_t width_ = 0, used_ = 0;
 };
 
 /// A super-k-mer on its way through the strings of its group, as StringSearch. Buckets with a large group or
