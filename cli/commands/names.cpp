@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -35,17 +36,24 @@ fs::path folder_of_names() {
   }
   throw ResourceError(
       fmt::format("there is no folder '{}' with links to this program; 'cmake --install' makes it, and "
-                  "'warpmer {}' works "
-                  "without it",
+                  "'warpmer {}' works without it",
                   (program.parent_path() / WARPMER_NAMES_FOLDER).lexically_normal().string(), first));
 }
 
-/// Returns all names, with commas.
+/// Returns all names, with commas, in lines that fit a terminal.
 std::string list_of_names() {
+  constexpr std::size_t kLine = 76;
   std::string names;
+  std::size_t line = 0;
   for (const Personality& each : personalities()) {
-    if (!names.empty()) names += ", ";
+    if (line > 0 && line + each.name.size() > kLine) {
+      names += ",\n  ";
+      line = 0;
+    } else if (line > 0) {
+      names += ", ";
+    }
     names += each.name;
+    line += each.name.size() + 2;
   }
   return names;
 }
@@ -58,8 +66,8 @@ void add_names_command(Application& application) {
       "Print the line for a shell that puts other programs' names on its path.\n"
       "Called by such a name, warpmer takes that program's command line, and does the same job with its own "
       "engine: the same output files, text and exit status. So pipelines run unchanged. 'warpmer NAME ...' "
-      "is "
-      "the same. An option that means nothing here is accepted in silence; one that would change the result "
+      "is the same. An option that means nothing here is accepted in silence; one that would change the "
+      "result "
       "and is not done is refused. What their command lines cannot say, WARPMER_DEVICE, WARPMER_MEMORY and "
       "WARPMER_THREADS do, as --device, -m and -t of 'warpmer count'.",
       fmt::format(R"~(Names:
