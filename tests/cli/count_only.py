@@ -55,7 +55,7 @@ class CountOnly(CliTest):
     def test_ways(self):
         wanted = self.wanted(31)
         before = self.files()
-        for options in (["-t", 1], ["-t", 4], ["--device", "cpu:2"], ["--table", "bcht"], ["-m", "200M", "-t", 1], ["--lenient"]):
+        for options in (["-t", 1], ["-t", 4], ["--device", "cpu:2"], ["--table", "bcht"], ["-m", "400M", "-t", 1], ["--lenient"]):
             with self.subTest(options):
                 self.assertEqual(self.only("panel.fa", 31, *options), wanted)
         self.assertEqual(self.files(), sorted([*before, "out.wmi"]))  # nothing else is left
