@@ -22,3 +22,8 @@ def by_tier(full, sample):
 def one_thread(test):
     """For a test in which threads do nothing that they do not do in others of its file: not with the thread sanitizer."""
     return unittest.skipIf(os.environ.get("WARPMER_SANITIZE") == "thread", "one thread")(test)
+
+
+def without_sanitizers(test):
+    """For a test of resident sets, which are those of sanitizers where there is one."""
+    return unittest.skipIf(os.environ.get("WARPMER_SANITIZE"), "resident sets")(test)
