@@ -1,6 +1,6 @@
 #pragma once
-/// The common parts of the tests of other programs' formats: k-mers with counts to write, reading all of a
-/// source, and faults.
+/// The common parts of the tests of other programs' formats: k-mers with counts to write, numbers in bytes,
+/// reading all of a source, and faults.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,6 +28,19 @@ inline Key128 kmer_of(std::string_view text) {
   Key128 kmer = 0;
   (void)kmer_from_text(text, kmer);
   return kmer;
+}
+
+/// Returns the little-endian number of `width` bytes at `at`.
+inline std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t width) {
+  std::uint64_t value = 0;
+  for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(bytes.at(at + i));
+  return value;
+}
+/// Returns such a number's bytes.
+inline std::string number_text(std::uint64_t value, std::size_t width) {
+  std::string text;
+  for (; width > 0; --width, value >>= 8) text += static_cast<char>(value);
+  return text;
 }
 
 /// Returns up to `n` different k-mers in order, with counts of all widths up to `bytes` bytes.

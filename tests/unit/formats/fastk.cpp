@@ -22,18 +22,6 @@ using warpmer::index::test::write_bytes;
 
 namespace {
 
-std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(bytes.at(at + i));
-  return value;
-}
-
-std::string number_text(std::uint64_t value, std::size_t width) {
-  std::string text;
-  for (; width > 0; --width, value >>= 8) text += static_cast<char>(value);
-  return text;
-}
-
 /// A table, taken apart by what fastk_table.h says of it.
 struct Decoded {
   std::uint64_t k = 0, parts = 0, least = 0;

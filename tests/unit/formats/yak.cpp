@@ -18,18 +18,6 @@ using warpmer::index::test::write_bytes;
 
 namespace {
 
-std::uint64_t number(const std::string& bytes, std::size_t at, std::size_t width) {
-  std::uint64_t value = 0;
-  for (std::size_t i = width; i-- > 0;) value = value << 8 | static_cast<std::uint8_t>(bytes.at(at + i));
-  return value;
-}
-
-std::string number_text(std::uint64_t value, std::size_t width) {
-  std::string text;
-  for (; width > 0; --width, value >>= 8) text += static_cast<char>(value);
-  return text;
-}
-
 /// The words of each bin of a file, taken apart by what yak_file.h says of it.
 std::vector<std::vector<std::uint64_t>> decode(const std::string& bytes, std::uint32_t k) {
   REQUIRE(bytes.substr(0, 4) == std::string("YAK\2", 4));
