@@ -14,9 +14,7 @@
 #include "backend/lookup.h"
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
-#include "cli/output/progress.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -26,7 +24,6 @@
 #include "io/input_set.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
-#include "jobs/import_job.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
@@ -162,12 +159,7 @@ FastkCall read_fastk_call(const std::vector<std::string>& words) {
 /// Calls `visit` with each batch of sequences, whole and in order.
 template <class Visit>
 void for_each_batch(const std::vector<std::string>& inputs, Visit&& visit) {
-  io::InputOptions options;
-  options.reading.lenient = true;
-  options.in_order = true;
-  options.one_caller = true;
-  options.whole_records = true;
-  io::InputSet input(inputs, options);
+  io::InputSet input(inputs, whole_sequences());
   io::Batch batch;
   while (input.next(batch)) visit(batch);
 }
@@ -226,9 +218,7 @@ void write_table(const FastkCall& call, const index::IndexFile& index, const hos
   facts.min_count = call.least;
   formats::FastkSink sink(call.output, facts, call.threads);
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
-  if (report.saturated == 0) return;
-  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count",
-                              with_thousands(report.saturated), job.largest_count));
+  say_capped(report.saturated, job.largest_count);
 }
 
 /// Profiles by the counts of another table, and nothing else.
@@ -243,13 +233,8 @@ void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
       throw UsageError(
           fmt::format("FastK: the table of -p has {}-mers, and -k says {}", source.facts().k, call.k));
     }
-    jobs::ImportOptions job;
-    job.input = call.table;
-    job.resources = host::settled(named_resources(call.has_threads ? call.threads : 0));
-    job.output = temporary.path();
-    job.provenance = provenance;
-    backend::JobProgress progress;
-    jobs::run_import(source, job, progress);
+    import_into(source, call.table, host::settled(named_resources(call.has_threads ? call.threads : 0)),
+                provenance, temporary);
   }
   write_profiles(call, inputs, index::IndexFile(temporary.path()), 0);
 }
@@ -263,13 +248,9 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
   job.resources = named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte);
   job.tmp_directory = call.directory;
   job.inputs = inputs;
-  job.device = named_device(inputs);
   job.provenance = provenance;
   const jobs::TemporaryIndex temporary(call.directory);
-  job.output = temporary.path();
-  const jobs::CountReport report = run_with_meter(progress_style(false), [&](backend::JobProgress& progress) {
-                                     return jobs::count(job, progress);
-                                   }).report;
+  const jobs::CountReport report = count_into(job, temporary);
   const index::IndexFile index(temporary.path());
   write_histogram(call, index);
   if (call.least > 0) write_table(call, index, report.resources);
@@ -281,8 +262,7 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
 int run_fastk(const NamedCall& named) {
   if (std::ranges::find(named.words, "--help") != named.words.end()) {
     FastkCall call;
-    print_on_standard_output(
-        fmt::format("Usage: FastK [options] SOURCE...\nOptions:\n{}", options_text(fastk_options(call))));
+    print_on_standard_output(help_text(fastk_options(call), "SOURCE..."));
     return kDone;
   }
   const FastkCall call = read_fastk_call(named.words);

@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/personalities/fastk_arguments.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -95,16 +97,9 @@ OptionTable file_options(const std::string& program, FileFlags& flags) {
 std::vector<std::string> file_arguments(const NamedCall& call, FileFlags& flags, std::size_t least,
                                         std::string_view usage) {
   const OptionTable table = file_options(call.program, flags);
-  if (std::ranges::find(call.words, "--help") != call.words.end()) {
-    print_on_standard_output(
-        fmt::format("Usage: {} [options] {}\nOptions:\n{}", call.program, usage, options_text(table)));
-    return {};
-  }
-  std::vector<std::string> arguments = take_all_options(table, call.words);
-  if (arguments.size() < least)
-    throw UsageError(fmt::format("{}: it takes {} (see '{} --help')", call.program, usage, call.program));
+  auto arguments = fastk_arguments(call, table, usage, least);
   if (flags.forces) flags.asks = flags.keeps = false;
-  return arguments;
+  return std::move(arguments).value_or(std::vector<std::string>());
 }
 
 void check(const std::error_code& failed, const NamedCall& call, const fs::path& path) {
@@ -179,9 +174,10 @@ int run_fastmv(const NamedCall& call) {
   if (arguments.empty()) return kDone;
   std::error_code failed;
   const bool is_folder = fs::is_directory(arguments.back(), failed);
-  if (arguments.size() > 2 && !is_folder)
+  if (arguments.size() > 2 && !is_folder) {
     throw UsageError(fmt::format("{}: several sources go to a directory, and '{}' is none", call.program,
                                  arguments.back()));
+  }
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     const NamedFiles from = named_files(arguments[i]);
     const bool is_any = std::ranges::any_of(

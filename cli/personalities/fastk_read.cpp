@@ -13,9 +13,10 @@
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/messages.h"
 #include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
+#include "cli/personalities/fastk_arguments.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -34,21 +35,6 @@ std::string root_of(const std::string& path) { return std::filesystem::path(path
 
 std::string with_ending(const std::string& path, std::string_view ending) {
   return path.ends_with(ending) ? path : path + std::string(ending);
-}
-
-/// Returns the words that are no options; none after help.
-std::optional<std::vector<std::string>> arguments_of(const NamedCall& call, const OptionTable& table,
-                                                     std::string_view usage, std::size_t least,
-                                                     std::size_t most = SIZE_MAX) {
-  if (std::ranges::find(call.words, "--help") != call.words.end()) {
-    print_on_standard_output(
-        fmt::format("Usage: {} [options] {}\nOptions:\n{}", table.program, usage, options_text(table)));
-    return std::nullopt;
-  }
-  std::vector<std::string> arguments = take_all_options(table, call.words);
-  if (arguments.size() < least || arguments.size() > most)
-    throw UsageError(fmt::format("{0}: it takes {1} (see '{0} --help')", table.program, usage));
-  return arguments;
 }
 
 struct HistexCall {
@@ -140,7 +126,7 @@ int run_histex(const NamedCall& named) {
              [&call](const GivenOption& given) { take_range(call, given); }),
        refused("-1", none, "1-code is not written")},
       true};
-  const auto arguments = arguments_of(named, table, "SOURCE[.hist]", 1, 1);
+  const auto arguments = fastk_arguments(named, table, "SOURCE[.hist]", 1, 1);
   if (!arguments) return kDone;
   const std::string& source = arguments->front();
   if (call.is_for_genescope) {
@@ -191,9 +177,10 @@ TableAddress address_of(const std::string& text, std::uint32_t k, std::uint64_t 
       throw UsageError(fmt::format("Tabex: there is no entry {}; the table has {}", text, entries));
     return address;
   }
-  if (text.size() > k || text.empty() || !kmer_from_text(text, address.first))
+  if (text.size() > k || text.empty() || !kmer_from_text(text, address.first)) {
     throw UsageError(
         fmt::format("Tabex: '{}' is neither a number nor up to {} bases of a, c, g and t", text, k));
+  }
   const auto rest = static_cast<std::uint32_t>(2 * (k - text.size()));
   address.last = rest == 0 ? address.first : (address.first << rest) | ((Key128{1} << rest) - 1);
   address.first <<= rest;
@@ -219,7 +206,7 @@ int run_tabex(const NamedCall& named) {
        taken("-t", glued, "leave out k-mers that occur less often", store_number(least, 1)),
        refused("-1", none, "1-code is not written")},
       true};
-  const auto arguments = arguments_of(named, table, "SOURCE[.ktab] [ADDRESS[-ADDRESS]]", 1, 2);
+  const auto arguments = fastk_arguments(named, table, "SOURCE[.ktab] [ADDRESS[-ADDRESS]]", 1, 2);
   if (!arguments) return kDone;
   if (checks && (is_ascii || least > 0)) throw UsageError("Tabex: -C goes with no other option");
   formats::FastkSource source(arguments->front());
@@ -356,7 +343,7 @@ int run_fastmerge(const NamedCall& named) {
                              ignored("-P", glued, "directory for temporary files"),
                              refused("-S", glued, "tables are not merged in slices")},
                             true};
-  const auto arguments = arguments_of(named, options, "TARGET SOURCE SOURCE...", 3);
+  const auto arguments = fastk_arguments(named, options, "TARGET SOURCE SOURCE...", 3);
   if (!arguments) return kDone;
   if (!has_histogram && !has_table) throw UsageError("Fastmerge: at least one of -h and -t is needed");
   const std::string& target = arguments->front();
@@ -380,10 +367,7 @@ int run_fastmerge(const NamedCall& named) {
     ++histogram[kmer->count];
     if (table) table->write({&*kmer, 1});
   }
-  if (capped > 0) {
-    print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count",
-                                with_thousands(capped), formats::kLargestFastkCount));
-  }
+  say_capped(capped, formats::kLargestFastkCount);
   if (table) table->finish();
   if (has_histogram) {
     file::BufferedOutput output(target + ".hist");

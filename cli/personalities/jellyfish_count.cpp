@@ -11,11 +11,9 @@
 #include "backend/lookup.h"
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
-#include "cli/output/progress.h"
 #include "cli/personalities/jellyfish.h"
+#include "cli/personalities/named_jobs.h"
 #include "formats/count_width.h"
 #include "formats/jellyfish_file.h"
 #include "formats/jellyfish_text.h"
@@ -185,14 +183,6 @@ jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::st
   return job;
 }
 
-jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
-  job.device = named_device(job.inputs);
-  job.output = index.path();
-  return run_with_meter(progress_style(false),
-                        [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
-      .report;
-}
-
 std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const formats::StreamFacts& facts,
                                             const formats::JellyfishCall& made_by) {
   if (count.is_text) return std::make_unique<formats::JellyfishTextSink>(count.output, facts, made_by);
@@ -213,12 +203,7 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
   JellyfishFilter filter(count, lookup.get(), *sink);
   jobs::export_index(kmers, job, filter);
-  if (filter.capped() > 0) {
-    print_last_line(
-        fmt::format("{} k-mers occur more than {} times and are written with that count "
-                    "(--out-counter-len)",
-                    with_thousands(filter.capped()), filter.largest()));
-  }
+  say_capped(filter.capped(), filter.largest(), " (--out-counter-len)");
 }
 
 void write_timing(const std::string& path, const jobs::CountReport& report) {

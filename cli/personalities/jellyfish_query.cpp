@@ -13,13 +13,13 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/jellyfish.h"
+#include "cli/personalities/named_jobs.h"
 #include "formats/jellyfish_file.h"
 #include "formats/jellyfish_lookup.h"
 #include "formats/jellyfish_text.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "jobs/export_job.h"
-#include "jobs/import_job.h"
 #include "jobs/set_job.h"
 #include "jobs/temporary_index.h"
 
@@ -160,15 +160,9 @@ class MergedInputs {
  private:
   void import(const std::string& path) {
     indexes_.push_back(std::make_unique<jobs::TemporaryIndex>(directory_));
-    jobs::ImportOptions job;
-    job.input = path;
-    job.resources = host::settled(named_resources());
-    job.output = indexes_.back()->path();
-    job.provenance = call_.provenance;
-    backend::JobProgress progress;
     formats::JellyfishSource source(path);
     facts_.push_back(source.facts());
-    jobs::run_import(source, job, progress);
+    import_into(source, path, host::settled(named_resources()), call_.provenance, *indexes_.back());
   }
 
   std::string directory_;

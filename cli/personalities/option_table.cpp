@@ -193,4 +193,8 @@ std::string options_text(const OptionTable& table) {
   return text;
 }
 
+std::string help_text(const OptionTable& table, std::string_view arguments) {
+  return fmt::format("Usage: {} [options] {}\nOptions:\n{}", table.program, arguments, options_text(table));
+}
+
 }  // namespace warpmer::cli

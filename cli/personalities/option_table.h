@@ -74,5 +74,7 @@ std::vector<std::string> take_all_options(const OptionTable& table, std::span<co
 
 /// Returns a line for each option, for help texts; those that mean nothing here say so.
 std::string options_text(const OptionTable& table);
+/// Returns a help text of one usage.
+std::string help_text(const OptionTable& table, std::string_view arguments);
 
 }  // namespace warpmer::cli

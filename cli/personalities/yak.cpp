@@ -13,10 +13,8 @@
 
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
-#include "cli/output/progress.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -59,21 +57,17 @@ bool wants_help(const std::vector<std::string>& words) {
   return words.empty() || std::ranges::find(words, "--help") != words.end();
 }
 
-/// Counts one input into an index.
-host::Resources count_into(const YakCount& count, const std::string& input, const jobs::TemporaryIndex& index,
-                           const index::Provenance& provenance) {
+/// Counts one input into an index. Returns the resources that were used.
+host::Resources count_input(const YakCount& count, const std::string& input,
+                            const jobs::TemporaryIndex& index, const index::Provenance& provenance) {
   jobs::CountOptions job;
   job.kmers.k = count.k;
   job.kept.min = count.bloom_bits > 0 ? 2 : 1;
   job.reading.lenient = true;
   job.resources = named_resources(count.threads);
   job.inputs = {input};
-  job.device = named_device(job.inputs);
-  job.output = index.path();
   job.provenance = provenance;
-  return run_with_meter(progress_style(false),
-                        [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
-      .report.resources;
+  return count_into(job, index).resources;
 }
 
 void write_counts(const YakCount& count, const jobs::TemporaryIndex& from, const host::Resources& resources) {
@@ -86,17 +80,14 @@ void write_counts(const YakCount& count, const jobs::TemporaryIndex& from, const
   job.resources = resources;
   formats::YakSink sink(count.output, jobs::facts_of(index));
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
-  if (report.saturated == 0) return;
-  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count",
-                              with_thousands(report.saturated), job.largest_count));
+  say_capped(report.saturated, job.largest_count);
 }
 
 int run_yak_count(const std::vector<std::string>& words, const index::Provenance& provenance) {
   YakCount count;
   const OptionTable table = count_options(count);
   if (wants_help(words)) {
-    print_on_standard_output(
-        fmt::format("Usage: yak count [options] <in.fa> [in.fa]\nOptions:\n{}", options_text(table)));
+    print_on_standard_output(help_text(table, "<in.fa> [in.fa]"));
     return words.empty() ? kUsageError : kDone;
   }
   count.inputs = take_all_options(table, words);
@@ -104,7 +95,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
     throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
   const std::string directory = host::tmp_directory("", count.output.empty() ? "-" : count.output);
   const jobs::TemporaryIndex first(directory);
-  const host::Resources resources = count_into(count, count.inputs.front(), first, provenance);
+  const host::Resources resources = count_input(count, count.inputs.front(), first, provenance);
   // Without -b the second is not read. With it, it has the counts of what the first has.
   const bool has_second =
       count.bloom_bits > 0 && count.inputs.size() > 1 && count.inputs[1] != count.inputs[0];
@@ -113,7 +104,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
     return kDone;
   }
   const jobs::TemporaryIndex second(directory), both(directory);
-  (void)count_into(count, count.inputs[1], second, provenance);
+  (void)count_input(count, count.inputs[1], second, provenance);
   jobs::SetOptions job;
   job.rule = {
       .operation = backend::SetOperation::intersect, .counts = backend::CountRule::last, .of_result = {}};
@@ -132,8 +123,7 @@ int run_yak_inspect(const std::vector<std::string>& words, const index::Provenan
   const OptionTable table{
       "yak inspect", {ignored("-m", ValuePlace::free, "largest count, where two files are compared")}, true};
   if (wants_help(words)) {
-    print_on_standard_output(
-        fmt::format("Usage: yak inspect [options] <in.yak>\nOptions:\n{}", options_text(table)));
+    print_on_standard_output(help_text(table, "<in.yak>"));
     return words.empty() ? kUsageError : kDone;
   }
   const std::vector<std::string> files = take_all_options(table, words);

@@ -17,13 +17,13 @@
 #include "base/warning.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/yak.h"
 #include "formats/yak_file.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
-#include "jobs/import_job.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
@@ -97,12 +97,7 @@ void add_sequence(const QvCall& call, std::string_view name, std::span<const std
 
 CountRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
                    TextOutput& output) {
-  io::InputOptions options;
-  options.reading.lenient = true;
-  options.in_order = true;
-  options.one_caller = true;
-  options.whole_records = true;
-  io::InputSet input({assembly}, options);
+  io::InputSet input({assembly}, whole_sequences());
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   io::Batch batch;
   backend::Profile profile;
@@ -181,9 +176,10 @@ double bounded_share(double share, const CountRow& reads, const CountRow& assemb
         (assembly[2] - assembly.at(range.least)) / (result.coverage * (reads[2] - reads.at(range.least)));
     result.false_positives_least = std::max(result.false_positives_least, least);
   }
-  if (result.false_positives_least >= result.false_positives_most)
+  if (result.false_positives_least >= result.false_positives_most) {
     warn(
         "yak qv: the upper bound of false k-mers that are found is not above the lower one; trust the lower");
+  }
   return std::max(share, result.false_positives_least);
 }
 
@@ -264,8 +260,7 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
   QvCall call;
   const OptionTable table = qv_options(call);
   if (std::ranges::find(words, "--help") != words.end()) {
-    print_on_standard_output(
-        fmt::format("Usage: yak qv [options] <kmer.yak> <seq.fa>\nOptions:\n{}", options_text(table)));
+    print_on_standard_output(help_text(table, "<kmer.yak> <seq.fa>"));
     return kDone;
   }
   const std::vector<std::string> files = take_all_options(table, words);
@@ -273,14 +268,8 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
     throw UsageError("yak qv: it takes counts of reads and an assembly (see 'yak qv --help')");
   const jobs::TemporaryIndex temporary(host::tmp_directory("", "-"));
   {
-    jobs::ImportOptions job;
-    job.input = files[0];
-    job.resources = host::settled(named_resources());
-    job.output = temporary.path();
-    job.provenance = provenance;
-    backend::JobProgress progress;
     formats::YakSource source(files[0]);
-    jobs::run_import(source, job, progress);
+    import_into(source, files[0], host::settled(named_resources()), provenance, temporary);
   }
   const index::IndexFile index(temporary.path());
   CountRow reads{};

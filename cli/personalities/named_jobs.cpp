@@ -1,0 +1,47 @@
+#include "cli/personalities/named_jobs.h"
+
+#include <fmt/format.h>
+
+#include "cli/framework/messages.h"
+#include "cli/framework/quantity.h"
+#include "cli/output/progress.h"
+#include "cli/personalities/personality.h"
+#include "jobs/import_job.h"
+
+namespace warpmer::cli {
+
+jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
+  job.device = named_device(job.inputs);
+  job.output = index.path();
+  return run_with_meter(progress_style(false),
+                        [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
+      .report;
+}
+
+void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
+                 const index::Provenance& provenance, const jobs::TemporaryIndex& index) {
+  jobs::ImportOptions job;
+  job.input = input;
+  job.resources = resources;
+  job.output = index.path();
+  job.provenance = provenance;
+  backend::JobProgress unseen;
+  jobs::run_import(source, job, unseen);
+}
+
+void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_view behind) {
+  if (kmers == 0) return;
+  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count{}",
+                              with_thousands(kmers), largest_count, behind));
+}
+
+io::InputOptions whole_sequences() {
+  io::InputOptions options;
+  options.reading.lenient = true;
+  options.in_order = true;
+  options.one_caller = true;
+  options.whole_records = true;
+  return options;
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,31 @@
+#pragma once
+/// Jobs as all of these programs run them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "formats/kmer_stream.h"
+#include "host/limits.h"
+#include "index/index_file.h"
+#include "io/input_set.h"
+#include "jobs/count_job.h"
+#include "jobs/temporary_index.h"
+
+namespace warpmer::cli {
+
+/// Counts into an index, with a meter, on the device that WARPMER_DEVICE says.
+jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index);
+
+/// Makes an index of what a source has, which was opened as `input`. The resources are settled.
+void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
+                 const index::Provenance& provenance, const jobs::TemporaryIndex& index);
+
+/// Says on stderr how many k-mers were written with the largest count that an output holds, if there are any.
+/// `behind` ends the line.
+void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_view behind = {});
+
+/// Says how sequences are read where each counts by itself: whole, in order, and whatever is in them.
+io::InputOptions whole_sequences();
+
+}  // namespace warpmer::cli
