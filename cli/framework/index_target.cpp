@@ -40,8 +40,7 @@ void add_index_target_flags(CLI::App& app, IndexTargetFlags& flags) {
          "-o,--output", flags.output,
          "The file to write, - for standard output: an index, or what its name ends in: .kff, .jf, "
          ".kmc_pre (and .kmc_suf, written with it), .ktab (with its hidden parts), .yak, .tsv or .fa, "
-         "the last two also with .gz. It gets "
-         "its name when it is complete.")
+         "the last two also with .gz. It gets its name when it is complete.")
       ->type_name("FILE");
   app.add_option("--to", flags.to,
                  "Format to write, as 'warpmer convert' makes it of the index. Default: by what the name of "
