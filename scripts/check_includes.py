@@ -35,8 +35,9 @@ ALLOWED = {
 }
 # Of base, the command line sees errors, warnings, and what its own threads need; nothing of how the library works.
 CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_team"}
-# Folders within a folder, the lowest first: each may see those before it. What is beside them sees them all, and none
-# sees that.
+# Folders within a folder, the lowest first: each may see those before it. BESIDE is what lies beside them; where the
+# list does not have it, it sees them all, and none sees it.
+BESIDE = "."
 ROOMS = {
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
@@ -77,15 +78,35 @@ def driver_uses(code):
             yield found.group(0)
 
 
-def folders_of(parts):
-    """A folder below src/, or beside it, and the folder within it; "" for none."""
-    parts = parts[1:] if parts[0] == "src" else parts
-    return parts[0], parts[1] if len(parts) > 2 else ""
+def folders_of(path):
+    """The folders that a file is in, from that below src/, or beside it, on."""
+    parts = path.parts[1:] if path.parts[0] == "src" else path.parts
+    return list(parts[:-1])
 
 
-def upward(layer, room, target):
-    """What is wrong with an include of `target` from a folder; None if nothing is."""
-    first, other_room = folders_of(pathlib.PurePath(target).parts)
+def upward_room(folders, others):
+    """What is wrong with an include from one room to another of the same folder, of rooms within it, too."""
+    depth = 0
+    while folders[depth : depth + 1] == others[depth : depth + 1] != []:
+        depth += 1
+    if len(folders) == depth == len(others):
+        return None
+    above = "/".join(folders[:depth])
+    room, other = ((names + [BESIDE])[depth] for names in (folders, others))
+    rooms = ROOMS.get(above, [])
+    rooms = rooms if BESIDE in rooms else [*rooms, BESIDE]
+    if room not in rooms or room == rooms[-1] == BESIDE:
+        return None
+    seen = rooms[: rooms.index(room)]
+    if other in seen:
+        return None
+    return f"{above}/{room} may see {', '.join(seen) or 'no other folder'} of {above}"
+
+
+def upward(folders, target):
+    """What is wrong with an include of `target` from a file in these folders; None if nothing is."""
+    others = folders_of(pathlib.PurePath(target))
+    layer, first = folders[0], others[0] if others else ""
     if layer not in ALLOWED or first not in LAYERS:
         return None
     if layer == "cli" and first == "base" and pathlib.PurePath(target).stem not in CLI_SEES_OF_BASE:
@@ -94,16 +115,12 @@ def upward(layer, room, target):
         if first in ALLOWED[layer]:
             return None
         return f"{layer} may see {', '.join(sorted(ALLOWED[layer])) or 'no other folder'}"
-    rooms = ROOMS.get(layer, [])
-    if room == other_room or room == "" or room not in rooms:
-        return None
-    if other_room in rooms[: rooms.index(room)]:
-        return None
-    return f"{layer}/{room} may see {', '.join(rooms[: rooms.index(room)]) or 'no other folder'} of {layer}"
+    return upward_room(folders, others)
 
 
 def check(path, text):
-    layer, room = folders_of(path.parts)
+    folders = folders_of(path)
+    layer = folders[0]
     is_cuda_place = layer == "kernels" or (path.suffix in {".cu", ".cuh"} and layer in {"tests", "bench"})
     for quote, target in INCLUDE.findall(text):
         if quote == "<":
@@ -116,7 +133,7 @@ def check(path, text):
             yield f'includes "{target}": write the path from src/'
         if "/" not in target and layer in LAYERS:
             yield f'includes "{target}": write the whole path'
-        problem = upward(layer, room, target)
+        problem = upward(folders, target)
         if problem:
             yield f'includes "{target}": {problem}'
     # A *_body.h is meant to be included several times, once for each instruction set.
