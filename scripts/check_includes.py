@@ -44,6 +44,7 @@ ROOMS = {
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
     "cli": ["framework", "output", "personalities", "commands"],
+    "cli/personalities": [BESIDE, "kmc", "jellyfish", "fastk", "yak"],
     "mpi": [],
 }
 LAYERS = set(ALLOWED)

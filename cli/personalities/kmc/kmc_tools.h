@@ -7,7 +7,7 @@
 #include <string>
 
 #include "backend/set_session.h"
-#include "cli/personalities/kmc_databases.h"
+#include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "formats/kmer_stream.h"
 #include "host/limits.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
-#include "cli/personalities/kmc_databases.h"
+#include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"

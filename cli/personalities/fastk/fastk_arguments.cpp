@@ -1,4 +1,4 @@
-#include "cli/personalities/fastk_arguments.h"
+#include "cli/personalities/fastk/fastk_arguments.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
-#include "cli/personalities/jellyfish.h"
+#include "cli/personalities/jellyfish/jellyfish.h"
 #include "cli/personalities/named_jobs.h"
 #include "formats/jellyfish_file.h"
 #include "formats/jellyfish_lookup.h"

@@ -1,4 +1,4 @@
-#include "cli/personalities/kmc_databases.h"
+#include "cli/personalities/kmc/kmc_databases.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 /// `jellyfish`: counts k-mers and reads its databases, by the command lines of Jellyfish 2.3.
 
-#include "cli/personalities/jellyfish.h"
+#include "cli/personalities/jellyfish/jellyfish.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

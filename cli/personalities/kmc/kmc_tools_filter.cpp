@@ -15,7 +15,7 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/quantity.h"
 #include "cli/output/read_output.h"
-#include "cli/personalities/kmc_tools.h"
+#include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "formats/text_file.h"

@@ -1,6 +1,6 @@
 /// `yak`: counts k-mers into its files, and prints their histograms.
 
-#include "cli/personalities/yak.h"
+#include "cli/personalities/yak/yak.h"
 
 #include <fmt/format.h>
 

@@ -12,7 +12,7 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
-#include "cli/personalities/kmc_databases.h"
+#include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"

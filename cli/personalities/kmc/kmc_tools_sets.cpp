@@ -13,7 +13,7 @@
 #include "cli/framework/flags.h"
 #include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
-#include "cli/personalities/kmc_tools.h"
+#include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"
 #include "formats/count_width.h"
 #include "jobs/merged_kmers.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
-#include "cli/personalities/jellyfish.h"
+#include "cli/personalities/jellyfish/jellyfish.h"
 
 namespace warpmer::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
-#include "cli/personalities/jellyfish.h"
+#include "cli/personalities/jellyfish/jellyfish.h"
 #include "cli/personalities/named_jobs.h"
 #include "formats/count_width.h"
 #include "formats/jellyfish_file.h"

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
-#include "cli/personalities/fastk_arguments.h"
+#include "cli/personalities/fastk/fastk_arguments.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"

@@ -1,6 +1,6 @@
 /// `kmc_tools`: works with databases, by the command line of KMC 3.2.4.
 
-#include "cli/personalities/kmc_tools.h"
+#include "cli/personalities/kmc/kmc_tools.h"
 
 #include <fmt/format.h>
 

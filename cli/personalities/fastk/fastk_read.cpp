@@ -15,7 +15,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
-#include "cli/personalities/fastk_arguments.h"
+#include "cli/personalities/fastk/fastk_arguments.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"

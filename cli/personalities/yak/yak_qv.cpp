@@ -20,7 +20,7 @@
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
-#include "cli/personalities/yak.h"
+#include "cli/personalities/yak/yak.h"
 #include "formats/yak_file.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
