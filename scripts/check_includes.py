@@ -43,7 +43,7 @@ ROOMS = {
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
-    "cli": ["framework", "output", "personalities", "commands"],
+    "cli": ["framework", "arguments", "output", "personalities", "commands"],
     "cli/personalities": [BESIDE, "kmc", "jellyfish", "fastk", "yak"],
     "mpi": [],
 }

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
+#include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/index_inputs.h"
-#include "cli/framework/sample_names.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/heat_map.h"
 #include "cli/output/progress.h"

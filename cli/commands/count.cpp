@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/count_flags.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
-#include "cli/framework/count_flags.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
 #include "cli/output/index_summary.h"

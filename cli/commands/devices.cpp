@@ -4,10 +4,10 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/quantity.h"
 #include "cli/output/gpu_report.h"
 #include "cli/output/report.h"
 #include "host/gpus.h"

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/framework/printable.h"
-#include "cli/framework/sample_names.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
 #include "formats/ending.h"

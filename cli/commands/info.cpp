@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/output/report.h"
 #include "index/index_file.h"
 #include "index/position_file.h"

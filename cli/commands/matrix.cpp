@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
+#include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/index_inputs.h"
-#include "cli/framework/sample_names.h"
 #include "cli/output/progress.h"
 #include "file/buffered_output.h"
 #include "formats/ending.h"

@@ -2,9 +2,9 @@
 
 #include <memory>
 
+#include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
-#include "cli/framework/flags.h"
 #include "cli/output/plan_report.h"
 
 namespace warpmer::cli {

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
+#include "cli/arguments/index_target.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/index_inputs.h"
-#include "cli/framework/index_target.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/output/index_summary.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/framework/printable.h"
 #include "cli/output/report.h"
 #include "index/index_file.h"

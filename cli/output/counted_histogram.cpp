@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 
 namespace warpmer::cli {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/framework/count_flags.h"
+#include "cli/arguments/count_flags.h"
 #include "cli/output/progress.h"
 
 namespace warpmer::cli {

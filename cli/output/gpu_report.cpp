@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 #include "cli/output/report.h"
 
 namespace warpmer::cli {

@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/warning.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/quantity.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 

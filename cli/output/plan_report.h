@@ -1,7 +1,7 @@
 #pragma once
 /// Prints the report of `warpmer plan` and `warpmer count --dry-run`.
 
-#include "cli/framework/count_flags.h"
+#include "cli/arguments/count_flags.h"
 #include "jobs/plan_job.h"
 
 namespace warpmer::cli {

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 
 namespace warpmer::cli {
 namespace {

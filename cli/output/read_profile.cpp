@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backend/lookup.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments/flags.h"
 #include "cli/framework/command_files.h"
-#include "cli/framework/flags.h"
 
 namespace warpmer::cli {
 

@@ -1,7 +1,7 @@
 #include "cli/output/sequence_track.h"
 
 #include "backend/lookup.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
 namespace {

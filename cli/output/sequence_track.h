@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "cli/framework/flags.h"
+#include "cli/arguments/flags.h"
 
 namespace warpmer::cli {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/personality.h"
 #include "jobs/import_job.h"

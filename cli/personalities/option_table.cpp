@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
 namespace {

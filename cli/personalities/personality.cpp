@@ -7,10 +7,10 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/programs.h"
 #include "file/output_group.h"

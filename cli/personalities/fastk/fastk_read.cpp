@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/warning.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/fastk/fastk_arguments.h"
 #include "cli/personalities/named_jobs.h"

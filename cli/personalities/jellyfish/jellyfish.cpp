@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/quantity.h"
 #include "cli/personalities/programs.h"
 #include "formats/jellyfish_file.h"
 #include "formats/jellyfish_text.h"

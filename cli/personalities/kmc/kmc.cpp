@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/flags.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/flags.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/kmc/kmc_databases.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 #include "file/temporary_name.h"
 #include "formats/count_width.h"
 #include "formats/kff_file.h"

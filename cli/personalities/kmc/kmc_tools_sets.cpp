@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"

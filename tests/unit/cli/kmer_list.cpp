@@ -1,6 +1,6 @@
 // ctest: one thread
 
-#include "cli/framework/kmer_list.h"
+#include "cli/arguments/kmer_list.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

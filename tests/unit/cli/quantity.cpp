@@ -1,6 +1,6 @@
 // ctest: one thread
 
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/framework/count_flags.h"
+#include "cli/arguments/count_flags.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/framework/sample_names.h"
+#include "cli/arguments/sample_names.h"
 
 #include <fmt/format.h>
 

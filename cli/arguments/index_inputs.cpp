@@ -1,4 +1,4 @@
-#include "cli/framework/index_inputs.h"
+#include "cli/arguments/index_inputs.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "cli/framework/flags.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "io/text/input_list.h"
 #include "io/text/listed_names.h"
 

@@ -1,4 +1,4 @@
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 
 #include <fmt/format.h>
 

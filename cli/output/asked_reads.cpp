@@ -1,4 +1,4 @@
-#include "cli/framework/asked_reads.h"
+#include "cli/output/asked_reads.h"
 
 namespace warpmer::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/framework/flags.h"
+#include "cli/arguments/flags.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "cli/framework/quantity.h"
+#include "cli/arguments/quantity.h"
 #include "file/byte_file.h"
 #include "host/limits.h"
 #include "io/text/input_list.h"

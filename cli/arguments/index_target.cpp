@@ -1,4 +1,4 @@
-#include "cli/framework/index_target.h"
+#include "cli/arguments/index_target.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/warning.h"
-#include "cli/framework/flags.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
-#include "cli/framework/quantity.h"
 #include "file/output_file.h"
 #include "file/output_path.h"
 #include "formats/kmc_database.h"

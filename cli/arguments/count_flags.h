@@ -1,8 +1,8 @@
 #pragma once
 /// The flags of a counting job on the command line, whether it is to be run or planned.
 
-#include "cli/framework/flags.h"
-#include "cli/framework/index_target.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/index_target.h"
 #include "jobs/count_job.h"
 
 namespace warpmer::cli {

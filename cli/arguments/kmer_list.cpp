@@ -1,4 +1,4 @@
-#include "cli/framework/kmer_list.h"
+#include "cli/arguments/kmer_list.h"
 
 #include <algorithm>
 
