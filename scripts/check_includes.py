@@ -39,6 +39,7 @@ CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_tea
 # list does not have it, it sees them all, and none sees it.
 BESIDE = "."
 ROOMS = {
+    "file": [BESIDE, "output"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",

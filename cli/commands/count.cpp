@@ -22,7 +22,7 @@
 #include "cli/output/plan_report.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 #include "formats/ending.h"
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"

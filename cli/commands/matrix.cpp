@@ -16,7 +16,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/output/progress.h"
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 #include "formats/ending.h"
 #include "jobs/matrix_job.h"
 

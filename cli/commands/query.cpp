@@ -30,7 +30,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/read_profile.h"
 #include "cli/output/sequence_track.h"
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 #include "index/index_file.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"

@@ -16,7 +16,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/suggestion.h"
 #include "cli/framework/text_output.h"
-#include "file/output_group.h"
+#include "file/output/output_group.h"
 #include "file/shell_word.h"
 #include "mpi/process_group.h"
 

@@ -17,8 +17,8 @@
 
 #include "base/error.h"
 #include "file/byte_file.h"
-#include "file/output_group.h"
-#include "file/output_path.h"
+#include "file/output/output_group.h"
+#include "file/output/output_path.h"
 #include "formats/fastk_table.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"

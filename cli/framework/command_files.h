@@ -17,16 +17,16 @@ void add_force_flag(CLI::App& command);
 /// Checks all files that the parsed options of a command name, before any work is done. Throws a UsageError
 /// when two outputs are one file, when an output, by whichever name, is an input (standard streams and KMC
 /// databases included), and, unless forced, when it would replace sequence data. Throws a ResourceError when
-/// an output cannot be made at its place (file/output_path.h). The files that lists name are not known yet:
-/// `expand_lists` checks them.
+/// an output cannot be made at its place (file/output/output_path.h). The files that lists name are not known
+/// yet: `expand_lists` checks them.
 void check_files(const CLI::App& command);
 
 /// Does the same for outputs and inputs of a program by another's name, which has no `--force`; lists have
 /// been expanded.
 void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
-/// Gives all outputs of the command their names, all or none (file/output_group.h), for a command that has
-/// something to say about them afterwards. Throws a ResourceError.
+/// Gives all outputs of the command their names, all or none (file/output/output_group.h), for a command that
+/// has something to say about them afterwards. Throws a ResourceError.
 void name_outputs();
 
 }  // namespace warpmer::cli

@@ -10,7 +10,7 @@
 #include "base/warning.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/printable.h"
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 
 namespace warpmer::cli {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "cli/framework/exit_status.h"
 #include "file/mapped_inputs.h"
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 
 namespace warpmer::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 #include "formats/ending.h"
 #include "io/compress/bgzf_writer.h"
 #include "io/text/batch.h"

@@ -13,7 +13,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/programs.h"
-#include "file/output_group.h"
+#include "file/output/output_group.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::cli {

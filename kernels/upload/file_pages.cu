@@ -3,7 +3,7 @@
 #include <system_error>
 
 #include "base/huge_pages.h"
-#include "file/shared_memory_file.h"
+#include "file/output/shared_memory_file.h"
 #include "host/limits.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/upload/file_pages.cuh"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "backend/set_session.h"
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/set_session.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "formats/matrix_file.h"
 #include "index/index_file.h"
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::formats {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "file/output_group.h"
-#include "file/output_path.h"
+#include "file/output/output_group.h"
+#include "file/output/output_path.h"
 #include "formats/fastk_table.h"
 
 namespace warpmer::formats {

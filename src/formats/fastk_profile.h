@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 
 namespace warpmer::formats {
 

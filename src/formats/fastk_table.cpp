@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "file/output_group.h"
-#include "file/output_path.h"
+#include "file/output/output_group.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::formats {
 namespace {

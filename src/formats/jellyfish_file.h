@@ -20,8 +20,8 @@
 #include <cstdint>
 #include <string>
 
-#include "file/buffered_output.h"
 #include "file/mapped_input.h"
+#include "file/output/buffered_output.h"
 #include "formats/count_width.h"
 #include "formats/jellyfish_header.h"
 #include "formats/kmer_stream.h"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "file/output_group.h"
+#include "file/output/output_group.h"
 #include "formats/count_width.h"
 
 namespace warpmer::formats {

@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
-#include "file/buffered_output.h"
 #include "file/mapped_input.h"
+#include "file/output/buffered_output.h"
 #include "formats/count_width.h"
 #include "formats/kmer_stream.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 
 namespace warpmer::formats {
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::host {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "index/index_file.h"
 #include "index/placed_shards.h"
 #include "index/shard_output.h"

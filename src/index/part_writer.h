@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "index/index_file.h"
 #include "index/kept_shards.h"
 #include "index/shard_output.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "index/frozen_shard.h"
 
 namespace warpmer::index {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/ordered_stage.h"
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "index/index_layout.h"
 #include "index/position_codec.h"
 #include "index/position_layout.h"

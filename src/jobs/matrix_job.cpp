@@ -6,7 +6,7 @@
 #include "backend/matrix_session.h"
 #include "base/error.h"
 #include "base/thread_team.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "host/limits.h"
 #include "io/compress/bgzf_writer.h"
 

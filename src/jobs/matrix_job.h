@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/set_session.h"
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 #include "formats/matrix_file.h"
 #include "jobs/session_run.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "file/temporary_name.h"
+#include "file/output/temporary_name.h"
 
 namespace warpmer::jobs {
 

@@ -20,7 +20,7 @@
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 #include "formats/fastk_histogram.h"
 #include "formats/fastk_table.h"
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
-#include "file/temporary_name.h"
+#include "file/output/temporary_name.h"
 #include "formats/count_width.h"
 #include "formats/kff_file.h"
 #include "host/tmp_directory.h"

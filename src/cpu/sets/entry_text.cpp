@@ -12,7 +12,7 @@
 #include "cpu/sets/entry_sorter.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {

@@ -9,7 +9,7 @@
 
 #include "cpu/sets/count_text.h"
 #include "cpu/sets/sample_groups.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {

@@ -15,7 +15,7 @@
 #include "cpu/sets/sample_groups.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::cpu {

@@ -1,6 +1,6 @@
 // Tests the messages about an output that does not fit. ctest: one thread
 
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 
 #include <doctest/doctest.h>
 

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "file/buffered_output.h"
 #include "file/mapped_input.h"
+#include "file/output/buffered_output.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;

@@ -1,6 +1,6 @@
 // Outputs that get their names together, what they replace, and where links lead. ctest: one thread
 
-#include "file/output_group.h"
+#include "file/output/output_group.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "file/buffered_output.h"
-#include "file/output_path.h"
-#include "file/temp_file_registry.h"
+#include "file/output/buffered_output.h"
+#include "file/output/output_path.h"
+#include "file/output/temp_file_registry.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 #include "index/index_layout.h"
 #include "unit/index/index_file_common.h"
 

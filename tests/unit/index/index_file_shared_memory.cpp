@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;

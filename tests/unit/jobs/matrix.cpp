@@ -11,7 +11,7 @@
 
 #include "backend/entry_text.h"
 #include "backend/index_set.h"
-#include "file/ordered_text.h"
+#include "file/output/ordered_text.h"
 #include "jobs/matrix_job.h"
 #include "kmer/kmer.h"
 #include "kmer_index.h"

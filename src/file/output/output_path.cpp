@@ -1,4 +1,4 @@
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

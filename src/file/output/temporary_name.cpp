@@ -1,4 +1,4 @@
-#include "file/temporary_name.h"
+#include "file/output/temporary_name.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <random>
 #include <utility>
 
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::file {
 namespace {

@@ -1,4 +1,4 @@
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "file/mapped_inputs.h"
-#include "file/output_group.h"
-#include "file/output_path.h"
-#include "file/output_rights.h"
+#include "file/output/output_group.h"
+#include "file/output/output_path.h"
+#include "file/output/output_rights.h"
 
 namespace warpmer::file {
 namespace {

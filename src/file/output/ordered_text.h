@@ -12,7 +12,7 @@
 
 #include "base/buffer_pool.h"
 #include "base/ordered_stage.h"
-#include "file/buffered_output.h"
+#include "file/output/buffered_output.h"
 
 namespace warpmer::file {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "file/temporary_name.h"
+#include "file/output/temporary_name.h"
 
 namespace warpmer::file {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 
 namespace warpmer::file {
 

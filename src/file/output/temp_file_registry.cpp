@@ -1,4 +1,4 @@
-#include "file/temp_file_registry.h"
+#include "file/output/temp_file_registry.h"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/progress.h"
-#include "file/output_file.h"
+#include "file/output/output_file.h"
 
 namespace warpmer::file {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "file/shared_memory_file.h"
-#include "file/temporary_name.h"
+#include "file/output/shared_memory_file.h"
+#include "file/output/temporary_name.h"
 #include "file/write_behind.h"
 #include "file/write_pieces.h"
 

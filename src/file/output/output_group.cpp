@@ -1,4 +1,4 @@
-#include "file/output_group.h"
+#include "file/output/output_group.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "file/output_path.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::file {
 namespace {

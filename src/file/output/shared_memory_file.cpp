@@ -1,4 +1,4 @@
-#include "file/shared_memory_file.h"
+#include "file/output/shared_memory_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,4 +1,4 @@
-#include "file/output_rights.h"
+#include "file/output/output_rights.h"
 
 #include <sys/stat.h>
 #include <sys/xattr.h>
