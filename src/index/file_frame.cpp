@@ -6,9 +6,6 @@
 #include <bit>
 
 #include "base/error.h"
-#include "index/index_layout.h"
-#include "index/position_layout.h"
-#include "kmer/hash.h"
 
 namespace warpmer::index::layout {
 namespace {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "file/checksum.h"
+#include "kmer/hash.h"
 
 namespace warpmer::index::layout {
 
@@ -28,6 +29,20 @@ struct FileKind {
   const char* maker;  ///< "warpmer count"
   const char* redo;   ///< "count again"
 };
+inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
+                                     {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
+                                     2,
+                                     kHashVersion,
+                                     "index",
+                                     "warpmer count",
+                                     "count again"};
+inline constexpr FileKind kPositionKind{{0x89, 'W', 'M', 'P', '\r', '\n', 0x1a, '\n'},
+                                        {0x89, 'W', 'M', 'P', 'E', 'N', 'D', '\n'},
+                                        1,
+                                        kKmerHashVersion,
+                                        "index of positions",
+                                        "warpmer positions",
+                                        "run 'warpmer positions' again"};
 
 /// A part of a file that is checked as a whole.
 struct Section {

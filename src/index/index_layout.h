@@ -12,19 +12,11 @@
 #include "index/file_frame.h"
 #include "index/frozen_shard.h"
 #include "index/index_file.h"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::index::layout {
 
-inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
-                                     {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
-                                     2,
-                                     kHashVersion,
-                                     "index",
-                                     "warpmer count",
-                                     "count again"};
 inline constexpr std::uint32_t kMaxShardBits = 24;
 inline constexpr std::uint64_t kEntryBytes = 48;  ///< of a shard of entries
 inline constexpr std::uint64_t kTotalsBytes = 80;

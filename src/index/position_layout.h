@@ -15,14 +15,6 @@
 
 namespace warpmer::index::layout {
 
-inline constexpr FileKind kPositionKind{{0x89, 'W', 'M', 'P', '\r', '\n', 0x1a, '\n'},
-                                        {0x89, 'W', 'M', 'P', 'E', 'N', 'D', '\n'},
-                                        1,
-                                        kKmerHashVersion,
-                                        "index of positions",
-                                        "warpmer positions",
-                                        "run 'warpmer positions' again"};
-
 inline constexpr std::uint32_t kMostBinBits = 24;
 inline constexpr std::uint32_t kMostBucketBits = 48;
 inline constexpr std::uint32_t kMostLocationBits = 56;
