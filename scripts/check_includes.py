@@ -40,6 +40,7 @@ CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_tea
 BESIDE = "."
 ROOMS = {
     "file": [BESIDE, "output"],
+    "index": [BESIDE, "writer", "positions"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
     "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",

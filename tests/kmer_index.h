@@ -11,8 +11,8 @@
 
 #include "groups/group_key.h"
 #include "index/index_file.h"
-#include "index/index_writer.h"
 #include "index/shard_codec.h"
+#include "index/writer/index_writer.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"

@@ -10,7 +10,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/output/report.h"
 #include "index/index_file.h"
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 
 namespace warpmer::cli {
 namespace {

@@ -17,7 +17,7 @@
 #include "backend/tally.h"
 #include "file/spill_file.h"
 #include "index/frozen_shard.h"
-#include "index/reserved_offsets.h"
+#include "index/writer/reserved_offsets.h"
 #include "io/text/batch.h"
 #include "io/text/input_options.h"
 #include "kmer/kmer.h"

@@ -11,7 +11,7 @@
 
 #include "backend/job_progress.h"
 #include "host/limits.h"
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 #include "io/text/batch.h"
 #include "io/text/input_options.h"
 #include "kmer/kmer.h"

@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "backend/job_progress.h"
 #include "host/limits.h"
-#include "index/index_writer.h"
+#include "index/writer/index_writer.h"
 #include "io/input_set.h"
 
 namespace warpmer::mpi {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "index/index_writer.h"
-#include "index/part_writer.h"
+#include "index/writer/index_writer.h"
+#include "index/writer/part_writer.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::mpi {

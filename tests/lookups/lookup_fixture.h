@@ -19,7 +19,7 @@
 #include "backend/lookup.h"
 #include "gpu/random_text.h"
 #include "index/index_file.h"
-#include "index/index_writer.h"
+#include "index/writer/index_writer.h"
 #include "kmer_index.h"
 
 namespace warpmer::tests {

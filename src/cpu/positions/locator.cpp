@@ -17,7 +17,7 @@
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/kmer_window.h"
 #include "cpu/simd/stretch_finder.h"
-#include "index/position_codec.h"
+#include "index/positions/position_codec.h"
 #include "kmer/hash.h"
 #include "table/hash_graph.h"
 

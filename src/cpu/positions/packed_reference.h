@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "cpu/simd/stretch_finder.h"
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 #include "io/text/batch.h"
 
 namespace warpmer::cpu {

@@ -18,7 +18,7 @@
 #include "cpu/positions/packed_reference.h"
 #include "cpu/simd/kmer_window.h"
 #include "host/limits.h"
-#include "index/position_codec.h"
+#include "index/positions/position_codec.h"
 #include "io/input_set.h"
 #include "kmer/hash.h"
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "index/frozen_shard.h"
-#include "index/index_writer.h"
 #include "index/shard_codec.h"
+#include "index/writer/index_writer.h"
 #include "kmer/bit_stream.h"
 
 namespace warpmer::index::test {

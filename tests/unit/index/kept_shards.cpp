@@ -1,6 +1,6 @@
 // Finished shards that wait for their places, in memory and in a temporary file.
 
-#include "index/kept_shards.h"
+#include "index/writer/kept_shards.h"
 
 #include <doctest/doctest.h>
 

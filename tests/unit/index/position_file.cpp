@@ -1,7 +1,7 @@
 // The index of positions as a file: the documented bytes, round trips, damage, what its writer refuses.
 // ctest: one thread
 
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "index/position_codec.h"
-#include "index/position_layout.h"
+#include "index/positions/position_codec.h"
+#include "index/positions/position_layout.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "unit/index/index_file_common.h"

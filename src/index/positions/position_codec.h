@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 #include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 

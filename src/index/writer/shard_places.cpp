@@ -1,4 +1,4 @@
-#include "index/shard_places.h"
+#include "index/writer/shard_places.h"
 
 #include <fmt/format.h>
 

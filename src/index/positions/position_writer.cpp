@@ -6,8 +6,8 @@
 #include "base/ordered_stage.h"
 #include "file/output/output_file.h"
 #include "index/index_layout.h"
-#include "index/position_codec.h"
-#include "index/position_layout.h"
+#include "index/positions/position_codec.h"
+#include "index/positions/position_layout.h"
 
 namespace warpmer::index {
 

@@ -1,4 +1,4 @@
-#include "index/position_layout.h"
+#include "index/positions/position_layout.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "index/index_layout.h"
 #include "index/packed_checks.h"
-#include "index/position_codec.h"
+#include "index/positions/position_codec.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::index {

@@ -1,4 +1,4 @@
-#include "index/placed_shards.h"
+#include "index/writer/placed_shards.h"
 
 #include "file/checksum.h"
 

@@ -1,4 +1,4 @@
-#include "index/kept_shards.h"
+#include "index/writer/kept_shards.h"
 
 #include <fmt/format.h>
 

@@ -11,8 +11,8 @@
 
 #include "index/index_file.h"
 #include "index/index_layout.h"
-#include "index/placed_shards.h"
-#include "index/prepared_shard.h"
+#include "index/writer/placed_shards.h"
+#include "index/writer/prepared_shard.h"
 
 namespace warpmer::index {
 

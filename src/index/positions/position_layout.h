@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "index/file_frame.h"
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 
 namespace warpmer::index::layout {
 

@@ -9,8 +9,8 @@
 
 #include "file/output/output_file.h"
 #include "index/index_file.h"
-#include "index/kept_shards.h"
-#include "index/shard_output.h"
+#include "index/writer/kept_shards.h"
+#include "index/writer/shard_output.h"
 
 namespace warpmer::index {
 
@@ -22,9 +22,10 @@ struct PartOfIndex {
   std::uint64_t most_kept_bytes = UINT64_MAX;
 };
 
-/// Keeps the shards of a part, some in memory and the others in a temporary file (index/kept_shards.h), until
-/// their place is known: the parts before have to be complete. Then it writes them to the file that the first
-/// process has made; or hands them over, where that writes a stream. No shard is ever due.
+/// Keeps the shards of a part, some in memory and the others in a temporary file
+/// (index/writer/kept_shards.h), until their place is known: the parts before have to be complete. Then it
+/// writes them to the file that the first process has made; or hands them over, where that writes a stream.
+/// No shard is ever due.
 class PartWriter : public ShardOutput {
  public:
   /// ResourceError when the file cannot be opened.

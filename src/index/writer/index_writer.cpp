@@ -1,4 +1,4 @@
-#include "index/index_writer.h"
+#include "index/writer/index_writer.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "index/frozen_shard.h"
-#include "index/reserved_offsets.h"
+#include "index/writer/reserved_offsets.h"
 
 namespace warpmer::index {
 

@@ -1,4 +1,4 @@
-#include "index/part_writer.h"
+#include "index/writer/part_writer.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "index/placed_shards.h"
-#include "index/prepared_shard.h"
+#include "index/writer/placed_shards.h"
+#include "index/writer/prepared_shard.h"
 
 namespace warpmer::index {
 

@@ -11,16 +11,16 @@
 
 #include "file/output/output_file.h"
 #include "index/index_file.h"
-#include "index/placed_shards.h"
-#include "index/shard_output.h"
-#include "index/shard_places.h"
+#include "index/writer/placed_shards.h"
+#include "index/writer/shard_output.h"
+#include "index/writer/shard_places.h"
 
 namespace warpmer::index {
 
 /// Writes an index that gets the name `path` when it is complete ("-": standard output, streamed). Destroyed
 /// before `finish` has returned, it leaves nothing behind. Shards are laid out in shard order whatever the
 /// order of calls; those never put are empty. Of several processes that write one file the first has it
-/// (index/part_writer.h is for the others).
+/// (index/writer/part_writer.h is for the others).
 class IndexWriter : public ShardOutput {
  public:
   /// `writers` is how many threads will call `put` at once. ResourceError (with the path) when the file

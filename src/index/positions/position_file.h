@@ -66,9 +66,9 @@ class PositionWriter {
   /// Lays out the file. `bin_sizes`: entries of each of the 2^bin_bits bins. ResourceError on a failed write.
   void begin(const PositionParams& params, std::span<const std::uint64_t> bin_sizes);
 
-  /// Hands over the payload of a bin (index/position_codec.h), each bin once; thread-safe. For a stream,
-  /// waits until all bins before it are written: then threads must take bins in order. ResourceError on a
-  /// failed write.
+  /// Hands over the payload of a bin (index/positions/position_codec.h), each bin once; thread-safe. For a
+  /// stream, waits until all bins before it are written: then threads must take bins in order. ResourceError
+  /// on a failed write.
   void put(std::uint32_t bin, std::span<const std::uint64_t> payload);
   /// Ends all waiting: `put` throws. It is for when a thread has failed.
   void cancel() noexcept;

@@ -15,7 +15,7 @@
 
 #include "file/spill_file.h"
 #include "index/index_layout.h"
-#include "index/prepared_shard.h"
+#include "index/writer/prepared_shard.h"
 
 namespace warpmer::index {
 

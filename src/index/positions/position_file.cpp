@@ -1,4 +1,4 @@
-#include "index/position_file.h"
+#include "index/positions/position_file.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "file/mapped_input.h"
-#include "index/position_codec.h"
-#include "index/position_layout.h"
+#include "index/positions/position_codec.h"
+#include "index/positions/position_layout.h"
 
 namespace warpmer::index {
 

@@ -1,4 +1,4 @@
-#include "index/prepared_shard.h"
+#include "index/writer/prepared_shard.h"
 
 #include <fmt/format.h>
 
