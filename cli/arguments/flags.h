@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/count_bounds.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "host/limits.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"

@@ -23,7 +23,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "file/output/output_path.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "mpi/process_group.h"

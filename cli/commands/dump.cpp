@@ -17,7 +17,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 

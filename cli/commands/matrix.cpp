@@ -17,7 +17,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/output/progress.h"
 #include "file/output/buffered_output.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "jobs/matrix_job.h"
 
 namespace warpmer::cli {

@@ -19,7 +19,7 @@
 #include "file/byte_file.h"
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_table.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "io/fastx/sequence_data.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "formats/text_file.h"
+#include "formats/text/text_file.h"
 
 namespace warpmer::cli {
 
-/// "-" is standard output; a name that ends in `.gz` is compressed (formats/text_file.h).
+/// "-" is standard output; a name that ends in `.gz` is compressed (formats/text/text_file.h).
 class TextOutput : public formats::TextFile {
  public:
   using TextFile::TextFile;

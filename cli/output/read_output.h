@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "file/output/buffered_output.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "io/compress/bgzf_writer.h"
 #include "io/text/batch.h"
 

@@ -12,7 +12,7 @@
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/index_summary.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 
 namespace CLI {
 class App;

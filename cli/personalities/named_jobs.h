@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "io/input_set.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {

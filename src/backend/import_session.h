@@ -8,7 +8,7 @@
 #include <string>
 
 #include "backend/backend.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::backend {
 

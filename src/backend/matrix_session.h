@@ -8,7 +8,7 @@
 
 #include "backend/set_session.h"
 #include "file/output/ordered_text.h"
-#include "formats/matrix_file.h"
+#include "formats/text/matrix_file.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 
@@ -18,7 +18,8 @@ enum class Format { wmi, kmc, kff, jellyfish, fastk, yak, tsv, fasta };
 std::string format_names();
 std::string_view name_of(Format format);
 std::optional<Format> format_of_name(std::string_view name);
-/// Looks at what a path ends in (formats/ending.h): `.wmi`, `.kmc_pre`, `.tsv` or `.tsv.gz` and the like.
+/// Looks at what a path ends in (formats/text/ending.h): `.wmi`, `.kmc_pre`, `.tsv` or `.tsv.gz` and the
+/// like.
 std::optional<Format> format_of_path(const std::string& path);
 /// UsageError when the name of an output of this format ends as something else does. The prefix of a KMC
 /// database may end in anything.

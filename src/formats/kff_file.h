@@ -35,8 +35,8 @@
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"
-#include "formats/count_width.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/count_width.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "formats/count_width.h"
 #include "formats/kff_file.h"
+#include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
-#include "formats/count_width.h"
 #include "formats/kff_file.h"
+#include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 namespace {

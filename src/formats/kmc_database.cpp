@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "file/output/output_group.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 namespace {

@@ -9,7 +9,7 @@
 #include "backend/entries.h"
 #include "backend/index_set.h"
 #include "base/error.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 #include "host/limits.h"
 
 namespace warpmer::jobs {

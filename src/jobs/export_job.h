@@ -5,7 +5,7 @@
 #include <string>
 
 #include "backend/set_session.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 

@@ -9,7 +9,7 @@
 #include "backend/index_set.h"
 #include "base/error.h"
 #include "base/thread_team.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 #include "host/limits.h"
 
 namespace warpmer::jobs {

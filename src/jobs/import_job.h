@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "index/index_file.h"
 #include "jobs/session_run.h"
 

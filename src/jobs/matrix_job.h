@@ -9,7 +9,7 @@
 
 #include "backend/set_session.h"
 #include "file/output/buffered_output.h"
-#include "formats/matrix_file.h"
+#include "formats/text/matrix_file.h"
 #include "jobs/session_run.h"
 
 namespace warpmer::jobs {

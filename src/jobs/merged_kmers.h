@@ -9,7 +9,7 @@
 
 #include "backend/count_bounds.h"
 #include "backend/set_session.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::jobs {
 

@@ -11,7 +11,7 @@
 #include "backend/lookup.h"
 #include "base/error.h"
 #include "file/input_error.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "host/tmp_directory.h"
 #include "index/index_start.h"
 #include "io/fastx/sequence_data.h"

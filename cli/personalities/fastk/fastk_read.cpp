@@ -21,8 +21,8 @@
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
 #include "file/output/buffered_output.h"
-#include "formats/fastk_histogram.h"
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_histogram.h"
+#include "formats/fastk/fastk_table.h"
 
 namespace warpmer::cli {
 namespace {

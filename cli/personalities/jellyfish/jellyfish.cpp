@@ -16,8 +16,8 @@
 #include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/programs.h"
-#include "formats/jellyfish_file.h"
-#include "formats/jellyfish_text.h"
+#include "formats/jellyfish/jellyfish_file.h"
+#include "formats/jellyfish/jellyfish_text.h"
 
 namespace warpmer::cli {
 namespace {

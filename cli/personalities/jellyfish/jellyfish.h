@@ -7,8 +7,8 @@
 
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
-#include "formats/jellyfish_header.h"
-#include "formats/kmer_stream.h"
+#include "formats/jellyfish/jellyfish_header.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::cli {
 

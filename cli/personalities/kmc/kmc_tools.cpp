@@ -16,7 +16,7 @@
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 #include "jobs/merged_kmers.h"
 
 namespace warpmer::cli {

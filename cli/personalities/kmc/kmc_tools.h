@@ -9,7 +9,7 @@
 #include "backend/set_session.h"
 #include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 
 namespace warpmer::cli {

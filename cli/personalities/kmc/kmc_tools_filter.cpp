@@ -18,7 +18,7 @@
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
-#include "formats/text_file.h"
+#include "formats/text/text_file.h"
 #include "host/tmp_directory.h"
 #include "io/read_pairs.h"
 #include "jobs/device_choice.h"

@@ -15,7 +15,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 #include "jobs/merged_kmers.h"
 
 namespace warpmer::cli {

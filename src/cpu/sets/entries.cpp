@@ -14,7 +14,7 @@
 #include "cpu/sets/entry_sorter.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
-#include "formats/jellyfish_order.h"
+#include "formats/jellyfish/jellyfish_order.h"
 #include "formats/yak_order.h"
 #include "kmer/kmer.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::formats {

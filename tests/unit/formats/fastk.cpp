@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "formats/fastk_histogram.h"
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_histogram.h"
+#include "formats/fastk/fastk_table.h"
 #include "unit/formats/counted_kmers.h"
 #include "unit/index/index_file_common.h"
 

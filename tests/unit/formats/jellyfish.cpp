@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/jellyfish_file.h"
-#include "formats/jellyfish_order.h"
+#include "formats/jellyfish/jellyfish_file.h"
+#include "formats/jellyfish/jellyfish_order.h"
 #include "unit/formats/counted_kmers.h"
 #include "unit/index/index_file_common.h"
 

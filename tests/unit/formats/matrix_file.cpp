@@ -1,6 +1,6 @@
 // ctest: one thread
 
-#include "formats/matrix_file.h"
+#include "formats/text/matrix_file.h"
 
 #include <doctest/doctest.h>
 

@@ -27,7 +27,7 @@
 #include "backend/lookup.h"
 #include "backend/seen_kmers.h"
 #include "base/error.h"
-#include "formats/jellyfish_file.h"
+#include "formats/jellyfish/jellyfish_file.h"
 #include "formats/kff_file.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"

@@ -1,4 +1,4 @@
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 
 #include <fmt/format.h>
 

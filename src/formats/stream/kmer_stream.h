@@ -75,7 +75,7 @@ class KmerSink {
 enum class KmerOrder {
   any,
   by_kmer,       ///< lexicographic
-  by_jellyfish,  ///< formats/jellyfish_order.h
+  by_jellyfish,  ///< formats/jellyfish/jellyfish_order.h
   by_yak,        ///< formats/yak_order.h
 };
 

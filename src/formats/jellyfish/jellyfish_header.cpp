@@ -1,4 +1,4 @@
-#include "formats/jellyfish_header.h"
+#include "formats/jellyfish/jellyfish_header.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
-#include "formats/jellyfish_order.h"
+#include "formats/jellyfish/jellyfish_order.h"
 
 namespace warpmer::formats {
 namespace {

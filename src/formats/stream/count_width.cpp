@@ -1,4 +1,4 @@
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "formats/matrix_file.h"
+#include "formats/text/matrix_file.h"
 
 #include <fmt/format.h>
 

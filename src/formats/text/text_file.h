@@ -12,8 +12,8 @@
 namespace warpmer::formats {
 
 /// A BufferedOutput whose text is compressed as BGZF when the name of the file ends in `.gz`
-/// (formats/ending.h). Blocks hold equal parts of the text, so that the file is the same for any number of
-/// threads and however the text comes in pieces.
+/// (formats/text/ending.h). Blocks hold equal parts of the text, so that the file is the same for any number
+/// of threads and however the text comes in pieces.
 class TextFile {
  public:
   /// "-" is standard output. `threads`: to compress with, that of the caller included.

@@ -1,4 +1,4 @@
-#include "formats/jellyfish_lookup.h"
+#include "formats/jellyfish/jellyfish_lookup.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "formats/count_width.h"
+#include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 

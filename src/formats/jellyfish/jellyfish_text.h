@@ -6,8 +6,8 @@
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"
-#include "formats/jellyfish_header.h"
-#include "formats/kmer_stream.h"
+#include "formats/jellyfish/jellyfish_header.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 

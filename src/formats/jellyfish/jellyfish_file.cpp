@@ -1,4 +1,4 @@
-#include "formats/jellyfish_file.h"
+#include "formats/jellyfish/jellyfish_file.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
-#include "formats/count_width.h"
-#include "formats/jellyfish_order.h"
+#include "formats/jellyfish/jellyfish_order.h"
+#include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 namespace {

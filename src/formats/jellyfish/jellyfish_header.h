@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "file/mapped_input.h"
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "formats/kmer_stream.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 

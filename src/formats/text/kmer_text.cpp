@@ -1,4 +1,4 @@
-#include "formats/kmer_text.h"
+#include "formats/text/kmer_text.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "file/mapped_input.h"
-#include "formats/jellyfish_header.h"
+#include "formats/jellyfish/jellyfish_header.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::formats {

@@ -1,4 +1,4 @@
-#include "formats/jellyfish_text.h"
+#include "formats/jellyfish/jellyfish_text.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "formats/text_file.h"
+#include "formats/text/text_file.h"
 
 #include <algorithm>
 #include <exception>
 #include <thread>
 
 #include "base/thread_without_signals.h"
-#include "formats/ending.h"
+#include "formats/text/ending.h"
 #include "io/compress/bgzf_writer.h"
 
 namespace warpmer::formats {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/kmer_stream.h"
-#include "formats/text_file.h"
+#include "formats/stream/kmer_stream.h"
+#include "formats/text/text_file.h"
 #include "io/text/line_reader.h"
 
 namespace warpmer::formats {

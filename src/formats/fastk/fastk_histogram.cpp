@@ -1,4 +1,4 @@
-#include "formats/fastk_histogram.h"
+#include "formats/fastk/fastk_histogram.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "file/mapped_input.h"
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_table.h"
 
 namespace warpmer::formats {
 namespace {

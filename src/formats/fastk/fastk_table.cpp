@@ -1,4 +1,4 @@
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_table.h"
 
 #include <fmt/format.h>
 

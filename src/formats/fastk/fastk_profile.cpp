@@ -1,11 +1,11 @@
-#include "formats/fastk_profile.h"
+#include "formats/fastk/fastk_profile.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
-#include "formats/fastk_table.h"
+#include "formats/fastk/fastk_table.h"
 
 namespace warpmer::formats {
 namespace {
