@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/paged_lookup_plan.h"
+#include "backend/lookup/paged_lookup_plan.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "command_line.h"

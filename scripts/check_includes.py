@@ -41,6 +41,7 @@ BESIDE = "."
 ROOMS = {
     "file": [BESIDE, "output"],
     "index": [BESIDE, "writer", "positions"],
+    "backend": [BESIDE, "lookup", "indexes"],
     "formats": ["stream", "text", "jellyfish", "fastk"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],

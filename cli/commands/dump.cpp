@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "backend/entry_text.h"
+#include "backend/indexes/entry_text.h"
 #include "base/error.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"

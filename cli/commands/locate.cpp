@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/empty_input.h"
-#include "backend/positions.h"
+#include "backend/lookup/positions.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"

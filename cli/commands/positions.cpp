@@ -1,6 +1,6 @@
 /// `warpmer positions`: sequences in, index of their k-mers' positions out.
 
-#include "backend/positions.h"
+#include "backend/lookup/positions.h"
 
 #include <fmt/format.h>
 

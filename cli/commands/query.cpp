@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/empty_input.h"
-#include "backend/kmer_text.h"
+#include "backend/lookup/kmer_text.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"

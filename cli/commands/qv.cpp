@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/empty_input.h"
-#include "backend/lookup.h"
-#include "backend/seen_kmers.h"
+#include "backend/lookup/lookup.h"
+#include "backend/lookup/seen_kmers.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "io/text/batch.h"
 #include "jobs/session_run.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "io/read_pairs.h"
 #include "jobs/read_filter.h"
 

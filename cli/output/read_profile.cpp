@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {

@@ -1,6 +1,6 @@
 #include "cli/output/sequence_track.h"
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {

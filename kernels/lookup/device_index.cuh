@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "groups/shard_bits.h"
 #include "index/index_file.h"
 #include "kernels/text/cut.cuh"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/lookup.h"
-#include "backend/paged_lookup_plan.h"
+#include "backend/lookup/lookup.h"
+#include "backend/lookup/paged_lookup_plan.h"
 #include "base/buffer_pool.h"
 #include "base/error.h"
 #include "host/limits.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 namespace warpmer::gpu {
 

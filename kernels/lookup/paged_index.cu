@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/shard_rotation.h"
+#include "backend/lookup/shard_rotation.h"
 #include "base/buffer_pool.h"
 #include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/paged_index.cuh"
@@ -25,8 +25,8 @@ struct TextQuestion {
   Event answered;  ///< by all children
 };
 
-/// The device as a rotation sees it (backend/shard_rotation.h). All children are asked in one stream, and
-/// loaded by a team, beside it.
+/// The device as a rotation sees it (backend/lookup/shard_rotation.h). All children are asked in one stream,
+/// and loaded by a team, beside it.
 class ShardFrames {
  public:
   using Question = TextQuestion;

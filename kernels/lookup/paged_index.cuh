@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "backend/paged_lookup_plan.h"
+#include "backend/lookup/paged_lookup_plan.h"
 #include "index/index_file.h"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/upload/file_pages.cuh"

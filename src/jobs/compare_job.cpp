@@ -1,6 +1,6 @@
 #include "jobs/compare_job.h"
 
-#include "backend/index_set.h"
+#include "backend/indexes/index_set.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"

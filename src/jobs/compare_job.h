@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compare_session.h"
+#include "backend/indexes/compare_session.h"
 #include "jobs/session_run.h"
 
 namespace warpmer::jobs {

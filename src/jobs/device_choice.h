@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "host/gpus.h"
 

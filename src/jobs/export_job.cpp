@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "backend/entries.h"
-#include "backend/index_set.h"
+#include "backend/indexes/entries.h"
+#include "backend/indexes/index_set.h"
 #include "base/error.h"
 #include "formats/stream/count_width.h"
 #include "host/limits.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"

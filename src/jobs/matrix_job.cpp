@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "backend/index_set.h"
-#include "backend/matrix_session.h"
+#include "backend/indexes/index_set.h"
+#include "backend/indexes/matrix_session.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "file/output/ordered_text.h"

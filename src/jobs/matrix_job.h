@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "file/output/buffered_output.h"
 #include "formats/text/matrix_file.h"
 #include "jobs/session_run.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "backend/count_bounds.h"
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::jobs {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "file/input_error.h"
 #include "formats/stream/kmer_stream.h"

@@ -6,8 +6,8 @@
 #include <functional>
 #include <span>
 
-#include "backend/lookup.h"
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
+#include "backend/lookup/lookup.h"
 
 namespace warpmer::jobs {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 
 namespace warpmer::jobs {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backend/index_set.h"
+#include "backend/indexes/index_set.h"
 #include "base/error.h"
 #include "base/warning.h"
 #include "host/limits.h"

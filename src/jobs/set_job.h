@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "index/index_file.h"
 #include "jobs/session_run.h"
 

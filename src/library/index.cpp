@@ -7,8 +7,8 @@
 #include <exception>
 #include <utility>
 
-#include "backend/entries.h"
-#include "backend/lookup.h"
+#include "backend/indexes/entries.h"
+#include "backend/lookup/lookup.h"
 #include "file/input_error.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"

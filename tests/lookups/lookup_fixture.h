@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "gpu/random_text.h"
 #include "index/index_file.h"
 #include "index/writer/index_writer.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/named_jobs.h"

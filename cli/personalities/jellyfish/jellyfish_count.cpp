@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"

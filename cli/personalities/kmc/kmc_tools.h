@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "formats/stream/kmer_stream.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/framework/exit_status.h"

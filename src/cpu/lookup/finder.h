@@ -1,7 +1,7 @@
 #pragma once
 /// Finders look up the k-mers of a batch on the CPU.
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 namespace warpmer::cpu {
 

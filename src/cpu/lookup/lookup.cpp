@@ -1,13 +1,13 @@
 // Lookups on the CPU: batches are cut like counting cuts them, grouped by shard, and looked up shard by
 // shard, so that a shard's lines are fetched once for all its k-mers in the batch.
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "backend/seen_kmers.h"
+#include "backend/lookup/seen_kmers.h"
 #include "base/buffer_pool.h"
 #include "cpu/lookup/finder.h"
 #include "cpu/lookup/string_finder.h"

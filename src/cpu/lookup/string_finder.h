@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backend/seen_kmers.h"
+#include "backend/lookup/seen_kmers.h"
 #include "cpu/lookup/finder.h"
 #include "index/index_file.h"
 

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <optional>
 
-#include "backend/kmer_text.h"
-#include "backend/positions.h"
+#include "backend/lookup/kmer_text.h"
+#include "backend/lookup/positions.h"
 #include "base/buffer_pool.h"
 #include "cpu/positions/hash_graph.h"
 #include "cpu/simd/kernels.h"

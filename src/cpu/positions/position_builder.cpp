@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "backend/empty_input.h"
-#include "backend/positions.h"
+#include "backend/lookup/positions.h"
 #include "base/clock.h"
 #include "base/memory_text.h"
 #include "base/thread_team.h"

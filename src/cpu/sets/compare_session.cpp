@@ -1,6 +1,6 @@
 // The k-mers that several indexes share, on the CPU: sums over the k-mers that two or more of them have.
 
-#include "backend/compare_session.h"
+#include "backend/indexes/compare_session.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // The entries of an index, unpacked or sorted by several threads and handed on in order.
 
-#include "backend/entries.h"
+#include "backend/indexes/entries.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // The k-mers of an index as text, by several threads: a piece of the index, or a bin of sorted k-mers, is
 // unpacked, put into lines and handed on in order.
 
-#include "backend/entry_text.h"
+#include "backend/indexes/entry_text.h"
 
 #include <atomic>
 #include <memory>

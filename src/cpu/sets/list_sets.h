@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "base/error.h"
 #include "cpu/count/sorted_merge.h"
 #include "cpu/sets/sorted_lists.h"

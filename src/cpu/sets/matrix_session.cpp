@@ -1,7 +1,7 @@
 // A table of k-mers and samples, on the CPU: the k-mers of a part of a shard, each with the samples that have
 // it, become rows; and the rows of a table that is there already are merged with them.
 
-#include "backend/matrix_session.h"
+#include "backend/indexes/matrix_session.h"
 
 #include <algorithm>
 #include <atomic>

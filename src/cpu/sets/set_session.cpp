@@ -1,7 +1,7 @@
 // Set algebra on the CPU: a shard of the result is made of the same shard of every input, group by group, or
 // of entries by merging sorted lists.
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 
 #include <algorithm>
 #include <atomic>

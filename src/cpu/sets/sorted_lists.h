@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/index_set.h"
-#include "backend/set_session.h"
+#include "backend/indexes/index_set.h"
+#include "backend/indexes/set_session.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "cpu/count/sorted_merge.h"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "backend/tally.h"
 #include "cpu/count/tally_filter.h"
 #include "cpu/sets/group_sets.h"

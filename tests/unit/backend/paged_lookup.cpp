@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "backend/paged_lookup_plan.h"
-#include "backend/shard_rotation.h"
+#include "backend/lookup/paged_lookup_plan.h"
+#include "backend/lookup/shard_rotation.h"
 #include "base/error.h"
 
 namespace {

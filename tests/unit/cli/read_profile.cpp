@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <random>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 using namespace warpmer::cli;
 constexpr std::uint64_t kGap = warpmer::backend::Profile::kNoKmer;

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 using namespace warpmer::cli;
 

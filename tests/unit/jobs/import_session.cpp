@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "backend/entries.h"
+#include "backend/indexes/entries.h"
 #include "base/error.h"
 #include "cpu/sets/entry_store.h"
 #include "jobs/import_job.h"

@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/entry_text.h"
-#include "backend/lookup.h"
-#include "backend/seen_kmers.h"
+#include "backend/indexes/entry_text.h"
+#include "backend/lookup/lookup.h"
+#include "backend/lookup/seen_kmers.h"
 #include "base/error.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/kff_file.h"

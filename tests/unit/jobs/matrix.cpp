@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "backend/entry_text.h"
-#include "backend/index_set.h"
+#include "backend/indexes/entry_text.h"
+#include "backend/indexes/index_set.h"
 #include "file/output/ordered_text.h"
 #include "jobs/matrix_job.h"
 #include "kmer/kmer.h"

@@ -1,4 +1,4 @@
-#include "backend/compare_session.h"
+#include "backend/indexes/compare_session.h"
 
 namespace warpmer::backend {
 

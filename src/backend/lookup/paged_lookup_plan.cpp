@@ -1,4 +1,4 @@
-#include "backend/paged_lookup_plan.h"
+#include "backend/lookup/paged_lookup_plan.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "file/output/ordered_text.h"
 #include "formats/text/matrix_file.h"
 #include "index/index_file.h"

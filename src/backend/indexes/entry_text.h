@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-#include "backend/set_session.h"
+#include "backend/indexes/set_session.h"
 #include "file/output/buffered_output.h"
 #include "host/limits.h"
 #include "index/index_file.h"

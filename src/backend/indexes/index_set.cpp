@@ -1,10 +1,10 @@
-#include "backend/index_set.h"
+#include "backend/indexes/index_set.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "backend/kept_indexes.h"
+#include "backend/indexes/kept_indexes.h"
 #include "base/error.h"
 #include "host/limits.h"
 

@@ -1,4 +1,4 @@
-#include "backend/kept_indexes.h"
+#include "backend/indexes/kept_indexes.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "backend/index_set.h"
+#include "backend/indexes/index_set.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"

@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/count_bounds.h"
-#include "backend/index_set.h"
+#include "backend/indexes/index_set.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {

@@ -1,11 +1,11 @@
 // The part that lookups on all devices share: single k-mers, checks, the layout of a profile.
 
-#include "backend/lookup.h"
+#include "backend/lookup/lookup.h"
 
 #include <fmt/format.h>
 
 #include "backend/index_params.h"
-#include "backend/kmer_text.h"
+#include "backend/lookup/kmer_text.h"
 #include "base/error.h"
 #include "groups/flanked_kmer.h"
 #include "groups/group_key.h"

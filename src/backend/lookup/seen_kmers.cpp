@@ -1,4 +1,4 @@
-#include "backend/seen_kmers.h"
+#include "backend/lookup/seen_kmers.h"
 
 #include <fmt/format.h>
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "backend/set_session.h"
-#include "backend/similarity.h"
+#include "backend/indexes/set_session.h"
+#include "backend/indexes/similarity.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {
