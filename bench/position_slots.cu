@@ -14,7 +14,7 @@
 #include "kernels/count/expand.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/warpdrive.h"
 
 namespace {

@@ -45,7 +45,7 @@ ROOMS = {
     "formats": ["stream", "text", "jellyfish", "fastk"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
-    "kernels": ["memory", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
+    "kernels": ["memory", "warps", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
     "cli": ["framework", "arguments", "output", "personalities", "commands"],
     "cli/personalities": [BESIDE, "kmc", "jellyfish", "fastk", "yak"],

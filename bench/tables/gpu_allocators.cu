@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "tables/gpu_units.cuh"
 #include "tables/table_lists.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
 #include "table/work_sharing.h"
 #include "tables/gpu_units.cuh"

@@ -11,7 +11,7 @@
 
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/word_tile_cuda.cuh"
+#include "kernels/warps/word_tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
 #include "tables/gpu_split.cuh"
 #include "tables/keys.h"

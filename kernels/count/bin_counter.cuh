@@ -11,8 +11,8 @@
 #include "kernels/count/count_kernels.cuh"
 #include "kernels/count/expand.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/tile_cuda.cuh"
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/tile_cuda.cuh"
+#include "kernels/warps/warp_scan.cuh"
 #include "table/warpdrive.h"
 
 namespace warpmer::gpu {

@@ -2,7 +2,7 @@
 /// A table whose hash functions name buckets (cuckoo, iceberg) in a block's shared memory. Groups of lanes
 /// insert together, in two passes: `place`, and when all are placed `add` (table/cuckoo.h).
 
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/insertion.h"
 #include "table/stash.h"
 #include "table/tile.h"

@@ -3,7 +3,7 @@
 /// list is full, and at the end, the block counts them by bucket, sums up the counts, places the numbers of
 /// the keys in their buckets, and combines equal keys of a bucket. Distinct keys stay in the list.
 
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/warp_scan.cuh"
 #include "table/hash_graph.h"
 #include "table/insertion.h"
 #include "table/tile.h"

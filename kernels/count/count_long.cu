@@ -7,7 +7,7 @@
 #include "kernels/count/count_long.cuh"
 #include "kernels/count/expand.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/warpdrive.h"
 
 namespace warpmer::gpu {

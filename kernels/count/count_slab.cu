@@ -1,7 +1,7 @@
 // Counting bins in slab hashes.
 
 #include "kernels/count/bin_counter.cuh"
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/slab_hash.h"
 #include "table/tile.h"
 #include "table/work_sharing.h"

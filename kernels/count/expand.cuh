@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/count/pending.cuh"
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/warp_scan.cuh"
 #include "kmer/hash.h"
 #include "kmer/super_kmer.h"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "groups/shard_layout.h"
-#include "kernels/memory/bit_packing.cuh"
+#include "kernels/warps/bit_packing.cuh"
 #include "kmer/kmer.h"
 
 namespace warpmer::gpu {

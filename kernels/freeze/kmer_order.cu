@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "kernels/freeze/kmer_order.cuh"
 #include "kernels/freeze/quick_place.cuh"
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -6,7 +6,7 @@
 #include "groups/group_key.h"
 #include "kernels/lookup/routed_runs.cuh"
 #include "kernels/lookup/run_lookup.cuh"
-#include "kernels/memory/warp_share.cuh"
+#include "kernels/warps/warp_share.cuh"
 
 namespace warpmer::gpu {
 

@@ -6,8 +6,8 @@
 #include "groups/text_run.h"
 #include "index/index_file.h"
 #include "kernels/lookup/run_lookup.cuh"
-#include "kernels/memory/warp_scan.cuh"
 #include "kernels/text/text_tile.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/memory/tile_cuda.cuh"
-#include "kernels/memory/word_tile_cuda.cuh"
 #include "kernels/resident/device_children.cuh"
+#include "kernels/warps/tile_cuda.cuh"
+#include "kernels/warps/word_tile_cuda.cuh"
 #include "table/child_table.h"
 
 namespace warpmer::gpu {

@@ -2,8 +2,8 @@
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/memory/small_copy.cuh"
-#include "kernels/memory/warp_scan.cuh"
 #include "kernels/spill/slice_merge.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -9,7 +9,7 @@
 
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/memory/word_tile_cuda.cuh"
 #include "kernels/tables/pair_table.cuh"
+#include "kernels/warps/word_tile_cuda.cuh"
 #include "table/warpdrive.h"
 
 namespace warpmer::gpu {

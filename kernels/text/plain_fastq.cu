@@ -2,9 +2,9 @@
 // Then a warp takes a record at a time.
 
 #include "io/text/quality.h"
-#include "kernels/memory/warp_scan.cuh"
 #include "kernels/text/plain_fastq.cuh"
 #include "kernels/text/text_tile.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "groups/text_run.h"
-#include "kernels/memory/warp_scan.cuh"
 #include "kernels/text/cut.cuh"
 #include "kernels/text/text_packing.cuh"
+#include "kernels/warps/warp_scan.cuh"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 

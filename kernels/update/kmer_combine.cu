@@ -5,9 +5,9 @@
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/memory/small_copy.cuh"
-#include "kernels/memory/warp_scan.cuh"
 #include "kernels/update/kmer_combine.cuh"
 #include "kernels/update/string_expand.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

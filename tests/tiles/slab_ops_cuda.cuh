@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kernels/memory/device_memory.cuh"
-#include "kernels/memory/tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
 #include "table/work_sharing.h"
 #include "tiles/slab_cases.h"
 #include "tiles/slab_ops.h"

@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "kernels/memory/device_memory.cuh"
-#include "kernels/memory/tile_cuda.cuh"
-#include "kernels/memory/word_tile_cuda.cuh"
+#include "kernels/warps/tile_cuda.cuh"
+#include "kernels/warps/word_tile_cuda.cuh"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/memory/lane_group.cuh"
+#include "kernels/warps/lane_group.cuh"
 #include "table/word_slots.h"
 
 namespace warpmer::gpu {

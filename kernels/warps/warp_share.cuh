@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/memory/warp_scan.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 

@@ -3,7 +3,7 @@
 /// `SlotsPerLane` adjacent slots of it. It works on shared and on global memory. All lanes of a group call
 /// together; arguments and results of the concept's functions are the same on all of them.
 
-#include "kernels/memory/lane_group.cuh"
+#include "kernels/warps/lane_group.cuh"
 #include "kmer/kmer.h"
 #include "table/tile.h"
 
