@@ -1,7 +1,7 @@
 #pragma once
 /// The interface of a table in the table experiments, whatever its scheme and wherever it lies. A new table
 /// is one file that derives from TableUnderTest, describes itself in a TableList, and is named in
-/// table_lists.h, and in host_tables.cpp or gpu_tables.cu.
+/// table_lists.h, and in host_tables.cpp or gpu/gpu_tables.cu.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Cuckoo hashing with buckets of one slot (1CHT), with two hash functions (as in Mega-KV), and with evictions
 // as the last resort.
 
-#include "tables/gpu_word_table.cuh"
+#include "tables/gpu/gpu_word_table.cuh"
 
 namespace warpmer::bench {
 namespace {

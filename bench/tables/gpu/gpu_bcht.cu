@@ -1,6 +1,6 @@
 // Bucketed cuckoo hashing with three hash functions, buckets of 32, 64 and 128 bytes (Awad et al. 2023).
 
-#include "tables/gpu_word_table.cuh"
+#include "tables/gpu/gpu_word_table.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "kernels/warps/tile_cuda.cuh"
-#include "tables/gpu_units.cuh"
+#include "tables/gpu/gpu_units.cuh"
 #include "tables/table_lists.h"
 
 namespace warpmer::bench {

@@ -1,6 +1,6 @@
 // WarpDrive with the windows of the paper, walked by groups of every width (Juenger et al. 2018, Fig. 7).
 
-#include "tables/gpu_word_table.cuh"
+#include "tables/gpu/gpu_word_table.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -1,7 +1,7 @@
 // WarpDrive with windows of as many slots as a group looks at: double hashing between buckets of 32, 64 and
 // 128 bytes.
 
-#include "tables/gpu_word_table.cuh"
+#include "tables/gpu/gpu_word_table.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -13,7 +13,7 @@
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/word_tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
-#include "tables/gpu_split.cuh"
+#include "tables/gpu/gpu_split.cuh"
 #include "tables/keys.h"
 #include "tables/table_lists.h"
 #include "tables/word_tables.h"

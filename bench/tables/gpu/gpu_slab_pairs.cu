@@ -1,7 +1,7 @@
 // The slab hash of pairs with SlabAlloc-light, by groups of three widths (Ashkiani et al. 2018: a warp, each
 // lane of which looks at half a pair).
 
-#include "tables/gpu_slab_table.cuh"
+#include "tables/gpu/gpu_slab_table.cuh"
 
 namespace warpmer::bench {
 namespace {

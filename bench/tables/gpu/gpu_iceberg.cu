@@ -1,6 +1,6 @@
 // Iceberg hashing (Awad et al. 2023): buckets of 128 and 256 bytes.
 
-#include "tables/gpu_word_table.cuh"
+#include "tables/gpu/gpu_word_table.cuh"
 
 namespace warpmer::bench {
 namespace {

@@ -1,6 +1,6 @@
 // The slab hash of 64-bit keys with counts.
 
-#include "tables/gpu_slab_table.cuh"
+#include "tables/gpu/gpu_slab_table.cuh"
 
 namespace warpmer::bench {
 namespace {

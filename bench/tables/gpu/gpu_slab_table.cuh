@@ -11,7 +11,7 @@
 #include "kernels/warps/tile_cuda.cuh"
 #include "table/tile_probe_counting.h"
 #include "table/work_sharing.h"
-#include "tables/gpu_units.cuh"
+#include "tables/gpu/gpu_units.cuh"
 #include "tables/slab_tables.h"
 #include "tables/table_lists.h"
 

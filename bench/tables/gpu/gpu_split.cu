@@ -2,7 +2,7 @@
 
 #include "kernels/memory/cuda_error.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "tables/gpu_split.cuh"
+#include "tables/gpu/gpu_split.cuh"
 
 namespace warpmer::bench {
 namespace {
