@@ -178,35 +178,66 @@ void answer_track(const Query& query, std::string_view name, const io::Piece& pi
 
 struct BatchAnswer {
   BatchText text;
-  bool found = false;             ///< any k-mer; only for --exit-status
+  bool found = false;             ///< any k-mer; only if --exit-status asks
   std::uint64_t input_bytes = 0;  ///< input bytes of the batch
 };
 
-BatchAnswer answer_batch(Query& query, const io::Batch& batch, backend::Profile& profile) {
+/// Memory to answer batches in, one after another.
+struct AnswerMemory {
+  backend::Profile profile;
+  backend::BatchSummary summary;
+};
+
+/// True for a batch of whole reads of which lines of numbers are asked.
+bool is_summed_up(const Query& query, const io::Batch& batch) {
+  return !query.is_track() && !query.options.profile &&
+         std::all_of(batch.pieces.begin(), batch.pieces.end(),
+                     [](const io::Piece& piece) { return piece.first_base == 0 && piece.last; });
+}
+
+void sum_up(Query& query, const io::Batch& batch, backend::BatchSummary& summary, BatchAnswer& answer) {
+  query.lookup.summarise(batch, summary);
+  bool has_kmers = false;
+  std::string& text = text_of(answer.text);
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    const backend::ReadSummary& read = summary.pieces[i];
+    has_kmers = has_kmers || read.kmers > 0;
+    answer.found = answer.found || read.found > 0;
+    append_summary_line(text, batch.name(batch.pieces[i]), read);
+  }
+  query.reads.add(batch, has_kmers);
+}
+
+void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile, BatchAnswer& answer) {
   query.lookup.profile(batch, profile);
   query.reads.add(batch, profile);
-  BatchAnswer answer;
-  answer.input_bytes = batch.input_bytes;
   BatchText& result = answer.text;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
     const std::span<const std::uint64_t> all(profile.counts);
     const auto here = all.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
-    const bool first = piece.first_base == 0;
     if (query.options.exit_status) {
       answer.found = answer.found || any_found(here);
     }
     if (query.is_track()) {
       answer_track(query, batch.name(piece), piece, here, result);
     } else if (query.options.profile) {
-      append_profile(text_of(result), batch.name(piece), here, first, piece.last);
-    } else if (first && piece.last) {
-      append_summary_line(text_of(result), batch.name(piece), summarise(here));
+      append_profile(text_of(result), batch.name(piece), here, piece.first_base == 0, piece.last);
     } else {
       ReadPart part{std::string(batch.name(piece)), {}, piece.last};
       add_to_tally(here, part.tally);
       result.emplace_back(std::move(part));
     }
+  }
+}
+
+BatchAnswer answer_batch(Query& query, const io::Batch& batch, AnswerMemory& memory) {
+  BatchAnswer answer;
+  answer.input_bytes = batch.input_bytes;
+  if (is_summed_up(query, batch)) {
+    sum_up(query, batch, memory.summary, answer);
+  } else {
+    tell_counts(query, batch, memory.profile, answer);
   }
   return answer;
 }
@@ -227,9 +258,9 @@ void read_alone(Query& query, BatchJoiner& joiner) {
   });
   const auto work = [&](unsigned /*thread*/) {
     io::Batch batch;
-    backend::Profile profile;
+    AnswerMemory memory;
     while (inputs.next(batch)) {
-      BatchAnswer answer = answer_batch(query, batch, profile);
+      BatchAnswer answer = answer_batch(query, batch, memory);
       query.note_found(answer.found);
       ordered.put(batch.ordinal, std::move(answer));
     }
@@ -243,9 +274,9 @@ void read_alone(Query& query, BatchJoiner& joiner) {
 
 void read_together(Query& query, BatchJoiner& joiner) {
   mpi::ProcessGroup& ranks = *query.options.ranks;
-  std::vector<backend::Profile> profiles(query.threads);
+  std::vector<AnswerMemory> memory(query.threads);
   const auto answer = [&](const io::Batch& batch, unsigned thread, mpi::Message& message) {
-    const BatchAnswer result = answer_batch(query, batch, profiles[thread]);
+    const BatchAnswer result = answer_batch(query, batch, memory[thread]);
     mpi::put_plain(message, result.found);
     put_batch_text(message, result.text);
   };

@@ -7,17 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace warpmer::cli {
+#include "backend/lookup/read_summary.h"
 
-/// The numbers of one read, over all its k-mers: absent ones count as 0, and positions whose k-mer contains a
-/// break do not count.
-struct ReadSummary {
-  std::uint64_t kmers = 0;
-  std::uint64_t found = 0;
-  std::uint64_t smallest = 0;
-  std::uint64_t median = 0;  ///< the lower of the two in the middle
-  std::uint64_t largest = 0;
-};
+namespace warpmer::cli {
 
 /// Counts of a read, with the number of its k-mers that have each. A chromosome's worth of positions takes
 /// little room this way, and the median still is exact.
@@ -25,16 +17,14 @@ using CountTally = std::map<std::uint64_t, std::uint64_t>;
 
 /// Adds the counts of one piece; positions without a k-mer are left out.
 void add_to_tally(std::span<const std::uint64_t> counts, CountTally& tally);
-ReadSummary summarise(const CountTally& tally);
-/// Summarises a read whose counts are all at hand, which is faster than a tally.
-ReadSummary summarise(std::span<const std::uint64_t> counts);
+backend::ReadSummary summarise(const CountTally& tally);
 
 /// Column names of the summary, with a line break.
 inline constexpr std::string_view kSummaryHeader = "read\tkmers\tfound\tmin\tmedian\tmax\n";
 
 /// Appends `NAME<TAB>KMERS<TAB>FOUND<TAB>MIN<TAB>MEDIAN<TAB>MAX`; a read without k-mers has `NA` for
 /// the last three.
-void append_summary_line(std::string& out, std::string_view name, const ReadSummary& summary);
+void append_summary_line(std::string& out, std::string_view name, const backend::ReadSummary& summary);
 
 /// Appends one piece's part of a profile line: `NAME<TAB>` before the first piece, a space between
 /// counts, `.` where there is no k-mer, a line break after the last piece.

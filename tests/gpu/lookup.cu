@@ -49,11 +49,16 @@ Seen check_same(const Both& both, const Reads& reads) {
   return tests::check_same(*both.cpu, *both.gpu, reads);
 }
 
-/// Returns the message of a lookup for a batch that it refuses.
-std::string refusal(const backend::Lookup& lookup, const io::Batch& batch) {
-  backend::Profile profile;
+/// Returns the message of a lookup for a batch that it refuses, to sum it up or to tell its counts.
+std::string refusal(const backend::Lookup& lookup, const io::Batch& batch, bool sums = false) {
   try {
-    lookup.profile(batch, profile);
+    if (sums) {
+      backend::BatchSummary summary;
+      lookup.summarise(batch, summary);
+    } else {
+      backend::Profile profile;
+      lookup.profile(batch, profile);
+    }
   } catch (const InputError& error) {
     return error.what();
   }
@@ -65,6 +70,7 @@ void check_refused_alike(const Both& both, const Reads& reads) {
   const std::string expected = refusal(*both.cpu, batch);
   CHECK(expected != "nothing");
   CHECK(refusal(*both.gpu, batch) == expected);
+  CHECK(refusal(*both.gpu, batch, true) == expected);
 }
 
 TEST_CASE("profiles are the CPU's for any k, on one strand or both") {

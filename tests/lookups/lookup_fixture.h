@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -98,6 +99,30 @@ struct Seen {
   std::size_t kmers = 0, found = 0;
 };
 
+/// Compares the numbers of each read with those of its counts, put in order.
+inline void check_summary(const backend::Lookup& lookup, const io::Batch& batch,
+                          const backend::Profile& counts) {
+  backend::BatchSummary summary;
+  lookup.summarise(batch, summary);
+  REQUIRE(summary.pieces.size() == batch.pieces.size());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    std::vector<std::uint64_t> kmers;
+    std::copy_if(counts.counts.begin() + static_cast<std::ptrdiff_t>(counts.first[i]),
+                 counts.counts.begin() + static_cast<std::ptrdiff_t>(counts.first[i + 1]),
+                 std::back_inserter(kmers),
+                 [](std::uint64_t count) { return count != backend::Profile::kNoKmer; });
+    std::sort(kmers.begin(), kmers.end());
+    const auto absent = static_cast<std::uint64_t>(std::count(kmers.begin(), kmers.end(), 0));
+    backend::ReadSummary expected;
+    if (!kmers.empty())
+      expected = {kmers.size(), kmers.size() - absent, kmers.front(), kmers[(kmers.size() - 1) / 2],
+                  kmers.back()};
+    wrong += summary.pieces[i] == expected ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+}
+
 inline Seen check_same(const backend::Lookup& reference, const backend::Lookup& under_test,
                        const Reads& reads) {
   const io::Batch batch = batch_of(reads);
@@ -112,6 +137,7 @@ inline Seen check_same(const backend::Lookup& reference, const backend::Lookup& 
     CAPTURE(expected.counts.size());
     FAIL_CHECK("another count than the reference's");
   }
+  check_summary(under_test, batch, expected);
   Seen seen;
   for (const std::uint64_t count : expected.counts) {
     if (count == backend::Profile::kNoKmer) continue;

@@ -92,6 +92,15 @@ void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* co
       k, [&]<class Key, class Flanks>() { find_in_strings<Key, Flanks>(index_, texts, counts); });
 }
 
+void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
+  profile(batch, out.profile);
+  const std::span<const std::uint64_t> counts(out.profile.counts);
+  const std::vector<std::size_t>& first = out.profile.first;
+  out.pieces.clear();
+  for (std::size_t i = 0; i + 1 < first.size(); ++i)
+    out.pieces.push_back(backend::summarise(counts.subspan(first[i], first[i + 1] - first[i])));
+}
+
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
   const std::uint32_t k = index_.params().k;
   out.first.assign(1, 0);

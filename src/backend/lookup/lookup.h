@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/devices.h"
+#include "backend/lookup/read_summary.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
 
@@ -27,6 +28,12 @@ struct Profile {
   [[nodiscard]] bool has_kmers() const {
     return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != kNoKmer; });
   }
+};
+
+/// The numbers of every piece of a batch, each for itself.
+struct BatchSummary {
+  std::vector<ReadSummary> pieces;
+  Profile profile;  ///< to work in; what it has afterwards is not said
 };
 
 /// Says how k-mers are looked up.
@@ -52,8 +59,12 @@ class Lookup {
   /// InputError for characters that are no nucleotide code, unless lenient.
   virtual void profile(const io::Batch& batch, Profile& out) const = 0;
 
-  /// Calls of `profile` that wait for others end soon, by an InternalError, and so do those that come: to be
-  /// called when what they would say is of no use any more.
+  /// Sums up the counts that `profile` would give; errors are the same. A device need not hand out counts
+  /// then.
+  virtual void summarise(const io::Batch& batch, BatchSummary& out) const;
+
+  /// Calls of `profile` and `summarise` that wait for others end soon, by an InternalError, and so do those
+  /// that come: to be called when what they would say is of no use any more.
   virtual void cancel() const noexcept {}
 
   /// Returns how many threads should call `profile` side by side where there are so many: more than that, if

@@ -16,7 +16,7 @@ namespace {
 
 std::string line_of(std::vector<std::uint64_t> counts) {
   std::string line;
-  append_summary_line(line, "r", summarise(counts));
+  append_summary_line(line, "r", warpmer::backend::summarise(counts));
   return line;
 }
 
