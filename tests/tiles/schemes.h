@@ -7,6 +7,7 @@
 #include "table/slab_hash.h"
 #include "table/warpdrive.h"
 #include "tiles/tile_ops.h"
+#include "tiles/unused_slots.h"
 
 namespace warpmer::tests {
 
@@ -158,13 +159,15 @@ struct KeyBuckets {
     return Scheme(slots, 1u << shape.bucket_bits, shape.seed);
   }
   static std::uint64_t address(TableShape shape, Key key) {
-    const Scheme built = scheme({}, shape);
+    const UnusedSlots<Key> unused(slots(shape));
+    const Scheme built = scheme(unused.slots(), shape);
     std::uint64_t all = 0;
     for (int i = 0; i < kBuckets; ++i) all = (all << 16) | built.bucket_of(key, i);
     return all;
   }
   static std::size_t reach(TableShape shape, Key key) {
-    const Scheme built = scheme({}, shape);
+    const UnusedSlots<Key> unused(slots(shape));
+    const Scheme built = scheme(unused.slots(), shape);
     std::size_t different = 0;
     for (int i = 0; i < kBuckets; ++i) {
       bool is_first = true;

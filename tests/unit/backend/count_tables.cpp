@@ -14,6 +14,7 @@
 #include "cpu/simd/kernels.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
+#include "tiles/unused_slots.h"
 #include "unit/cpu/checked_counter.h"
 
 namespace {
@@ -83,7 +84,8 @@ void try_other_hash_functions(CountTable scheme, double load, const cpu::Kernels
   constexpr std::size_t kKeys = 400;
   std::mt19937_64 random(3);
   const auto buckets = static_cast<std::uint32_t>(1024 / load / OnTile::kBucket + 1);
-  const OnTile on_tile({}, buckets, 0);
+  const tests::UnusedSlots<Key> unused(OnTile::slots_for(buckets));
+  const OnTile on_tile(unused.slots(), buckets, 0);
   const auto is_in_the_first = [&](Key key) {
     for (int i = 0; i < 3; ++i) {
       if (on_tile.bucket_of(key, i) >= buckets / 8) return false;
