@@ -44,6 +44,25 @@ WARPMER_HD constexpr Code gamma_number(Code code, std::uint32_t zeros) {
   return highest | ((code >> (zeros + 1)) & (highest - 1));
 }
 
+/// Two numbers in Elias's gamma code, one behind the other.
+template <class Code>
+struct GammaPair {
+  Code first, second;
+  std::uint32_t bits;  ///< that they take
+
+  /// Reads them from the lowest bits of `next`. If `bits` is not less than `next` has, they are not all
+  /// there, or just so.
+  WARPMER_HD constexpr explicit GammaPair(Code next) {
+    constexpr Code kEnd = Code{1} << (4 * sizeof(Code) - 1);
+    const std::uint32_t zeros = trailing_zeros(next | kEnd);
+    const Code behind = next >> (2 * zeros + 1);
+    const std::uint32_t more = trailing_zeros(behind | kEnd);
+    first = gamma_number(next, zeros);
+    second = gamma_number(behind, more);
+    bits = 2 * (zeros + more + 1);
+  }
+};
+
 /// A place among bits that moves on with what is read.
 struct BitCursor {
   const std::uint64_t* words;
@@ -110,12 +129,11 @@ struct StringCounts {
   /// Reads the head of a code at `codes`, which moves to the next string's.
   WARPMER_HD static StringCounts read(BitCursor& codes, std::uint32_t kmers) {
     StringCounts counts{};
-    const std::uint32_t next = codes.peek_32(), zeros = trailing_zeros(next);
-    const std::uint32_t behind = next >> (zeros < 16 ? 2 * zeros + 1 : 31), more = trailing_zeros(behind);
-    if (zeros + more < 16) {  // nearly always: both numbers are there
-      counts.bits = gamma_number(next, zeros) - 1;
-      counts.smallest = gamma_number(behind, more);
-      codes.at += 2 * (zeros + more + 1);
+    const GammaPair<std::uint32_t> head(codes.peek_32());
+    if (head.bits < 32) {  // nearly always
+      counts.bits = head.first - 1;
+      counts.smallest = head.second;
+      codes.at += head.bits;
     } else {
       counts.bits = static_cast<std::uint32_t>(codes.read_gamma() - 1);
       counts.smallest = codes.read_gamma();
@@ -131,38 +149,39 @@ struct StringCounts {
   }
   /// True if all counts, and all that their bits could say, are below 2^32 - 2^16.
   WARPMER_HD bool are_small() const { return bits <= 16 && smallest < 0xFFFE0000; }
-  /// As for_each, if they are small.
-  template <class Visit>
-  WARPMER_HD void for_each_small(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
-    const auto least = static_cast<std::uint32_t>(smallest), mask = (1u << bits) - 1;
-    std::uint64_t at = beyond.at + std::uint64_t{bits} * i;
-    std::uint32_t some = 0, there = 0;
-    for (; number > 0; --number) {
-      if (there < bits) {
-        some = read_32_bits(beyond.words, at);
-        there = 32;
-      }
-      visit(least + (some & mask));
-      some >>= bits;
-      there -= bits;
-      at += bits;
-    }
-  }
-  /// Calls `visit(count)` for those of `number` k-mers from the i-th on; reads many at a time.
+  /// Calls `visit(count)` for those of `number` k-mers from the i-th on.
   template <class Visit>
   WARPMER_HD void for_each(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
     if (bits > 32) {
       for (; number > 0; --number) visit((*this)[i++]);
       return;
     }
-    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
-    std::uint64_t at = beyond.at + std::uint64_t{bits} * i, some = 0;
+    for_each_in<std::uint64_t>(i, number, visit);
+  }
+  /// As for_each, if they are small; counts have 32 bits.
+  template <class Visit>
+  WARPMER_HD void for_each_small(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
+    for_each_in<std::uint32_t>(i, number, visit);
+  }
+
+ private:
+  /// Reads a word of several counts at a time; each has at most half of its bits.
+  template <class Word, class Visit>
+  WARPMER_HD void for_each_in(std::uint32_t i, std::uint32_t number, Visit& visit) const {
+    constexpr std::uint32_t kWordBits = 8 * sizeof(Word);
+    const auto least = static_cast<Word>(smallest), mask = static_cast<Word>((Word{1} << bits) - 1);
+    std::uint64_t at = beyond.at + std::uint64_t{bits} * i;
+    Word some = 0;
     for (std::uint32_t there = 0; number > 0; --number) {
       if (there < bits) {
-        some = read_bits<std::uint64_t>(beyond.words, at, 64);
-        there = 64;
+        if constexpr (kWordBits == 32) {
+          some = read_32_bits(beyond.words, at);
+        } else {
+          some = read_bits<std::uint64_t>(beyond.words, at, 64);
+        }
+        there = kWordBits;
       }
-      visit(smallest + (some & mask));
+      visit(least + (some & mask));
       some >>= bits;
       there -= bits;
       at += bits;

@@ -247,17 +247,12 @@ class ShardCheck {
   }
   /// Reads two numbers in gamma code: of small ones, from the same 64 bits.
   static bool read_two(BitCursor& from, std::uint64_t end, std::uint64_t& first, std::uint64_t& second) {
-    constexpr std::uint32_t kMostZeros = 13;
     BitCursor peek = from;
-    const std::uint64_t next = read_short(peek, kShortBits);
-    const std::uint32_t zeros = trailing_zeros(next | std::uint64_t{1} << 63);
-    if (zeros > kMostZeros) return read_gamma(from, end, first) && read_gamma(from, end, second);
-    const std::uint64_t behind = next >> (2 * zeros + 1);
-    const std::uint32_t more_zeros = trailing_zeros(behind | std::uint64_t{1} << 63);
-    if (more_zeros > kMostZeros) return read_gamma(from, end, first) && read_gamma(from, end, second);
-    first = gamma_number(next, zeros);
-    second = gamma_number(behind, more_zeros);
-    from.at += 2 * (zeros + more_zeros + 1);
+    const GammaPair<std::uint64_t> both(read_short(peek, kShortBits));
+    if (both.bits > kShortBits) return read_gamma(from, end, first) && read_gamma(from, end, second);
+    first = both.first;
+    second = both.second;
+    from.at += both.bits;
     return from.at <= end;
   }
 

@@ -292,13 +292,10 @@ class LaneSteps {
     std::uint64_t smallest;
     std::uint32_t width, bits;  ///< of each count beyond the smallest, and of the head
     [[gnu::always_inline]] inline CodeHead(const char* bytes, std::uint32_t at) {
-      const std::uint64_t next = load_64(bytes + at / 8) >> (at % 8);
-      const std::uint32_t zeros = groups::trailing_zeros(next | std::uint64_t{1} << 31);
-      width = static_cast<std::uint32_t>(groups::gamma_number(next, zeros) - 1);
-      const std::uint64_t behind = next >> (2 * zeros + 1);
-      const std::uint32_t more = groups::trailing_zeros(behind | std::uint64_t{1} << 31);
-      smallest = groups::gamma_number(behind, more);
-      bits = 2 * (zeros + more + 1);
+      const groups::GammaPair<std::uint64_t> both(load_64(bytes + at / 8) >> (at % 8));
+      width = static_cast<std::uint32_t>(both.first - 1);
+      smallest = both.second;
+      bits = both.bits;
       if (bits <= 57) return;
       groups::BitCursor codes{reinterpret_cast<const std::uint64_t*>(bytes), at};
       width = static_cast<std::uint32_t>(codes.read_gamma() - 1);
