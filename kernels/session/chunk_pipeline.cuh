@@ -156,9 +156,7 @@ class ChunkPipeline {
   }
 
   void add_to(backend::Tally& tally) const {
-    for (std::uint64_t count = 1; count < histogram_.size(); ++count) {
-      if (histogram_[count] > 0) tally.note(count, histogram_[count]);
-    }
+    tally.note_histogram(histogram_);
     tally.merge(large_counts_);
   }
   [[nodiscard]] double freeze_seconds() const { return clock_.seconds(); }

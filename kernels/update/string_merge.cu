@@ -38,9 +38,7 @@ void StringMerger<Key>::add_to(backend::Tally& tally, cudaStream_t stream) const
   const PinnedArray<unsigned long long> tallies(tallies_.size());
   copy_to_host(tallies.data(), tallies_.data(), tallies_.size(), stream);
   check(cudaStreamSynchronize(stream), "taking counts");
-  for (std::uint64_t count = 1; count < tallies.size(); ++count) {
-    if (tallies[count] > 0) tally.note(count, tallies[count]);
-  }
+  tally.note_histogram({tallies.data(), tallies.size()});
   tally.merge(large_);
 }
 

@@ -4,7 +4,9 @@
 /// its filter, stay at the largest number there is.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "backend/count_bounds.h"
@@ -44,6 +46,13 @@ class Tally {
     note_kept(count, number);
   }
 
+  /// Takes note of `kmers[count]` k-mers for each count.
+  void note_histogram(std::span<const unsigned long long> kmers) {
+    for (std::size_t count = 1; count < kmers.size(); ++count) {
+      if (kmers[count] > 0) note(count, kmers[count]);
+    }
+  }
+
   /// Takes note of `n` k-mers, each with its count.
   void note(const std::uint64_t* counts, std::size_t n) {
     for (std::size_t first = 0; first < n; first += kBlock)
@@ -59,6 +68,7 @@ class Tally {
 
   [[nodiscard]] const CountBounds& bounds() const { return kept_; }
 
+  /// Adds what another took note of, within its own bounds.
   void merge(const Tally& other) {
     add_counted(other.totals_.counted_kmers);
     totals_.counted_distinct += other.totals_.counted_distinct;
