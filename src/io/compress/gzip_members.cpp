@@ -161,4 +161,19 @@ bool GzipMembers::ends_block(unsigned char last, unsigned bit, std::span<char>& 
   return true;
 }
 
+std::string gzip_start(std::string_view start, std::size_t most) {
+  std::string text(most, '\0');
+  std::span<const char> input(start.data(), start.size());
+  std::span<char> output(text);
+  GzipMembers members(make_zlib_inflater);
+  while (!input.empty() && !output.empty()) {
+    const std::size_t before = input.size() + output.size();
+    const GzipMembers::Status status = members.decode(input, output);
+    if (status == GzipMembers::Status::corrupt || status == GzipMembers::Status::junk) break;
+    if (input.size() + output.size() == before) break;
+  }
+  text.resize(text.size() - output.size());
+  return text;
+}
+
 }  // namespace warpmer::io

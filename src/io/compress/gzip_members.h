@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/compress/inflater.h"
@@ -87,5 +88,9 @@ class GzipMembers {
   GzipTrailer trailer_;
   bool is_first_ = true;  ///< member, which has not begun
 };
+
+/// Returns the beginning of a gzip file's text, at most so many bytes, by the beginning of the file: as far
+/// as it is sound.
+std::string gzip_start(std::string_view start, std::size_t most);
 
 }  // namespace warpmer::io

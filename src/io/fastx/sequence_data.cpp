@@ -96,22 +96,6 @@ const char* sequence_text(std::string_view text) {
   return is_alignment_line(text) ? "SAM" : nullptr;
 }
 
-/// Returns the beginning of what gzip has compressed; as far as it is sound.
-std::string decompressed_start(std::string_view start) {
-  std::string text(kLookedAt, '\0');
-  std::span<const char> input(start.data(), start.size());
-  std::span<char> output(text);
-  GzipMembers members(make_zlib_inflater);
-  while (!input.empty() && !output.empty()) {
-    const std::size_t before = input.size() + output.size();
-    const GzipMembers::Status status = members.decode(input, output);
-    if (status == GzipMembers::Status::corrupt || status == GzipMembers::Status::junk) break;
-    if (input.size() + output.size() == before) break;
-  }
-  text.resize(text.size() - output.size());
-  return text;
-}
-
 /// Says what sequences a text is that is compressed; empty if it has none.
 std::string compressed_text(std::string_view text, std::string_view program) {
   const char* what = sequence_text(text);
@@ -148,7 +132,7 @@ std::string describe(file::ByteFile& file, const std::string& path) {
       return std::string(record_format_name(file));
     case InputContent::gzip:
     case InputContent::bgzf:
-      return compressed_text(decompressed_start(file.peek(kLookedAt)), "gzip");
+      return compressed_text(gzip_start(file.peek(kLookedAt), kLookedAt), "gzip");
     case InputContent::zstd:
       return compressed_text(decompressed_start(path, content), "zstd");
     case InputContent::bzip2:

@@ -1,7 +1,6 @@
 #include "io/hts/alignment_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -141,12 +140,8 @@ namespace {
 bool is_bam(file::ByteFile& file) {
   const std::optional<std::size_t> block_size = first_bgzf_block(file);
   if (!block_size) return false;
-  const std::string_view block = file.peek(*block_size);
-  std::span<const char> input(block.data(), block.size());
-  std::array<char, 4> text = {};
-  std::span<char> output(text);
-  GzipMembers(make_zlib_inflater).decode(input, output);
-  return std::string_view(text.data(), text.size()) == "BAM\x01";
+  constexpr std::string_view kBam = "BAM\x01";
+  return gzip_start(file.peek(*block_size), kBam.size()) == kBam;
 }
 
 bool is_cram(file::ByteFile& file) { return file.peek(kBgzfHeaderBytes).starts_with("CRAM"); }
