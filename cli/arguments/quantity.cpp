@@ -89,6 +89,10 @@ std::string with_thousands(std::uint64_t number) {
   return text;
 }
 
+std::string counted(std::uint64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", with_thousands(number), thing, number == 1 ? "" : "s");
+}
+
 std::string format_bytes(double bytes) { return scaled(bytes, {"B", "kB", "MB", "GB", "TB", "PB"}); }
 
 std::string format_amount(std::uint64_t amount) {

@@ -24,6 +24,8 @@ std::optional<std::uint64_t> parse_size(std::string_view text);
 void append_number(std::string& out, std::uint64_t number);
 /// Returns `1,234,567`.
 std::string with_thousands(std::uint64_t number);
+/// Returns how many things there are: `1 read`, `12,345 reads`.
+std::string counted(std::uint64_t number, std::string_view thing);
 /// Returns `0.57 GB`: three significant digits, decimal units.
 std::string format_bytes(double bytes);
 /// Returns a count of things: `12,345`; from a million on three significant digits, `245 M`.

@@ -178,7 +178,7 @@ void export_kmers(const ConvertOptions& options) {
                          with_thousands(report.saturated), with_thousands(report.kmers),
                          with_thousands(job.largest_count));
   }
-  print_last_line(fmt::format("{} distinct k-mers{}, {}", with_thousands(report.kmers), capped,
+  print_last_line(fmt::format("{}{}, {}", counted(report.kmers, "distinct k-mer"), capped,
                               shown_output(options.import.output)));
 }
 
@@ -191,7 +191,7 @@ void import_kmers(const ConvertOptions& options) {
   const auto [report, seconds] = run_with_meter(
       style, [&](backend::JobProgress& progress) { return jobs::run_import(*source, job, progress); });
   print_last_line(fmt::format(
-      "{} distinct k-mers, {:.1f} s, peak memory {}, {} {}", with_thousands(report.totals.stored_distinct),
+      "{}, {:.1f} s, peak memory {}, {} {}", counted(report.totals.stored_distinct, "distinct k-mer"),
       seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(job.output),
       format_bytes(static_cast<double>(report.index_bytes))));
 }

@@ -92,12 +92,11 @@ Json report_json(const CountCommand& command, std::string_view format, const job
 
 void print_summary(const IndexTarget& target, const jobs::CountReport& report, double wall_seconds) {
   const jobs::DeviceChoice& device = report.device_choice;
-  print_last_line(fmt::format("{} k-mers, {} distinct, {:.1f} s, peak memory {}, {} on {}{}",
-                              with_thousands(report.totals.counted_kmers),
-                              with_thousands(report.totals.counted_distinct), wall_seconds,
-                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
-                              target.summary(report.index_bytes), report.device,
-                              device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
+  print_last_line(fmt::format(
+      "{}, {} distinct, {:.1f} s, peak memory {}, {} on {}{}", counted(report.totals.counted_kmers, "k-mer"),
+      with_thousands(report.totals.counted_distinct), wall_seconds,
+      format_bytes(static_cast<double>(report.peak_resident_bytes)), target.summary(report.index_bytes),
+      report.device, device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
 }
 
 /// Returns the directory of an index that is not the output. One that several processes write must be in a

@@ -56,8 +56,8 @@ int run_dump(const DumpOptions& options) {
         return backend::entries_within(index, plan.bounds);
       });
   output.finish();
-  print_last_line(fmt::format("wrote {} k-mer{}, {:.1f} s, {} {}", with_thousands(kmers),
-                              kmers == 1 ? "" : "s", seconds, shown_output(options.output),
+  print_last_line(fmt::format("wrote {}, {:.1f} s, {} {}", counted(kmers, "k-mer"), seconds,
+                              shown_output(options.output),
                               format_bytes(static_cast<double>(output.bytes_written()))));
   return kDone;
 }

@@ -245,8 +245,8 @@ void print_summary(const FilterTotals& totals, double seconds) {
   const double share = totals.reads == 0
                            ? 0
                            : 100 * static_cast<double>(totals.reads_kept) / static_cast<double>(totals.reads);
-  print_last_line(fmt::format("kept {} of {} reads ({:.2f} %), {:.1f} s", with_thousands(totals.reads_kept),
-                              with_thousands(totals.reads), share, seconds));
+  print_last_line(fmt::format("kept {} of {} ({:.2f} %), {:.1f} s", with_thousands(totals.reads_kept),
+                              counted(totals.reads, "read"), share, seconds));
 }
 
 int run_filter(FilterOptions options) {

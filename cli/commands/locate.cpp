@@ -374,7 +374,7 @@ std::string answer(Locate& locate) {
     options.summary ? summarise_reads(locate) : locate_reads(locate);
     const backend::ReadTotals read = locate.reads.totals();
     backend::warn_if_empty(read, locate.index.params().k, "the reads");
-    return fmt::format("{} read{}", with_thousands(read.records), read.records == 1 ? "" : "s");
+    return counted(read.records, "read");
   }
   if (options.kmer_file.empty()) {
     locate_arguments(locate);
@@ -382,7 +382,7 @@ std::string answer(Locate& locate) {
   }
   locate_file(locate);
   if (locate.list_kmers == 0) warn(fmt::format("there is no k-mer in {}", shown_input(options.kmer_file)));
-  return fmt::format("{} k-mer{}", with_thousands(locate.list_kmers), locate.list_kmers == 1 ? "" : "s");
+  return counted(locate.list_kmers, "k-mer");
 }
 
 int run_locate(LocateOptions options) {

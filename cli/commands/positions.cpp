@@ -26,12 +26,12 @@ struct PositionsCommand {
 void print_summary(const PositionsCommand& command, const backend::PositionReport& report,
                    double wall_seconds) {
   print_last_line(fmt::format(
-      "{} positions of {} k-mers in {} sequences, {:.1f} s, peak memory {}, {} {}, {} thread{}, {} pass{}",
-      with_thousands(report.totals.occurrences), with_thousands(report.totals.distinct),
-      with_thousands(report.totals.sequences), wall_seconds,
+      "{} of {} in {}, {:.1f} s, peak memory {}, {} {}, {}, {} pass{}",
+      counted(report.totals.occurrences, "position"), counted(report.totals.distinct, "k-mer"),
+      counted(report.totals.sequences, "sequence"), wall_seconds,
       format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
-      format_bytes(static_cast<double>(report.index_bytes)), report.resources.threads,
-      report.resources.threads == 1 ? "" : "s", report.passes, report.passes == 1 ? "" : "es"));
+      format_bytes(static_cast<double>(report.index_bytes)), counted(report.resources.threads, "thread"),
+      report.passes, report.passes == 1 ? "" : "es"));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.

@@ -413,7 +413,7 @@ std::string answer(Query& query) {
   if (!options.reads.empty()) {
     query_reads(query);
     const std::uint64_t reads = warn_if_no_kmers(query);
-    return fmt::format("{} read{}", with_thousands(reads), reads == 1 ? "" : "s");
+    return counted(reads, "read");
   }
   if (options.kmer_file.empty()) {
     query_arguments(query);
@@ -421,7 +421,7 @@ std::string answer(Query& query) {
   }
   query_file(query);
   if (query.list_kmers == 0) warn(fmt::format("there is no k-mer in {}", shown_input(options.kmer_file)));
-  return fmt::format("{} k-mer{}", with_thousands(query.list_kmers), query.list_kmers == 1 ? "" : "s");
+  return counted(query.list_kmers, "k-mer");
 }
 
 int run_query(QueryOptions options) {

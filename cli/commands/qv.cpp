@@ -303,9 +303,8 @@ int run_qv(QvOptions options) {
   io::warn_of_phred64(options.reading.qualities);
   if (sequences) sequences->finish();
   output.finish();
-  print_last_line(fmt::format("looked up {} sequences in {}, {:.1f} s, {}",
-                              with_thousands(rows.back().sequences), options.index, seconds,
-                              shown_output(options.report.output)));
+  print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {}", counted(rows.back().sequences, "sequence"),
+                              options.index, seconds, shown_output(options.report.output)));
   return kDone;
 }
 

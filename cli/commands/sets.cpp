@@ -108,7 +108,7 @@ Json report_json(const SetCommand& command, const IndexTarget& target, const job
 
 void print_summary(const IndexTarget& target, const jobs::SetReport& report, double wall_seconds) {
   print_last_line(fmt::format(
-      "{} distinct k-mers of {}, {:.1f} s, peak memory {}, {}", with_thousands(report.totals.stored_distinct),
+      "{} of {}, {:.1f} s, peak memory {}, {}", counted(report.totals.stored_distinct, "distinct k-mer"),
       with_thousands(report.input_distinct), wall_seconds,
       format_bytes(static_cast<double>(report.peak_resident_bytes)), target.summary(report.index_bytes)));
 }

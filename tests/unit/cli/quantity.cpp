@@ -40,6 +40,9 @@ TEST_CASE("quantities for people") {
   CHECK(with_thousands(999) == "999");
   CHECK(with_thousands(1000) == "1,000");
   CHECK(with_thousands(368112332) == "368,112,332");
+  CHECK(counted(0, "read") == "0 reads");
+  CHECK(counted(1, "read") == "1 read");
+  CHECK(counted(12345, "read") == "12,345 reads");
   CHECK(format_bytes(0) == "0 B");
   CHECK(format_bytes(999) == "999 B");
   CHECK(format_bytes(1000) == "1.00 kB");
