@@ -43,6 +43,17 @@ namespace warpmer::formats {
 /// Bytes that a file begins and ends with.
 inline constexpr std::string_view kKffMark = "KFF";
 
+/// A section with k-mers in it.
+struct KffSection {
+  std::uint64_t scope = 0;  ///< number of the section of variables that holds for it
+  std::uint64_t max = 0;
+  std::uint32_t data_bytes = 0;
+  std::vector<std::byte> minimizer;  ///< as it is in the file
+  std::uint32_t minimizer_bases = 0;
+  std::uint64_t at = 0;  ///< offset of the first block
+  std::uint64_t blocks = 0;
+};
+
 /// Reads a file from its front to its end; of the indexes and the footer, which say what can be seen on the
 /// way, only the form is checked. Where k-mers stand for both strands, the smaller one of the two is given.
 /// Without data each k-mer has a count of 1, with a count of 0 it is left out. A k-mer may come several times
@@ -55,6 +66,11 @@ class KffSource final : public KmerSource {
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   [[nodiscard]] bool is_unique() const noexcept { return is_unique_; }
+  /// Returns the codes of A, C, G and T.
+  [[nodiscard]] std::array<unsigned, 4> codes() const;
+  /// Goes through the whole file before anything is read, and returns its sections; nothing is left to read.
+  /// InputError as of reading.
+  std::vector<KffSection> take_sections();
   std::size_t read(std::span<CountedKmer> out) override;
   [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
@@ -88,9 +104,13 @@ class KffSource final : public KmerSource {
   void read_variables(Variables& variables);
   void set_variable(Variables& variables, std::string_view name, std::uint64_t value) const;
   bool next_section();
+  bool enter_section();
   void skip_index();
   void begin_section(bool has_minimizer);
   void begin_block();
+  [[nodiscard]] bool has_single_kmers() const noexcept {
+    return shape_.number_bytes + shape_.place_bytes + shape_.minimizer_bases == 0;
+  }
   [[nodiscard]] unsigned next_base();
   template <class Key>
   std::size_t take_from_block(std::span<CountedKmer> out);
@@ -115,6 +135,8 @@ class KffSource final : public KmerSource {
   Variables variables_;
   BlockFields shape_;
   SectionBlock block_;
+  std::uint64_t first_section_ = 0;
+  std::uint64_t scope_ = 0;        ///< number of sections of variables before this place
   std::uint64_t blocks_left_ = 0;  ///< blocks of the section, without the one that is being read
   std::uint64_t at_ = 0;           ///< offset of what comes next
   std::uint64_t end_ = 0;          ///< offset of the last `KFF`

@@ -70,6 +70,7 @@ KffSource::KffSource(const std::string& path)
       }) {
   read_header();
   read_footer();
+  first_section_ = at_;
   if (!next_section()) {  // from the first k-mers follows k
     facts_.k = static_cast<std::uint32_t>(variable("k", variables_.k, 1, kMaxK));
   }
@@ -179,10 +180,19 @@ void KffSource::set_variable(Variables& variables, std::string_view name, std::u
 
 /// Goes on to the next section with k-mers in it; false at the end.
 bool KffSource::next_section() {
+  while (enter_section()) {
+    if (blocks_left_ > 0) return true;
+  }
+  return false;
+}
+
+/// Goes on to the next section of k-mers, which may have none; false at the end.
+bool KffSource::enter_section() {
   while (left() > 0) {
     const auto letter = static_cast<char>(take_number(1, "a section"));
     switch (letter) {
       case 'v':
+        ++scope_;
         read_variables(variables_);
         break;
       case 'i':
@@ -191,8 +201,7 @@ bool KffSource::next_section() {
       case 'r':
       case 'm':
         begin_section(letter == 'm');
-        if (blocks_left_ > 0) return true;
-        break;
+        return true;
       default:
         --at_;
         refuse(fmt::format("this KFF file is damaged: a section begins with {}, not with v, r, m or i",
@@ -277,13 +286,45 @@ unsigned KffSource::next_base() {
   return base_of_code_[four >> (6 - 2 * (base % 4)) & 3];
 }
 
+std::array<unsigned, 4> KffSource::codes() const {
+  std::array<unsigned, 4> codes{};
+  for (unsigned code = 0; code < codes.size(); ++code) codes[base_of_code_[code]] = code;
+  return codes;
+}
+
+std::vector<KffSection> KffSource::take_sections() {
+  at_ = first_section_;
+  scope_ = 0;
+  std::vector<KffSection> sections;
+  while (enter_section()) {
+    const std::uint32_t bases = shape_.minimizer_bases;
+    const std::uint64_t minimizer_bytes = bytes_of_bases(bases);
+    const auto minimizer = file_.bytes().subspan(shape_.minimizer / 4, minimizer_bytes);
+    sections.push_back({.scope = scope_,
+                        .max = shape_.max,
+                        .data_bytes = shape_.data_bytes,
+                        .minimizer = {minimizer.begin(), minimizer.end()},
+                        .minimizer_bases = bases,
+                        .at = at_,
+                        .blocks = blocks_left_});
+    if (has_single_kmers()) {  // records of one length, which fit into the file
+      at_ += blocks_left_ * (bytes_of_bases(facts_.k) + shape_.data_bytes);
+      blocks_left_ = 0;
+    }
+    while (blocks_left_ > 0) begin_block();
+    block_ = {};
+    release_read();
+  }
+  return sections;
+}
+
 std::size_t KffSource::read(std::span<CountedKmer> out) {
   return with_key_type(facts_.k, [&]<class Key>(Key) {
     std::size_t n = 0;
     while (n < out.size()) {
       if (block_.kmers_left > 0) {
         n += take_from_block<Key>(out.subspan(n));
-      } else if (blocks_left_ > 0 && shape_.number_bytes + shape_.place_bytes + shape_.minimizer_bases == 0) {
+      } else if (blocks_left_ > 0 && has_single_kmers()) {
         n += take_single<Key>(out.subspan(n));
       } else if (blocks_left_ > 0) {
         begin_block();

@@ -74,12 +74,12 @@ class SortedKff final : public formats::KmerSource {
 
 NamedDatabase::NamedDatabase(const std::string& name) : path_(kff_file_of(name)), format_(Format::kff) {
   if (!path_.empty()) {
-    const formats::KffSource source(path_);
+    formats::KffSource source(path_);
     facts_ = source.facts();
     header_.min_count = static_cast<std::uint32_t>(facts_.min_count);
     header_.max_count = facts_.max_count;
-    header_.count_bytes =
-        std::min(formats::bytes_of_count(std::max<std::uint64_t>(facts_.largest_count, 1)), 4u);
+    for (const formats::KffSection& section : source.take_sections())
+      header_.count_bytes = std::max(header_.count_bytes, std::min(section.data_bytes, 4u));
     return;
   }
   path_ = name;

@@ -16,6 +16,7 @@
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
+#include "formats/kff_file.h"
 #include "formats/stream/count_width.h"
 #include "jobs/merged_kmers.h"
 
@@ -53,14 +54,48 @@ std::string kmc_tools_help() {
                      options_text(global_options(threads)), kOperations);
 }
 
+/// Returns one section's lines.
+std::string section_info(const formats::KffSection& section) {
+  std::string text = fmt::format(
+      "\ttype            :  {}\n\tdata_start      :  {}\n\tnb_blocks       :  {}\n\tminimizer (HEX) :  ",
+      section.minimizer.empty() ? "raw" : "minimizer", section.at, section.blocks);
+  for (const std::byte byte : section.minimizer)
+    text += fmt::format("{:x} ", std::to_integer<unsigned>(byte));
+  return text + "\n";
+}
+
+std::string kff_info(const std::string& path) {
+  formats::KffSource file(path);
+  const auto yes_or_no = [](bool is) { return is ? "yes" : "no"; };
+  const auto codes = file.codes();
+  std::string text = fmt::format(
+      "This is KFF file, summary:\ncanonical         :  {}\nall k-mers unique :  {}\nsymbols encoding:\n"
+      "\tA: {}\n\tC: {}\n\tG: {}\n\tT: {}\n",
+      yes_or_no(file.facts().canonical), yes_or_no(file.is_unique()), codes[0], codes[1], codes[2], codes[3]);
+  const std::vector<formats::KffSection> sections = file.take_sections();
+  for (auto begin = sections.begin(); begin != sections.end();) {  // those of one scope
+    const auto end = std::find_if(
+        begin, sections.end(), [&](const formats::KffSection& each) { return each.scope != begin->scope; });
+    text += fmt::format("k             :  {}\ndata_size     :  {}\nmax           :  {}\n", file.facts().k,
+                        begin->data_bytes, begin->max);
+    if (begin->minimizer_bases > 0) text += fmt::format("m             :  {}\n", begin->minimizer_bases);
+    text += "Data sections:\n";
+    std::uint64_t blocks = 0;
+    for (; begin != end; ++begin) {
+      text += section_info(*begin);
+      blocks += begin->blocks;
+    }
+    text += fmt::format("tot_nb_blocks :  {}\n", blocks);
+  }
+  return text;
+}
+
 int run_info(CommandWords& words) {
   const KmcInput input = take_kmc_input(words);
   words.check_end();
   if (input.database.is_kff()) {
-    throw UsageError(
-        fmt::format("kmc_tools info: {} is a KFF file, and only databases of KMC are told of here; "
-                    "'kmc_tools transform' reads it",
-                    input.database.path()));
+    print_on_standard_output(kff_info(input.database.path()));
+    return kDone;
   }
   const formats::KmcHeader& header = input.database.header();
   std::string text;
