@@ -160,9 +160,10 @@ std::string& text_of(BatchText& result) {
   return std::get<std::string>(result.back());
 }
 
-bool any_found(std::span<const std::uint64_t> counts) {
-  return std::any_of(counts.begin(), counts.end(),
-                     [](std::uint64_t count) { return count != 0 && count != backend::Profile::kNoKmer; });
+bool any_found(std::span<const std::uint32_t> counts) {
+  return std::any_of(counts.begin(), counts.end(), [](std::uint32_t count) {
+    return count != 0 && count != backend::Profile::kNarrowNoKmer;
+  });
 }
 
 /// Appends a piece's intervals, or what is known of them.
@@ -212,20 +213,20 @@ void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile
   query.lookup.profile(batch, profile);
   query.reads.add(batch, profile);
   BatchText& result = answer.text;
+  std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
-    const std::span<const std::uint64_t> all(profile.counts);
-    const auto here = all.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
     if (query.options.exit_status) {
-      answer.found = answer.found || any_found(here);
+      answer.found = answer.found || any_found(profile.narrow(i));
     }
     if (query.is_track()) {
-      answer_track(query, batch.name(piece), piece, here, result);
+      answer_track(query, batch.name(piece), piece, profile.exact(i, counts), result);
     } else if (query.options.profile) {
-      append_profile(text_of(result), batch.name(piece), here, piece.first_base == 0, piece.last);
+      append_profile(text_of(result), batch.name(piece), profile.exact(i, counts), piece.first_base == 0,
+                     piece.last);
     } else {
       ReadPart part{std::string(batch.name(piece)), {}, piece.last};
-      add_to_tally(here, part.tally);
+      add_to_tally(profile.exact(i, counts), part.tally);
       result.emplace_back(std::move(part));
     }
   }

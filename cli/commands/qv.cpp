@@ -68,22 +68,21 @@ struct SequencePart {
   bool last = true;
 };
 
-AssemblyKmers sums_of(std::span<const std::uint64_t> counts) {
+AssemblyKmers sums_of(std::span<const std::uint32_t> counts) {
   AssemblyKmers sums;
-  for (const std::uint64_t count : counts) {
-    sums.kmers += count != backend::Profile::kNoKmer ? 1 : 0;
+  for (const std::uint32_t count : counts) {
+    sums.kmers += count != backend::Profile::kNarrowNoKmer ? 1 : 0;
     sums.missing += count == 0 ? 1 : 0;
   }
   return sums;
 }
 
 std::vector<SequencePart> parts_of(const io::Batch& batch, const backend::Profile& profile) {
-  const std::span<const std::uint64_t> counts(profile.counts);
   std::vector<SequencePart> parts;
   parts.reserve(batch.pieces.size());
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-    const auto here = counts.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]);
-    parts.push_back({std::string(batch.name(batch.pieces[i])), sums_of(here), batch.pieces[i].last});
+    parts.push_back(
+        {std::string(batch.name(batch.pieces[i])), sums_of(profile.narrow(i)), batch.pieces[i].last});
   }
   return parts;
 }

@@ -74,12 +74,12 @@ void GroupFilter::judge(const io::Batch& batch, Judged& judged, FilterTotals& to
   judged.verdicts.resize(batch.pieces.size());
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
-    if (plan_.min_base_quality) break_at_low_quality(judged, i);
+    const std::span<const std::uint64_t> counts = counts_of(judged, i);
     Verdict& verdict = judged.verdicts[i];
     verdict.range = {0, piece.length};
-    verdict.passes = plan_.rule.passes(jobs::count_found(judged.counts(i), plan_.rule));
+    verdict.passes = plan_.rule.passes(jobs::count_found(counts, plan_.rule));
     if (plan_.trim) {
-      verdict.range = jobs::covered_range(judged.counts(i), plan_.k, plan_.rule);
+      verdict.range = jobs::covered_range(counts, plan_.k, plan_.rule);
       verdict.passes = verdict.passes && verdict.range.length >= plan_.min_length;
     }
     if ((plan_.trim || plan_.mask) && batch.bam_header && record_of(batch, piece).is_aligned()) {
@@ -90,20 +90,23 @@ void GroupFilter::judge(const io::Batch& batch, Judged& judged, FilterTotals& to
   totals.reads += batch.pieces.size();
 }
 
-void GroupFilter::break_at_low_quality(Judged& judged, std::size_t read) const {
-  const io::Batch& batch = *judged.batch;
-  const io::Piece& piece = batch.pieces[read];
+std::span<const std::uint64_t> GroupFilter::counts_of(const Judged& judged, std::size_t read) {
+  const std::span<std::uint64_t> counts = judged.profile.exact(read, counts_);
+  if (plan_.min_base_quality) break_at_low_quality(*judged.batch, judged.batch->pieces[read], counts);
+  return counts;
+}
+
+void GroupFilter::break_at_low_quality(const io::Batch& batch, const io::Piece& piece,
+                                       std::span<std::uint64_t> counts) const {
   if (batch.bam_header) {
     const io::BamRecord record = record_of(batch, piece);
     if (piece.length == 0 || record.quality(0) == io::BamRecord::kNoQuality) return;
-    jobs::break_at_low_quality(judged.counts(read), plan_.k, [&](std::size_t base) {
-      return record.quality(base) < *plan_.min_base_quality;
-    });
+    jobs::break_at_low_quality(
+        counts, plan_.k, [&](std::size_t base) { return record.quality(base) < *plan_.min_base_quality; });
   } else if (batch.is_fastq(piece)) {
     const char lowest = io::lowest_unmasked(plan_.min_base_quality);
     const std::string_view quality = batch.quality(piece);
-    jobs::break_at_low_quality(judged.counts(read), plan_.k,
-                               [&](std::size_t base) { return quality[base] < lowest; });
+    jobs::break_at_low_quality(counts, plan_.k, [&](std::size_t base) { return quality[base] < lowest; });
   }
 }
 
@@ -121,7 +124,7 @@ void GroupFilter::append(Judged& judged, std::size_t read, std::string& to, Filt
                  range.length == piece.length};
   if (plan_.mask) {
     // No k-mer that is found begins before the range.
-    const auto counts = judged.counts(read).subspan(range.first);
+    const auto counts = counts_of(judged, read).subspan(range.first);
     masked_.assign(kept.bases);
     const std::size_t masked = jobs::mask_uncovered(counts, plan_.k, plan_.rule, masked_);
     kept.bases = masked_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,15 +64,13 @@ class GroupFilter {
     const io::Batch* batch = nullptr;
     backend::Profile profile;
     std::vector<Verdict> verdicts;
-
-    [[nodiscard]] std::span<std::uint64_t> counts(std::size_t read) {
-      return std::span(profile.counts)
-          .subspan(profile.first[read], profile.first[read + 1] - profile.first[read]);
-    }
   };
 
   void judge(const io::Batch& batch, Judged& judged, FilterTotals& totals);
-  void break_at_low_quality(Judged& judged, std::size_t read) const;
+  /// Returns the counts of a read, until those of another are wanted. Bases of low quality break k-mers.
+  std::span<const std::uint64_t> counts_of(const Judged& judged, std::size_t read);
+  void break_at_low_quality(const io::Batch& batch, const io::Piece& piece,
+                            std::span<std::uint64_t> counts) const;
   [[nodiscard]] bool is_pair_kept(const Verdict& a, const Verdict& b) const;
   void append(Judged& judged, std::size_t read, std::string& to, FilterTotals& totals);
 
@@ -79,6 +78,7 @@ class GroupFilter {
   const backend::Lookup& lookup_;
   Judged first_;
   Judged second_;
+  std::vector<std::uint64_t> counts_;
   std::string masked_;
   bool has_kmers_ = false;
 };

@@ -43,9 +43,9 @@ class Station {
   /// Memory is given back to the device that is current.
   ~Station() { cudaSetDevice(gpu_); }
 
-  void profile(const io::Batch& batch, const Lookup& lookup, Profile& out) {
+  bool profile(const io::Batch& batch, Profile& out) {
     check(cudaSetDevice(gpu_), "choosing a GPU");
-    lanes_.take()->profile(batch, lookup, out);
+    return lanes_.take()->profile(batch, out);
   }
 
   /// Returns whether it could.
@@ -119,7 +119,7 @@ class CudaLookup : public Lookup {
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
-    next_station().profile(batch, *this, out);
+    if (next_station().profile(batch, out)) widen(batch, out);
   }
 
   void summarise(const io::Batch& batch, backend::BatchSummary& out) const override {

@@ -1,23 +1,11 @@
 #include <algorithm>
-#include <string_view>
 
 #include "kernels/lookup/lookup_lane.cuh"
 
 namespace warpmer::gpu {
 
-namespace {
-
-/// Copies answers to counts. Returns whether there are counts among them that no answer can hold.
-bool widen(const std::uint32_t* answers, std::size_t n, std::uint64_t* counts) {
-  std::uint32_t large = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    counts[i] = answers[i] == kNoKmerAnswer ? backend::Profile::kNoKmer : answers[i];
-    large |= answers[i] == kLargeCountAnswer ? 1u : 0u;
-  }
-  return large != 0;
-}
-
-}  // namespace
+static_assert(kNoKmerAnswer == backend::Profile::kNarrowNoKmer &&
+              kLargeCountAnswer == backend::Profile::kLargeCount);
 
 LookupLane::BatchSlot::BatchSlot(const LaneShape& shape)
     : joined(shape.slice_bytes()),
@@ -35,25 +23,28 @@ LookupLane::LookupLane(const DeviceIndex& index, const LaneShape& shape, std::ui
   for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
 }
 
-void LookupLane::profile(const io::Batch& batch, const backend::Lookup& lookup, backend::Profile& out) {
+bool LookupLane::profile(const io::Batch& batch, backend::Profile& out) {
+  bool has_large = false;
   try {
     const std::uint64_t bytes = joined_bytes(batch);
     JoinedPiece piece;
     for (std::uint64_t begin = 0; begin < bytes; begin += shape_.slice_starts) {
       piece.go_to(batch, begin);
       BatchSlot& slot = next_slot();
-      take_answers(slot, batch, lookup, out);
+      has_large = take_answers(slot, batch, out) || has_large;
       const auto starts =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(shape_.slice_starts, bytes - begin));
       const auto reach = static_cast<std::uint32_t>(std::min<std::uint64_t>(starts + k_ - 1, bytes - begin));
       slot.slice = {piece, begin, starts, reach};
       send_answers(slot, batch);
     }
-    for (unsigned i = 0; i < shape_.slots; ++i) take_answers(next_slot(), batch, lookup, out);
+    for (unsigned i = 0; i < shape_.slots; ++i)
+      has_large = take_answers(next_slot(), batch, out) || has_large;
   } catch (...) {
     drain();
     throw;
   }
+  return has_large;
 }
 
 bool LookupLane::summarise(const io::Batch& batch, std::vector<backend::ReadSummary>& out) {
@@ -140,9 +131,10 @@ bool LookupLane::wait(BatchSlot& slot, const io::Batch& batch) const {
   return true;
 }
 
-void LookupLane::take_answers(BatchSlot& slot, const io::Batch& batch, const backend::Lookup& lookup,
-                              backend::Profile& out) const {
-  if (!wait(slot, batch)) return;
+/// Returns whether a count was too large.
+bool LookupLane::take_answers(BatchSlot& slot, const io::Batch& batch, backend::Profile& out) const {
+  if (!wait(slot, batch)) return false;
+  bool has_large = false;
   const std::uint64_t begin = slot.slice.begin, end = begin + slot.slice.starts;
   for (JoinedPiece piece = slot.slice.piece; piece.number < batch.pieces.size() && piece.at < end;
        piece.go_to_next(batch)) {
@@ -151,13 +143,15 @@ void LookupLane::take_answers(BatchSlot& slot, const io::Batch& batch, const bac
     const std::uint64_t to = std::min(piece.at + (out.first[piece.number + 1] - place), end);
     if (from >= to) continue;
     const std::uint32_t* answers = slot.results.data() + (from - begin);
-    std::uint64_t* counts = out.counts.data() + place + (from - piece.at);
-    if (!widen(answers, to - from, counts)) continue;
-    const std::string_view bases = batch.bases(batch.pieces[piece.number]).substr(from - piece.at);
+    std::uint32_t* const counts = out.counts.data() + place + (from - piece.at);
+    std::uint32_t large = 0;
     for (std::size_t i = 0; i < to - from; ++i) {
-      if (answers[i] == kLargeCountAnswer) counts[i] = lookup.find(bases.substr(i, k_));
+      counts[i] = answers[i];
+      large |= answers[i] == kLargeCountAnswer ? 1u : 0u;
     }
+    has_large = has_large || large != 0;
   }
+  return has_large;
 }
 
 /// Returns false if a count was too large.

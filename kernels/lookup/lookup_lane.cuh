@@ -54,8 +54,9 @@ class LookupLane {
   LookupLane& operator=(const LookupLane&) = delete;
   ~LookupLane() { drain(); }
 
-  /// Fills in `out`, which is laid out; `lookup` finds what is too large for an answer.
-  void profile(const io::Batch& batch, const backend::Lookup& lookup, backend::Profile& out);
+  /// Fills in the narrow counts of `out`, which is laid out. Returns whether there are any that Lookup::widen
+  /// has to look up.
+  bool profile(const io::Batch& batch, backend::Profile& out);
 
   /// Sums up every piece. Returns false, and does nothing useful, if one is longer than a slice or has a
   /// count that is too large for an answer.
@@ -106,8 +107,7 @@ class LookupLane {
   void send_sums(BatchSlot& slot, const io::Batch& batch);
   void end(BatchSlot& slot);
   bool wait(BatchSlot& slot, const io::Batch& batch) const;
-  void take_answers(BatchSlot& slot, const io::Batch& batch, const backend::Lookup& lookup,
-                    backend::Profile& out) const;
+  bool take_answers(BatchSlot& slot, const io::Batch& batch, backend::Profile& out) const;
   bool take_sums(BatchSlot& slot, const io::Batch& batch, std::vector<backend::ReadSummary>& out) const;
   void drain() noexcept;
 

@@ -113,9 +113,7 @@ class OnlySession final : public backend::CountingSession {
     lookup_->profile(batch, kept.profile);
     std::uint64_t kmers = 0;
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      const std::span<const std::uint64_t> counts(kept.profile.counts.data() + kept.profile.first[i],
-                                                  kept.profile.first[i + 1] - kept.profile.first[i]);
-      kmers += add_stretches(batch, batch.pieces[i], counts, thread);
+      kmers += add_stretches(batch, batch.pieces[i], kept.profile.narrow(i), thread);
     }
     return kmers;
   }
@@ -145,8 +143,10 @@ class OnlySession final : public backend::CountingSession {
  private:
   /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
   std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
-                              std::span<const std::uint64_t> counts, unsigned thread) {
-    const auto is_one = [](std::uint64_t count) { return count != 0 && count != backend::Profile::kNoKmer; };
+                              std::span<const std::uint32_t> counts, unsigned thread) {
+    const auto is_one = [](std::uint32_t count) {
+      return count != 0 && count != backend::Profile::kNarrowNoKmer;
+    };
     std::uint64_t kmers = 0;
     for (auto at = counts.begin(); at != counts.end();) {
       const auto begin = std::find_if(at, counts.end(), is_one);
@@ -234,7 +234,7 @@ std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<back
 
 std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {
   const std::uint64_t pieces = io::batch_pieces(batch_bytes) * sizeof(io::Piece);
-  return only.file_bytes() + threads * (batch_bytes * (1 + sizeof(std::uint64_t)) + pieces);
+  return only.file_bytes() + threads * (batch_bytes * (1 + sizeof(std::uint32_t)) + pieces);
 }
 
 }  // namespace warpmer::jobs

@@ -47,7 +47,7 @@ void require_nucleotides(std::string_view sequence) {
 
 std::vector<std::uint64_t> look_up(const backend::Lookup& lookup, std::string_view sequence,
                                    std::uint32_t k) {
-  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> counts, of_part;
   if (sequence.size() < k) return counts;
   counts.reserve(sequence.size() - k + 1);
   io::Batch batch;
@@ -58,7 +58,8 @@ std::vector<std::uint64_t> look_up(const backend::Lookup& lookup, std::string_vi
     batch.text.append(part);
     batch.pieces.push_back({.record = 1, .length = static_cast<std::uint32_t>(part.size())});
     lookup.profile(batch, profile);
-    counts.insert(counts.end(), profile.counts.begin(), profile.counts.end());
+    profile.exact(0, of_part);
+    counts.insert(counts.end(), of_part.begin(), of_part.end());
     sequence.remove_prefix(part.size() - (k - 1));
   }
   return counts;

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -108,10 +107,8 @@ inline void check_summary(const backend::Lookup& lookup, const io::Batch& batch,
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     std::vector<std::uint64_t> kmers;
-    std::copy_if(counts.counts.begin() + static_cast<std::ptrdiff_t>(counts.first[i]),
-                 counts.counts.begin() + static_cast<std::ptrdiff_t>(counts.first[i + 1]),
-                 std::back_inserter(kmers),
-                 [](std::uint64_t count) { return count != backend::Profile::kNoKmer; });
+    counts.exact(i, kmers);
+    kmers.erase(std::remove(kmers.begin(), kmers.end(), backend::Profile::kNoKmer), kmers.end());
     std::sort(kmers.begin(), kmers.end());
     const auto absent = static_cast<std::uint64_t>(std::count(kmers.begin(), kmers.end(), 0));
     backend::ReadSummary expected;
@@ -130,6 +127,7 @@ inline Seen check_same(const backend::Lookup& reference, const backend::Lookup& 
   reference.profile(batch, expected);
   under_test.profile(batch, got);
   CHECK((got.first == expected.first));
+  CHECK((got.wide == expected.wide));
   const auto difference =
       std::mismatch(expected.counts.begin(), expected.counts.end(), got.counts.begin(), got.counts.end());
   if (difference.first != expected.counts.end() || difference.second != got.counts.end()) {
@@ -139,8 +137,8 @@ inline Seen check_same(const backend::Lookup& reference, const backend::Lookup& 
   }
   check_summary(under_test, batch, expected);
   Seen seen;
-  for (const std::uint64_t count : expected.counts) {
-    if (count == backend::Profile::kNoKmer) continue;
+  for (const std::uint32_t count : expected.counts) {
+    if (count == backend::Profile::kNarrowNoKmer) continue;
     ++seen.kmers;
     seen.found += count > 0 ? 1 : 0;
   }

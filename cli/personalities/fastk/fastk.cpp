@@ -190,12 +190,14 @@ void write_profiles(const FastkCall& call, const std::vector<std::string>& input
   formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   backend::Profile profile;
+  std::vector<std::uint64_t> exact;
   for_each_batch(inputs, [&](const io::Batch& batch) {
     lookup->profile(batch, profile);
-    std::ranges::replace(profile.counts, backend::Profile::kNoKmer, std::uint64_t{0});
-    const std::span<const std::uint64_t> counts(profile.counts);
-    for (std::size_t i = 0; i + 1 < profile.first.size(); ++i)
-      sink.write(counts.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]));
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      const std::span<std::uint64_t> counts = profile.exact(i, exact);
+      std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
+      sink.write(counts);
+    }
   });
   sink.finish();
 }

@@ -122,9 +122,7 @@ class KmcReadFilter {
     std::string text;
     lookup_.profile(batch, profile_);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      const auto counts =
-          std::span(profile_.counts).subspan(profile_.first[i], profile_.first[i + 1] - profile_.first[i]);
-      append(batch, batch.pieces[i], counts, text);
+      append(batch, batch.pieces[i], profile_.exact(i, counts_), text);
     }
     return text;
   }
@@ -153,6 +151,7 @@ class KmcReadFilter {
   const backend::Lookup& lookup_;
   jobs::ReadRule good_;
   backend::Profile profile_;
+  std::vector<std::uint64_t> counts_;  ///< of a read
   std::string masked_;
 };
 

@@ -101,16 +101,15 @@ CountRow counts_of(const QvCall& call, const std::string& assembly, const index:
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   io::Batch batch;
   backend::Profile profile;
+  std::vector<std::uint64_t> counts;
   CountRow sum{};
   while (input.next(batch)) {
     lookup->profile(batch, profile);
-    const std::span<const std::uint64_t> counts(profile.counts);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
       const io::Piece& piece = batch.pieces[i];
       if (piece.length < call.least_bases) continue;
-      add_sequence(call, {batch.text.data() + piece.name_offset, piece.name_length},
-                   counts.subspan(profile.first[i], profile.first[i + 1] - profile.first[i]), piece.length,
-                   index.params().k, sum, output);
+      add_sequence(call, {batch.text.data() + piece.name_offset, piece.name_length}, profile.exact(i, counts),
+                   piece.length, index.params().k, sum, output);
     }
   }
   return sum;

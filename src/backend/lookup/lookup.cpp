@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "backend/index_params.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/error.h"
@@ -92,13 +95,26 @@ void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* co
       k, [&]<class Key, class Flanks>() { find_in_strings<Key, Flanks>(index_, texts, counts); });
 }
 
+std::span<std::uint64_t> Profile::exact(std::size_t piece, std::vector<std::uint64_t>& to) const {
+  const auto begin = static_cast<std::ptrdiff_t>(first[piece]);
+  const auto end = static_cast<std::ptrdiff_t>(first[piece + 1]);
+  if (!wide.empty()) {
+    to.assign(wide.begin() + begin, wide.begin() + end);
+    return to;
+  }
+  to.resize(first[piece + 1] - first[piece]);
+  std::transform(counts.begin() + begin, counts.begin() + end, to.begin(),
+                 [](std::uint32_t count) { return count == kNarrowNoKmer ? kNoKmer : std::uint64_t{count}; });
+  return to;
+}
+
 void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
   profile(batch, out.profile);
-  const std::span<const std::uint64_t> counts(out.profile.counts);
-  const std::vector<std::size_t>& first = out.profile.first;
   out.pieces.clear();
-  for (std::size_t i = 0; i + 1 < first.size(); ++i)
-    out.pieces.push_back(backend::summarise(counts.subspan(first[i], first[i + 1] - first[i])));
+  std::vector<std::uint64_t> exact;
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i)
+    out.pieces.push_back(out.profile.wide.empty() ? backend::summarise(out.profile.narrow(i))
+                                                  : backend::summarise(out.profile.exact(i, exact)));
 }
 
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
@@ -106,7 +122,29 @@ void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
   out.first.assign(1, 0);
   for (const io::Piece& piece : batch.pieces)
     out.first.push_back(out.first.back() + (piece.length < k ? 0 : piece.length - k + 1));
-  out.counts.assign(out.first.back(), Profile::kNoKmer);
+  out.counts.assign(out.first.back(), Profile::kNarrowNoKmer);
+  out.wide.clear();
+}
+
+void Lookup::widen(const io::Batch& batch, Profile& out) const {
+  const std::uint32_t k = index_.params().k;
+  std::vector<std::uint64_t> all, exact;
+  all.reserve(out.counts.size());
+  bool has_large = false;
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    const std::string_view bases = batch.bases(batch.pieces[i]);
+    std::size_t at = 0;
+    for (std::uint64_t& count : out.exact(i, exact)) {
+      if (count == Profile::kLargeCount) {
+        count = find(bases.substr(at, k));
+        out.counts[out.first[i] + at] = narrow_count(count);
+        has_large = has_large || count >= Profile::kLargeCount;
+      }
+      ++at;
+    }
+    all.insert(all.end(), exact.begin(), exact.end());
+  }
+  if (has_large) out.wide = std::move(all);
 }
 
 }  // namespace warpmer::backend

@@ -19,16 +19,33 @@ class SeenKmers;
 
 /// Counts for every k-mer start of every piece of a batch.
 struct Profile {
-  /// Stands at positions whose k-mer contains a break.
+  /// Stand at positions whose k-mer contains a break, among numbers of 64 and of 32 bits.
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
-  std::vector<std::uint64_t> counts;  ///< piece after piece, max(0, length - k + 1) each
-  std::vector<std::size_t> first;     ///< pieces + 1 offsets into `counts`
+  static constexpr std::uint32_t kNarrowNoKmer = UINT32_MAX;
+  /// Stands for this count and all larger ones.
+  static constexpr std::uint32_t kLargeCount = UINT32_MAX - 1;
+
+  std::vector<std::uint32_t> counts;  ///< piece after piece, max(0, length - k + 1) each
+  std::vector<std::uint64_t> wide;    ///< the exact ones if kLargeCount is among `counts`; else empty
+  std::vector<std::size_t> first;     ///< pieces + 1 offsets into them
 
   /// True when there is a position with a k-mer.
   [[nodiscard]] bool has_kmers() const {
-    return std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != kNoKmer; });
+    return std::any_of(counts.begin(), counts.end(),
+                       [](std::uint32_t count) { return count != kNarrowNoKmer; });
   }
+  /// Returns a piece's counts as they are in `counts`.
+  [[nodiscard]] std::span<const std::uint32_t> narrow(std::size_t piece) const {
+    return std::span(counts).subspan(first[piece], first[piece + 1] - first[piece]);
+  }
+  /// Writes a piece's exact counts to `to`, and returns them.
+  std::span<std::uint64_t> exact(std::size_t piece, std::vector<std::uint64_t>& to) const;
 };
+
+/// Returns what stands for a count in Profile::counts.
+constexpr std::uint32_t narrow_count(std::uint64_t count) {
+  return count < Profile::kLargeCount ? static_cast<std::uint32_t>(count) : Profile::kLargeCount;
+}
 
 /// The numbers of every piece of a batch, each for itself.
 struct BatchSummary {
@@ -55,7 +72,7 @@ class Lookup {
   /// Does so with several k-mers, in less time for each than one by one. `counts` has as many.
   void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const;
 
-  /// Cuts the batch as counting does, groups its k-mers by shard and looks them up shard by shard.
+  /// Looks up all k-mers of a batch.
   /// InputError for characters that are no nucleotide code, unless lenient.
   virtual void profile(const io::Batch& batch, Profile& out) const = 0;
 
@@ -75,8 +92,11 @@ class Lookup {
   /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
   explicit Lookup(const index::IndexFile& index);
   [[nodiscard]] const index::IndexFile& index() const { return index_; }
-  /// Makes room in `out` for the pieces of a batch, every position kNoKmer.
+  /// Makes room in `out` for the pieces of a batch, with no k-mer at any position.
   void lay_out(const io::Batch& batch, Profile& out) const;
+  /// Looks up again what is kLargeCount, or was not looked up and is set to that. Makes `out.wide` if it is
+  /// needed.
+  void widen(const io::Batch& batch, Profile& out) const;
 
  private:
   const index::IndexFile& index_;

@@ -1,6 +1,7 @@
 #include "backend/lookup/read_summary.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -8,8 +9,11 @@
 namespace warpmer::backend {
 namespace {
 
-constexpr std::uint64_t kNoKmer = Profile::kNoKmer;
-static_assert(kNoKmer == UINT64_MAX);  // larger than every count
+/// Stands for no k-mer among counts of this type, and is larger than every count.
+template <class Count>
+constexpr Count kNoKmerOf = std::numeric_limits<Count>::max();
+static_assert(kNoKmerOf<std::uint64_t> == Profile::kNoKmer);
+static_assert(kNoKmerOf<std::uint32_t> == Profile::kNarrowNoKmer);
 constexpr std::size_t kCountsAtOnce = 32768;
 
 /// The value at `rank` if `counts` were in order, which is one of `low` to `high`: that range is halved as
@@ -36,38 +40,37 @@ Count nth_smallest(std::span<const Count> counts, std::size_t rank, Count low, C
   return low;
 }
 
-/// Returns the same for counts below 2^16 - 1, by vectors of four times as many; larger ones are no k-mers.
-std::uint64_t nth_smallest_of_small(std::span<const std::uint64_t> counts, std::size_t rank,
-                                    std::uint64_t low, std::uint64_t high) {
+/// Returns the same for counts below 2^16 - 1, by vectors of narrower lanes; larger ones are no k-mers.
+template <class Count>
+Count nth_smallest_of_small(std::span<const Count> counts, std::size_t rank, Count low, Count high) {
   thread_local std::vector<std::uint16_t> small;
   small.resize(counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i)
-    small[i] = static_cast<std::uint16_t>(std::min<std::uint64_t>(counts[i], UINT16_MAX));
+    small[i] = static_cast<std::uint16_t>(std::min<Count>(counts[i], UINT16_MAX));
   return nth_smallest<std::uint16_t>(small, rank, static_cast<std::uint16_t>(low),
                                      static_cast<std::uint16_t>(high));
 }
 
+template <class Count>
+ReadSummary summary_of(std::span<const Count> counts) {
+  Count kmers = 0, found = 0, largest = 0, smallest = kNoKmerOf<Count>;  // all in lanes of one width
+  for (const Count count : counts) {
+    const bool is_kmer = count != kNoKmerOf<Count>;
+    kmers += is_kmer ? 1 : 0;
+    found += is_kmer && count > 0 ? 1 : 0;
+    smallest = std::min(smallest, count);
+    largest = std::max(largest, is_kmer ? count : 0);
+  }
+  if (kmers == 0) return {};
+  const std::size_t rank = (std::size_t{kmers} - 1) / 2;
+  const Count median = largest < UINT16_MAX ? nth_smallest_of_small<Count>(counts, rank, smallest, largest)
+                                            : nth_smallest<Count>(counts, rank, smallest, largest);
+  return {kmers, found, smallest, median, largest};
+}
+
 }  // namespace
 
-ReadSummary summarise(std::span<const std::uint64_t> counts) {
-  ReadSummary summary;
-  std::uint64_t smallest = kNoKmer;
-  for (const std::uint64_t count : counts) {
-    const bool is_kmer = count != kNoKmer;
-    summary.kmers += is_kmer ? 1 : 0;
-    summary.found += is_kmer && count > 0 ? 1 : 0;
-    smallest = std::min(smallest, count);
-    summary.largest = std::max(summary.largest, is_kmer ? count : 0);
-  }
-  if (summary.kmers == 0) {
-    return summary;
-  }
-  summary.smallest = smallest;
-  const std::uint64_t rank = (summary.kmers - 1) / 2;
-  summary.median = summary.largest < UINT16_MAX
-                       ? nth_smallest_of_small(counts, rank, smallest, summary.largest)
-                       : nth_smallest<std::uint64_t>(counts, rank, smallest, summary.largest);
-  return summary;
-}
+ReadSummary summarise(std::span<const std::uint64_t> counts) { return summary_of(counts); }
+ReadSummary summarise(std::span<const std::uint32_t> counts) { return summary_of(counts); }
 
 }  // namespace warpmer::backend

@@ -18,7 +18,8 @@ struct ReadSummary {
   bool operator==(const ReadSummary&) const = default;
 };
 
-/// Sums up the counts of a read, as a Profile has them.
+/// Sum up the counts of a read, as a Profile has them: the exact ones, or narrow ones without a large one.
 ReadSummary summarise(std::span<const std::uint64_t> counts);
+ReadSummary summarise(std::span<const std::uint32_t> counts);
 
 }  // namespace warpmer::backend

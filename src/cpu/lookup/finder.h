@@ -9,8 +9,9 @@ namespace warpmer::cpu {
 class Finder {
  public:
   virtual ~Finder() = default;
-  /// Fills in `out`, which is laid out.
-  virtual void profile(const io::Batch& batch, backend::Profile& out) = 0;
+  /// Fills in the narrow counts of `out`, which is laid out. Returns whether Profile::kLargeCount is among
+  /// them.
+  virtual bool profile(const io::Batch& batch, backend::Profile& out) = 0;
 };
 
 }  // namespace warpmer::cpu

@@ -44,7 +44,8 @@ class DenseFinder : public Finder {
   DenseFinder(const index::IndexFile& index, const Kernels& kernels, bool lenient, SeenKmers* met)
       : index_(index), stretches_(kernels, index.params().k, lenient), met_(met) {}
 
-  void profile(const io::Batch& batch, Profile& out) override {
+  bool profile(const io::Batch& batch, Profile& out) override {
+    bool has_large = false;
     const std::uint32_t k = index_.params().k;
     const KmerHash<Key64> hash(k);
     const index::ShardReader<Key64> reader(index_.shard(0), k);
@@ -52,16 +53,19 @@ class DenseFinder : public Finder {
       stretches_.for_each(
           batch, batch.pieces[i],
           [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
-            std::uint64_t* counts = out.counts.data() + out.first[i] + at;
+            std::uint32_t* counts = out.counts.data() + out.first[i] + at;
             cpu::KmerWindow<Key64> window(k);
             for (std::size_t j = 0; j < bases; ++j) {
               window.push(cpu::packed_base(packed, first + j));
               if (j + 1 < k) continue;
               const Key64 asked = hash(index_.params().canonical ? window.canonical() : window.forward());
-              counts[j + 1 - k] = find_and_note(reader, asked, 0, met_);
+              const std::uint64_t count = find_and_note(reader, asked, 0, met_);
+              has_large = has_large || count >= Profile::kLargeCount;
+              counts[j + 1 - k] = narrow_count(count);
             }
           });
     }
+    return has_large;
   }
 
  private:
@@ -79,7 +83,7 @@ class CpuLookup : public Lookup {
     lay_out(batch, out);
     auto finder = finders_.take();
     try {
-      finder->profile(batch, out);
+      if (finder->profile(batch, out)) widen(batch, out);
     } catch (...) {
       finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
       throw;

@@ -20,6 +20,8 @@ namespace warpmer::cpu {
 
 namespace {
 
+static_assert(kLargeCount == backend::Profile::kLargeCount);
+
 template <int Words>
 class StringFinder : public Finder {
  public:
@@ -32,13 +34,14 @@ class StringFinder : public Finder {
         shards_(kShards, groups::ShardBits(groups::GroupShape(k_), {}, nullptr, nullptr)),
         is_open_(kShards) {}
 
-  void profile(const io::Batch& batch, backend::Profile& out) override {
+  bool profile(const io::Batch& batch, backend::Profile& out) override {
+    bool has_large = false;
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
       // A super-k-mer's start is its first k-mer's place in `out.counts`.
       cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]),
-                  [&] { look_up(out.counts.data()); });
+                  [&] { has_large = look_up(out.counts.data()) || has_large; });
     }
-    look_up(out.counts.data());
+    return look_up(out.counts.data()) || has_large;
   }
 
  private:
@@ -47,19 +50,21 @@ class StringFinder : public Finder {
   static constexpr std::size_t kSuperKmersAtOnce = std::size_t{1} << 18;
   static constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 
-  void look_up(std::uint64_t* counts) {
+  /// Returns whether a count is large.
+  bool look_up(std::uint32_t* counts) {
     order_by_shard();
     for (std::uint32_t shard = 0, begin = 0; shard < kShards; begin = ends_[shard++]) {
       if (begin < ends_[shard]) open(shard);
     }
-    if (met_ != nullptr) {
-      look_up_and_note(counts);
-    } else if constexpr (Words == 2) {
-      kernels_.find_strings2(shards_.data(), k_, asked_.data(), cutter_.list().size, counts);
-    } else {
-      kernels_.find_strings4(shards_.data(), k_, asked_.data(), cutter_.list().size, counts);
-    }
+    const std::size_t size = cutter_.list().size;
     cutter_.clear();
+    const std::span<const AskedSuperKmer<Words>> asked(asked_.data(), size);
+    if (met_ != nullptr) return look_up_and_note(asked, counts);
+    if constexpr (Words == 2) {
+      return kernels_.find_strings2(shards_.data(), k_, asked.data(), size, counts);
+    } else {
+      return kernels_.find_strings4(shards_.data(), k_, asked.data(), size, counts);
+    }
   }
 
   /// Gets a shard from the index, which checks it, when the first k-mers are looked up there.
@@ -86,24 +91,28 @@ class StringFinder : public Finder {
     }
   }
 
-  void look_up_and_note(std::uint64_t* counts) {
+  bool look_up_and_note(std::span<const AskedSuperKmer<Words>> all, std::uint32_t* counts) {
     const groups::FlankedWordFormat<Words> format{groups::GroupShape(k_)};
-    for (const AskedSuperKmer<Words>& asked : std::span(asked_.data(), cutter_.list().size)) {
+    bool has_large = false;
+    for (const AskedSuperKmer<Words>& asked : all) {
       const std::uint32_t shard = asked.shard;
       const auto super = format.super_kmer(asked.word);
       const std::uint32_t kmers = super.left_bases + super.right_bases - shards_[shard].flank_bases + 1;
-      std::uint64_t* const place = counts + asked.start;
+      std::uint32_t* const place = counts + asked.start;
       std::fill_n(place, kmers, 0);
       groups::find_super_kmer(shards_[shard], format.rest(asked.word), super,
                               [&](std::uint32_t first, std::uint32_t found, const groups::StringCounts& here,
                                   std::uint32_t from) {
                                 for (std::uint32_t i = 0; i < found; ++i) {
                                   const std::uint64_t count = here[from + i];
-                                  place[asked.is_forward ? first + i : kmers - 1 - first - i] = count;
+                                  has_large = has_large || count >= kLargeCount;
+                                  place[asked.is_forward ? first + i : kmers - 1 - first - i] =
+                                      backend::narrow_count(count);
                                   met_->note(shard, here.bases_at / 2 + from + i, count);
                                 }
                               });
     }
+    return has_large;
   }
 
   const index::IndexFile& index_;

@@ -60,6 +60,9 @@ struct AskedSuperKmer {
   bool is_forward;
 };
 
+/// Stands for this count and all larger ones where lookups write counts.
+inline constexpr std::uint32_t kLargeCount = UINT32_MAX - 1;
+
 /// Slots per window of the counting tables.
 template <class Key>
 inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
@@ -182,12 +185,12 @@ struct Kernels {
   void (*cut_flanked4)(const std::uint64_t* packed, std::size_t first, std::size_t bases,
                        const FlankedCutParams&, std::uint32_t* scratch, FlankedList<4>&);
   /// Looks up `size` super-k-mers in the shards of an index. Writes the counts of a super-k-mer's k-mers, 0
-  /// for those that are not there, to `counts` from its start on, in the order of the text. It is fastest
-  /// when those of a shard follow each other.
-  void (*find_strings2)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<2>* asked,
-                        std::size_t size, std::uint64_t* counts);
-  void (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<4>* asked,
-                        std::size_t size, std::uint64_t* counts);
+  /// for those that are not there, to `counts` from its start on, in the order of the text. Returns whether
+  /// there are large ones. It is fastest when those of a shard follow each other.
+  bool (*find_strings2)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<2>* asked,
+                        std::size_t size, std::uint32_t* counts);
+  bool (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<4>* asked,
+                        std::size_t size, std::uint32_t* counts);
   /// Adds to of_width[b] how many counts need exactly b bits.
   void (*count_widths)(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width);
   /// The parts of a frozen shard (index/frozen_shard.h), of kLeastPackedBits to kMostPackedBits a field.

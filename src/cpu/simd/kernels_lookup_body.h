@@ -2,26 +2,32 @@
 /// Included behind kernels_body.h, in the same way and with the same rules.
 
 /// Super-k-mers that take each step side by side. What is known of them, and what is fetched for the next
-/// ones, has to stay in the first-level cache: with 8 and 16 a lookup takes 150 ns, with 32 and 64 155 and
-/// 170.
+/// ones, has to stay in the first-level cache; a lookup takes as long with 8 and with 32.
 inline constexpr std::size_t kSuperKmersAtOnce = 16;
 
 /// Where the counts of a super-k-mer go.
 struct CountPlaces {
-  std::uint64_t* first;  ///< of its k-mers in the text
+  std::uint32_t* first;  ///< of its k-mers in the text
   std::uint32_t kmers;
   bool is_forward;  ///< the super-k-mer stands there from left to right
 
   /// Returns the first place in the text of k-mers [from, from + number).
-  [[gnu::always_inline]] inline std::uint64_t* of(std::uint32_t from, std::uint32_t number) const {
+  [[gnu::always_inline]] inline std::uint32_t* of(std::uint32_t from, std::uint32_t number) const {
     return is_forward ? first + from : first + (kmers - from - number);
   }
 };
 
-/// Writes the counts of a string's k-mers [from, from + number).
-[[gnu::always_inline]] inline void write_counts(const groups::StringCounts& counts, std::uint32_t from,
-                                                std::uint32_t number, bool is_forward, std::uint64_t* to) {
-  for (std::uint32_t i = 0; i < number; ++i) to[is_forward ? i : number - 1 - i] = counts[from + i];
+/// Writes the counts of a string's k-mers [from, from + number). Returns whether any is large.
+[[gnu::always_inline]] inline bool write_counts(const groups::StringCounts& counts, std::uint32_t from,
+                                                std::uint32_t number, bool is_forward, std::uint32_t* to) {
+  bool has_large = false;
+  for (std::uint32_t i = 0; i < number; ++i) {
+    const std::uint64_t count = counts[from + i];
+    const bool is_large = count >= kLargeCount;
+    to[is_forward ? i : number - 1 - i] = is_large ? kLargeCount : static_cast<std::uint32_t>(count);
+    has_large = has_large || is_large;
+  }
+  return has_large;
 }
 
 /// A super-k-mer that is looked up.
@@ -34,18 +40,21 @@ struct LookupQuery {
   CountPlaces places;
 };
 
-/// Looks up a super-k-mer in any bucket.
+/// Looks up a super-k-mer in any bucket. Returns whether a count is large.
 template <class Flanks>
-[[gnu::noinline]] void find_in_any_bucket(const LookupQuery<Flanks>& query) {
+[[gnu::noinline]] bool find_in_any_bucket(const LookupQuery<Flanks>& query) {
   const CountPlaces& places = query.places;
   for (std::uint32_t i = 0; i < places.kmers; ++i) places.first[i] = 0;
+  bool has_large = false;
   groups::StringSearch<Flanks> search(*query.shard, query.rest, query.super);
   while (!search.is_done()) {
     search.compare_next([&](std::uint32_t first, std::uint32_t number, const groups::StringCounts& counts,
                             std::uint32_t from) __attribute__((always_inline)) {
-      write_counts(counts, from, number, places.is_forward, places.of(first, number));
+      has_large =
+          write_counts(counts, from, number, places.is_forward, places.of(first, number)) || has_large;
     });
   }
+  return has_large;
 }
 
 #if defined(__AVX512BW__)
@@ -59,11 +68,20 @@ class LaneSteps {
   [[gnu::always_inline]] inline explicit LaneSteps(std::uint32_t flank_bases)
       : flank_bases_(flank_bases), large_(groups::StringLengths(flank_bases).large()) {}
 
-  /// Looks up at most kSuperKmersAtOnce.
-  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n) {
+  /// Looks up at most kSuperKmersAtOnce. Meanwhile calls `fetch_ahead(i)` for each of them, which asks for
+  /// what later ones need from memory: a core waits when it asks for more lines than the 24 or so that it
+  /// can have on their way, so not for those of all at once.
+  template <class FetchAhead>
+  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n,
+                                          FetchAhead&& fetch_ahead) {
     std::uint32_t whole[kSuperKmersAtOnce], others[kSuperKmersAtOnce];
     std::size_t whole_size = 0, others_size = 0;
-    for (std::size_t i = 0; i < n; ++i) find_group(queries[i], groups_[i]);
+    for (std::size_t i = 0; i < n; ++i) {
+      find_group(queries[i], groups_[i]);
+      // Buckets of 4 lines and more are few, but 2 in 5 have counts behind the two that are there.
+      __builtin_prefetch(groups_[i].bytes + groups_[i].codes_at / 8 + 8);
+      fetch_ahead(i);
+    }
     for (std::size_t i = 0; i < n; ++i) {
       // Nearly all have all of their k-mers in the first string: that which occurs most.
       matches_[i] = match(queries[i].super, groups_[i], groups_[i].first, groups_[i].bases_at);
@@ -87,13 +105,17 @@ class LaneSteps {
       if (groups_[i].is_known) {
         compare(queries[i], groups_[i]);
       } else {
-        find_in_any_bucket(queries[i]);
+        has_large_ = find_in_any_bucket(queries[i]) || has_large_;
       }
     }
   }
+  /// Returns whether a count so far is large.
+  [[nodiscard]] bool has_large() const { return has_large_; }
 
  private:
   static constexpr std::uint32_t kMostStrings = 32;
+  /// No count is large in a string with so wide a code and so large a smallest count.
+  static constexpr std::uint32_t kMostWidth = 31, kMostSmallest = (1u << 31) - 2;
 
   /// The strings of a group, in a bucket whose head has been read. Bits are counted from `bytes` on.
   struct FoundGroup {
@@ -172,7 +194,8 @@ class LaneSteps {
   /// Takes apart codes of lengths. Returns the bits of bases, 0 behind the last string.
   [[gnu::always_inline]] inline __m256i read_lengths(__m512i codes, __mmask32 all, FoundGroup& group) const {
     const __m256i low = roots(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes)));
-    const __m256i high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
+    __m256i high = _mm256_setzero_si256();
+    if (all > UINT16_MAX) high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
     const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
     const __m512i before =
         _mm512_srli_epi16(_mm512_mullo_epi16(a, _mm512_add_epi16(a, _mm512_set1_epi16(1))), 1);
@@ -211,6 +234,10 @@ class LaneSteps {
   [[gnu::always_inline]] static inline std::uint64_t below(std::uint32_t i) {
     return (std::uint64_t{1} << i) - 1;
   }
+  /// Returns the mask of the first `n` of 16 lanes, or of all.
+  [[gnu::always_inline]] static inline __mmask16 first_lanes(std::uint32_t n) {
+    return static_cast<__mmask16>(below(least(n, 16)));
+  }
   [[gnu::always_inline]] static inline std::uint64_t load_64(const char* bytes) {
     std::uint64_t value;
     __builtin_memcpy(&value, bytes, 8);
@@ -243,10 +270,8 @@ class LaneSteps {
   }
 
   [[gnu::always_inline]] static inline void write_zeros(const CountPlaces& places) {
-    for (std::uint32_t i = 0; i < places.kmers; i += 8) {
-      const std::uint32_t left = places.kmers - i;
-      _mm512_mask_storeu_epi64(places.first + i, static_cast<__mmask8>(below(left < 8 ? left : 8)),
-                               _mm512_setzero_si512());
+    for (std::uint32_t i = 0; i < places.kmers; i += 16) {
+      _mm512_mask_storeu_epi32(places.first + i, first_lanes(places.kmers - i), _mm512_setzero_si512());
     }
   }
 
@@ -265,7 +290,7 @@ class LaneSteps {
   }
 
   /// Compares with all strings of a group.
-  [[gnu::noinline]] void compare(const LookupQuery<Flanks>& query, const FoundGroup& group) const {
+  [[gnu::noinline]] void compare(const LookupQuery<Flanks>& query, const FoundGroup& group) {
     write_zeros(query.places);
     std::uint32_t answered = 0, codes_of = 0, bases_at = group.bases_at, codes_at = group.codes_at;
     for (std::uint32_t i = group.first; i < group.end; ++i) {
@@ -323,17 +348,20 @@ class LaneSteps {
 
   /// Writes the counts of k-mers that a string has, whose code is at `at`.
   [[gnu::always_inline]] inline void write(const FoundGroup& group, std::uint32_t at,
-                                           const StringMatch& match, const CountPlaces& places) const {
+                                           const StringMatch& match, const CountPlaces& places) {
     const char* const bytes = group.bytes;
     const std::uint32_t from = match.of_string, number = match.kmers;
     const bool is_forward = places.is_forward;
-    std::uint64_t* const to = places.of(match.from, number);
+    std::uint32_t* const to = places.of(match.from, number);
     const CodeHead head(bytes, at);
     const std::uint32_t first = at + head.bits + from * head.width;
     const char* const packed = bytes + first / 8;
-    if (head.width > 31 || number * head.width > 504 || group.end_of_shard - packed < 64) {
+    if (head.width > kMostWidth || number * head.width > 504 || head.smallest > kMostSmallest ||
+        group.end_of_shard - packed < 64) {
       const groups::BitCursor beyond{reinterpret_cast<const std::uint64_t*>(bytes), at + head.bits};
-      return write_counts({beyond, head.smallest, head.width, 0}, from, number, is_forward, to);
+      has_large_ =
+          write_counts({beyond, head.smallest, head.width, 0}, from, number, is_forward, to) || has_large_;
+      return;
     }
     // No more is read than most have: what lies behind a bucket is not on its way.
     const __m512i data =
@@ -343,20 +371,16 @@ class LaneSteps {
     // Lane i takes the i-th k-mer of the text.
     const std::uint32_t at_first = first % 8 + (is_forward ? 0 : (number - 1) * head.width);
     const __m512i step = _mm512_set1_epi32(signed_of(is_forward ? head.width : 0 - head.width));
-    const __m512i smallest = _mm512_set1_epi64(static_cast<long long>(head.smallest));
+    const __m512i smallest = _mm512_set1_epi32(signed_of(static_cast<std::uint32_t>(head.smallest)));
     for (std::uint32_t i = 0; i < number; i += 16) {
       const __m512i lane = _mm512_add_epi32(lanes_32(), _mm512_set1_epi32(signed_of(i)));
       const __m512i beyond = fields_32(data, at_first, _mm512_mullo_epi32(lane, step), head.width);
-      const std::uint64_t those = below(number - i < 16 ? number - i : 16);
-      const __m512i low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(beyond));
-      const __m512i high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(beyond, 1));
-      _mm512_mask_storeu_epi64(to + i, static_cast<__mmask8>(those), _mm512_add_epi64(low, smallest));
-      _mm512_mask_storeu_epi64(to + i + 8, static_cast<__mmask8>(those >> 8),
-                               _mm512_add_epi64(high, smallest));
+      _mm512_mask_storeu_epi32(to + i, first_lanes(number - i), _mm512_add_epi32(beyond, smallest));
     }
   }
 
   std::uint32_t flank_bases_, large_;
+  bool has_large_ = false;
   FoundGroup groups_[kSuperKmersAtOnce];
   StringMatch matches_[kSuperKmersAtOnce];
 };
@@ -367,9 +391,18 @@ template <class Flanks>
 class NoLaneSteps {
  public:
   [[gnu::always_inline]] inline explicit NoLaneSteps(std::uint32_t /*flank_bases*/) {}
-  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) find_in_any_bucket(queries[i]);
+  template <class FetchAhead>
+  [[gnu::always_inline]] inline void find(const LookupQuery<Flanks>* queries, std::size_t n,
+                                          FetchAhead&& fetch_ahead) {
+    for (std::size_t i = 0; i < n; ++i) {
+      has_large_ = find_in_any_bucket(queries[i]) || has_large_;
+      fetch_ahead(i);
+    }
   }
+  [[nodiscard]] bool has_large() const { return has_large_; }
+
+ private:
+  bool has_large_ = false;
 };
 template <class Flanks>
 using AvailableSteps = NoLaneSteps<Flanks>;
@@ -382,7 +415,7 @@ class StringLookup {
  public:
   [[gnu::always_inline]] inline StringLookup(const groups::ShardBits* shards, std::uint32_t k,
                                              std::span<const AskedSuperKmer<Words>> asked,
-                                             std::uint64_t* counts)
+                                             std::uint32_t* counts)
       : shards_(shards),
         asked_(asked),
         counts_(counts),
@@ -390,63 +423,62 @@ class StringLookup {
         format_(groups::GroupShape(k)),
         lanes_(flank_bases_) {}
 
-  [[gnu::always_inline]] inline void find_all() {
-    const std::size_t blocks = (asked_.size() + kSuperKmersAtOnce - 1) / kSuperKmersAtOnce;
-    for (std::size_t block = 0; block < blocks + 2; ++block) {
-      if (block < blocks) take(block);
-      if (block >= 1 && block - 1 < blocks) locate(block - 1);
-      if (block >= 2) lanes_.find(queries_[(block - 2) % kBlocks], size_of(block - 2));
+  /// Returns whether a count is large.
+  [[gnu::always_inline]] inline bool find_all() {
+    const std::size_t n = asked_.size();
+    for (std::size_t i = 0; i < n && i < 2 * kSuperKmersAtOnce; ++i) take(i);
+    for (std::size_t i = 0; i < n && i < kSuperKmersAtOnce; ++i) locate(i);
+    for (std::size_t begin = 0; begin < n; begin += kSuperKmersAtOnce) {
+      const std::size_t size = n - begin < kSuperKmersAtOnce ? n - begin : kSuperKmersAtOnce;
+      lanes_.find(
+          &query(begin), size, [&](std::size_t i) __attribute__((always_inline)) {
+            const std::size_t located = begin + i + kSuperKmersAtOnce, taken = located + kSuperKmersAtOnce;
+            if (taken < n) take(taken);
+            if (located < n) locate(located);
+          });
     }
+    return lanes_.has_large();
   }
 
  private:
-  static constexpr std::size_t kBlocks = 3;
+  static constexpr std::size_t kQueries = 4 * kSuperKmersAtOnce;  ///< a power of two
   using Flanks = typename groups::FlankedWordFormat<Words>::Flanks;
 
-  [[gnu::always_inline]] inline std::size_t size_of(std::size_t block) const {
-    const std::size_t left = asked_.size() - block * kSuperKmersAtOnce;
-    return left < kSuperKmersAtOnce ? left : kSuperKmersAtOnce;
+  [[gnu::always_inline]] inline LookupQuery<Flanks>& query(std::size_t i) { return queries_[i % kQueries]; }
+  [[gnu::always_inline]] inline void take(std::size_t i) {
+    const AskedSuperKmer<Words>& asked = asked_[i];
+    LookupQuery<Flanks>& taken = query(i);
+    taken.shard = shards_ + asked.shard;
+    taken.super = format_.super_kmer(asked.word);
+    taken.rest = format_.rest(asked.word);
+    taken.places = {counts_ + asked.start,
+                    taken.super.left_bases + taken.super.right_bases - flank_bases_ + 1, asked.is_forward};
+    taken.shard->prefetch_offset(taken.rest);
   }
-  [[gnu::always_inline]] inline void take(std::size_t block) {
-    const AskedSuperKmer<Words>* const here = asked_.data() + block * kSuperKmersAtOnce;
-    LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
-    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
-      const AskedSuperKmer<Words>& asked = here[i];
-      LookupQuery<Flanks>& query = queries[i];
-      query.shard = shards_ + asked.shard;
-      query.super = format_.super_kmer(asked.word);
-      query.rest = format_.rest(asked.word);
-      query.places = {counts_ + asked.start,
-                      query.super.left_bases + query.super.right_bases - flank_bases_ + 1, asked.is_forward};
-      query.shard->prefetch_offset(query.rest);
-    }
-  }
-  [[gnu::always_inline]] inline void locate(std::size_t block) {
-    LookupQuery<Flanks>* const queries = queries_[block % kBlocks];
-    for (std::size_t i = 0, n = size_of(block); i < n; ++i) {
-      const groups::ShardBits& shard = *queries[i].shard;
-      __builtin_prefetch(queries[i].places.first, 1);
-      __builtin_prefetch(queries[i].places.first + queries[i].places.kmers - 1, 1);
-      queries[i].bucket_at = 0;
-      if (shard.layout.buckets == 0) continue;
-      queries[i].bucket_at = shard.part(shard.layout.bucket_of(queries[i].rest)).at;
-      const auto* const bucket = reinterpret_cast<const char*>(shard.words) + queries[i].bucket_at / 8;
-      __builtin_prefetch(bucket);
-      __builtin_prefetch(bucket + 64);
-    }
+  [[gnu::always_inline]] inline void locate(std::size_t i) {
+    LookupQuery<Flanks>& located = query(i);
+    const groups::ShardBits& shard = *located.shard;
+    __builtin_prefetch(located.places.first, 1);
+    __builtin_prefetch(located.places.first + located.places.kmers - 1, 1);
+    located.bucket_at = 0;
+    if (shard.layout.buckets == 0) return;
+    located.bucket_at = shard.part(shard.layout.bucket_of(located.rest)).at;
+    const auto* const bucket = reinterpret_cast<const char*>(shard.words) + located.bucket_at / 8;
+    __builtin_prefetch(bucket);
+    __builtin_prefetch(bucket + 64);
   }
 
   const groups::ShardBits* shards_;
   std::span<const AskedSuperKmer<Words>> asked_;
-  std::uint64_t* counts_;
+  std::uint32_t* counts_;
   std::uint32_t flank_bases_;
   groups::FlankedWordFormat<Words> format_;
   AvailableSteps<Flanks> lanes_;
-  LookupQuery<Flanks> queries_[kBlocks][kSuperKmersAtOnce];
+  LookupQuery<Flanks> queries_[kQueries];  ///< of the super-k-mers that are on their way
 };
 
 template <int Words>
-void find_strings(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<Words>* asked,
-                  std::size_t size, std::uint64_t* counts) {
-  StringLookup<Words>(shards, k, {asked, size}, counts).find_all();
+bool find_strings(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<Words>* asked,
+                  std::size_t size, std::uint32_t* counts) {
+  return StringLookup<Words>(shards, k, {asked, size}, counts).find_all();
 }

@@ -72,9 +72,10 @@ struct Finder {
   std::uint32_t k;
   bool canonical;
 
-  std::vector<std::uint64_t> find(const Shards<Key, Flanks>& shards, const std::string& text) const {
+  std::vector<std::uint32_t> find(const Shards<Key, Flanks>& shards, const std::string& text) const {
+    bool has_large = false;
     cpu::FlankedCutter<Words> cutter(kernels, k, canonical, true);
-    std::vector<std::uint64_t> counts(text.size(), UINT64_MAX);
+    std::vector<std::uint32_t> counts(text.size(), UINT32_MAX);
     const auto look_up = [&] {
       const auto& list = cutter.list();
       std::vector<cpu::AskedSuperKmer<Words>> asked;
@@ -82,15 +83,16 @@ struct Finder {
         asked.push_back({list.words[i], list.starts[i], list.shards[i], list.is_forward[i] != 0});
       std::shuffle(asked.begin(), asked.end(), std::minstd_rand(1));
       if constexpr (Words == 2) {
-        kernels.find_strings2(shards.data(), k, asked.data(), asked.size(), counts.data());
+        has_large |= kernels.find_strings2(shards.data(), k, asked.data(), asked.size(), counts.data());
       } else {
-        kernels.find_strings4(shards.data(), k, asked.data(), asked.size(), counts.data());
+        has_large |= kernels.find_strings4(shards.data(), k, asked.data(), asked.size(), counts.data());
       }
       cutter.clear();
     };
     const io::Batch batch = batch_of(text);
     cutter.cut(batch, batch.pieces[0], 0, look_up);
     look_up();
+    CHECK(has_large == (std::find(counts.begin(), counts.end(), cpu::kLargeCount) != counts.end()));
     return counts;
   }
 };
@@ -111,13 +113,13 @@ void check(const std::vector<std::string>& known, const std::vector<std::string>
     CAPTURE(kernels->name);
     std::size_t wrong = 0;
     for (const std::string& text : texts) {
-      const std::vector<std::uint64_t> got = Finder<Key, Words>{*kernels, k, canonical}.find(shards, text);
+      const std::vector<std::uint32_t> got = Finder<Key, Words>{*kernels, k, canonical}.find(shards, text);
       const std::vector<Key> kmers = kmers_of<Key>(text, k);
       for (std::size_t i = 0; i < text.size(); ++i) {
-        std::uint64_t expected = UINT64_MAX;  // nothing is written where no k-mer begins
+        std::uint64_t expected = UINT32_MAX;  // nothing is written where no k-mer begins
         if (i < kmers.size()) {
           const auto found = counts.find(form(kmers[i]));
-          expected = found == counts.end() ? 0 : found->second;
+          expected = found == counts.end() ? 0 : std::min<std::uint64_t>(found->second, cpu::kLargeCount);
         }
         wrong += got[i] == expected ? 0 : 1;
       }
@@ -188,6 +190,10 @@ TEST_CASE("super-k-mers in strings: every k, both ways to count, counts of every
       check(known, texts, k, canonical, [&](std::size_t) {
         return 1 + (random() >> (random() % 2 == 0 ? 62 : random() % 64)) % UINT64_MAX;
       });
+      for (const std::uint64_t near : {std::uint64_t{1} << 31, std::uint64_t{cpu::kLargeCount}}) {
+        check(known, texts, k, canonical, [&](std::size_t) { return near - 4 + random() % 8; });
+        check(known, texts, k, canonical, [&](std::size_t) { return 1 + random() % (near + 4); });
+      }
     }
   }
 }
