@@ -180,7 +180,7 @@ class AgainstJellyfish(CliTest):
             self.assertIn(b"is cut off", process.stderr)
 
     def test_what_is_not_done(self):
-        for arguments in (("mem", "-m", 5, "-s", 5), ("bc", "-m", 5), ("cite",), ("count", "-m", 5, *SMALL, "-g", "x"), ("count", "-m", 5, *SMALL, "--no-merge", "a.fq")):
+        for arguments in (("cite",), ("count", "-m", 5, *SMALL, "--no-merge", "a.fq")):
             process = subprocess.run([WARPMER, "jellyfish", *map(str, arguments)], capture_output=True, cwd=self.folder, check=False)
             self.assertEqual(process.returncode, USAGE)
             self.assertIn(str(arguments[-1] if arguments[0] == "none" else arguments[0]).encode(), process.stderr)

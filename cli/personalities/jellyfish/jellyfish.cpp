@@ -30,8 +30,7 @@ struct JellyfishCommand {
 
 constexpr std::array kCommands = {
     JellyfishCommand{"count", run_jellyfish_count, {}},
-    JellyfishCommand{"bc", nullptr,
-                     "a Bloom counter is not made; 'jellyfish count -L 2' leaves out what occurs once"},
+    JellyfishCommand{"bc", run_jellyfish_bc, {}},
     JellyfishCommand{"info", run_jellyfish_info, {}},
     JellyfishCommand{"stats", run_jellyfish_stats, {}},
     JellyfishCommand{"histo", run_jellyfish_histo, {}},
@@ -40,8 +39,7 @@ constexpr std::array kCommands = {
     JellyfishCommand{"query", run_jellyfish_query, {}},
     JellyfishCommand{"cite", nullptr,
                      "cite Marcais and Kingsford, Bioinformatics 27(6), 2011, for Jellyfish"},
-    JellyfishCommand{"mem", nullptr,
-                     "no table has a size to choose here; 'warpmer plan' says what counting takes"},
+    JellyfishCommand{"mem", run_jellyfish_mem, {}},
 };
 
 std::string usage_text() {

@@ -12,8 +12,10 @@
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
+#include "cli/personalities/jellyfish/generator_commands.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
 #include "cli/personalities/named_jobs.h"
+#include "formats/jellyfish/jellyfish_bloom.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_text.h"
 #include "formats/stream/count_width.h"
@@ -40,6 +42,8 @@ struct JellyfishCount {
   bool writes_nothing = false;
   std::string output = "mer_counts.jf";
   std::string timing;
+  std::string bloom;              ///< file with a Bloom counter: only what occurred twice in it is counted
+  std::string generators, shell;  ///< file with commands that write reads, and what runs them
   std::vector<std::string> inputs;
   std::vector<std::string> only;  ///< files with the k-mers to count
 };
@@ -82,6 +86,11 @@ std::vector<OptionRow> count_rows(JellyfishCount& count) {
       taken("-L,--lower-count", free, "write k-mers that occur at least so often", store_number(count.lower)),
       taken("-U,--upper-count", free, "write k-mers that occur at most so often", store_number(count.upper)),
       taken("--timing", free, "write seconds to this file", store_text(count.timing)),
+      taken("--bc", free, "count only k-mers that occurred twice, by this output of 'jellyfish bc'",
+            store_text(count.bloom)),
+      taken("-g,--generator", free, "file of commands that write reads, one a line",
+            store_text(count.generators)),
+      taken("-S,--shell", free, "shell for these commands; $SHELL unless given", store_text(count.shell)),
       taken("--no-write", none, "write no database", set_flag(count.writes_nothing))};
 }
 
@@ -90,13 +99,10 @@ std::vector<OptionRow> other_rows() {
   return {ignored("-c,--counter-len", free, "bits of a count in memory"),
           ignored("-p,--reprobes", free, "places to try in the table"),
           ignored("-F,--Files", free, "files that are open at a time"),
-          ignored("-G,--Generators", free, "generators that run at a time"),
-          ignored("-S,--shell", free, "shell for generators"),
+          ignored("-G,--Generators", free, "commands that run at a time"),
           ignored("--bf-fp", free, "share of errors of the Bloom filter; there are none"),
           ignored("--disk", none, "no larger table"),
           ignored("--no-unlink", none, "intermediate files, which there are none of"),
-          refused("-g,--generator", free, "commands are not run; give their output as files, as <(COMMAND)"),
-          refused("--bc", free, "Bloom counters are not read; -L 2 leaves out what occurs once"),
           refused("--no-merge", none, "there are no intermediate files that could be kept")};
 }
 
@@ -109,6 +115,8 @@ std::optional<JellyfishCount> read_count(const JellyfishWords& command) {
   if (count.k == 0) throw UsageError("jellyfish count: -m, the length of the k-mers, is missing");
   if (count.size == 0)
     throw UsageError("jellyfish count: -s, the size of the table, is missing (any will do)");
+  if (!count.bloom.empty() && count.bloom_size > 0)
+    throw UsageError("jellyfish count: --bc and --bf-size exclude each other");
   if (count.quality_above_start) {
     if (count.min_quality) throw UsageError("jellyfish count: -Q and --min-quality exclude each other");
     count.min_quality = static_cast<int>(count.quality_start + *count.quality_above_start);
@@ -120,10 +128,13 @@ std::optional<JellyfishCount> read_count(const JellyfishWords& command) {
 /// Stands in front of the database: counts again in another index, leaves out, and caps.
 class JellyfishFilter final : public formats::KmerSink {
  public:
-  /// `counts`: k-mers have the counts that they have there, 0 included; null: their own.
-  JellyfishFilter(const JellyfishCount& count, const backend::Lookup* counts, formats::KmerSink& sink)
+  /// `counts`: k-mers have the counts that they have there, 0 included; null: their own. `bloom`: they
+  /// occurred twice in it, or not at all; may be null.
+  JellyfishFilter(const JellyfishCount& count, const backend::Lookup* counts,
+                  const formats::JellyfishBloom* bloom, formats::KmerSink& sink)
       : count_(count),
         counts_(counts),
+        bloom_(bloom),
         sink_(sink),
         largest_(count.is_text ? UINT64_MAX : formats::largest_of_bytes(count.count_bytes)) {}
 
@@ -133,6 +144,7 @@ class JellyfishFilter final : public formats::KmerSink {
     const bool leaves_out_first = count_.bloom_size > 0, may_be_zero = counts_ != nullptr;
     std::size_t n = 0;
     for (formats::CountedKmer each : kept_) {
+      if (bloom_ != nullptr && bloom_->occurrences(each.kmer) < 2) each.count = 0;
       if (leaves_out_first && each.count > 0) --each.count;
       if (each.count < count_.lower || each.count > count_.upper || (each.count == 0 && !may_be_zero))
         continue;
@@ -163,6 +175,7 @@ class JellyfishFilter final : public formats::KmerSink {
 
   const JellyfishCount& count_;
   const backend::Lookup* counts_;
+  const formats::JellyfishBloom* bloom_;
   formats::KmerSink& sink_;
   std::uint64_t largest_;
   std::uint64_t capped_ = 0;
@@ -193,7 +206,8 @@ std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const f
 
 /// Writes the k-mers of `kmers` with their counts, or with those in `counts`.
 void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
-                    const index::IndexFile* counts, const host::Resources& resources, const NamedCall& call) {
+                    const index::IndexFile* counts, const formats::JellyfishBloom* bloom,
+                    const host::Resources& resources, const NamedCall& call) {
   jobs::ExportOptions job;
   job.order = formats::KmerOrder::by_jellyfish;
   job.resources = resources;
@@ -201,16 +215,20 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   facts.distinct = 0;  // the filter leaves some out
   const auto sink = sink_for(count, facts, jellyfish_call(call));
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
-  JellyfishFilter filter(count, lookup.get(), *sink);
+  JellyfishFilter filter(count, lookup.get(), bloom, *sink);
   jobs::export_index(kmers, job, filter);
   say_capped(filter.capped(), filter.largest(), " (--out-counter-len)");
 }
 
-void write_timing(const std::string& path, const jobs::CountReport& report) {
-  if (path.empty()) return;
-  TextOutput output(path);
-  output.print("Init     0\nCounting {:g}\nWriting  {:g}\n", report.read_seconds, report.count_seconds);
-  output.finish();
+/// Opens the Bloom counter, if there is one.
+std::unique_ptr<formats::JellyfishBloom> open_bloom(const JellyfishCount& count) {
+  if (count.bloom.empty()) return nullptr;
+  auto bloom = std::make_unique<formats::JellyfishBloom>(count.bloom);
+  if (bloom->header().k != count.k) {
+    throw UsageError(fmt::format("jellyfish count: --bc: {} has {}-mers, and -m says {}", count.bloom,
+                                 bloom->header().k, count.k));
+  }
+  return bloom;
 }
 
 /// No input is no error: a database of nothing is written.
@@ -222,15 +240,24 @@ void write_nothing(const JellyfishCount& count, const NamedCall& call) {
 
 }  // namespace
 
+void write_jellyfish_timing(const std::string& path, const jobs::CountReport& report) {
+  if (path.empty()) return;
+  TextOutput output(path);
+  output.print("Init     0\nCounting {:g}\nWriting  {:g}\n", report.read_seconds, report.count_seconds);
+  output.finish();
+}
+
 int run_jellyfish_count(const JellyfishWords& command) {
   const std::optional<JellyfishCount> count = read_count(command);
   if (!count) return kDone;
-  if (count->inputs.empty() && count->only.empty()) {
+  const auto bloom = open_bloom(*count);
+  if (count->inputs.empty() && count->only.empty() && count->generators.empty()) {
     write_nothing(*count, command.call);
     return kDone;
   }
   const std::string directory = host::tmp_directory("", count->output);
-  jobs::CountOptions job = job_of(*count, count->inputs, command.call);
+  GeneratorCommands commands(count->generators, count->shell);
+  jobs::CountOptions job = job_of(*count, commands.inputs(count->inputs), command.call);
   const bool counts_all = count->only.empty();
   if (count->min_quality) job.reading.min_base_quality = *count->min_quality - '!';
   // What is left out later need not be written before.
@@ -239,20 +266,21 @@ int run_jellyfish_count(const JellyfishWords& command) {
   if (counts_all && count->bloom_size > 0) job.kept.min = 2;
   const jobs::TemporaryIndex temporary(directory);
   jobs::CountReport report = count_into(job, temporary);
+  commands.finish();
   const index::IndexFile index(temporary.path());
   if (count->writes_nothing) {
-    write_timing(count->timing, report);
+    write_jellyfish_timing(count->timing, report);
     return kDone;
   }
   if (counts_all) {
-    write_database(*count, index, nullptr, report.resources, command.call);
+    write_database(*count, index, nullptr, bloom.get(), report.resources, command.call);
   } else {
     const jobs::TemporaryIndex wanted(directory);
     (void)count_into(job_of(*count, count->only, command.call), wanted);
     const index::IndexFile kmers(wanted.path());
-    write_database(*count, kmers, &index, report.resources, command.call);
+    write_database(*count, kmers, &index, bloom.get(), report.resources, command.call);
   }
-  write_timing(count->timing, report);
+  write_jellyfish_timing(count->timing, report);
   return kDone;
 }
 

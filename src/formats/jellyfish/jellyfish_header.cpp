@@ -15,6 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr std::string_view kJellyfishBloom = "bloomcounter";
+constexpr int kBloomRows = 64;
 constexpr std::size_t kLengthDigits = 9;
 static_assert(kJellyfishMarkBytes == kLengthDigits + 1);
 constexpr std::size_t kAlignment = 8;
@@ -94,7 +96,7 @@ std::string format_fault(const std::string& format, std::string_view wanted) {
     return "a text database (jellyfish count --text); make a table of it with 'jellyfish dump -c', and "
            "convert that";
   }
-  if (format == "bloomcounter") return "a Bloom counter (jellyfish bc), which holds no k-mers";
+  if (format == kJellyfishBloom) return "a Bloom counter (jellyfish bc), which holds no k-mers";
   return fmt::format("of Jellyfish's format {}, not {}", file::quoted(format), wanted);
 }
 
@@ -118,6 +120,21 @@ std::pair<std::string_view, std::uint64_t> header_in(const file::MappedInput& fi
   }
   const std::string_view header = text.substr(kLengthDigits, length);
   return {header.substr(0, header.find_last_not_of('\0') + 1), kLengthDigits + length};
+}
+
+/// Returns the header of these fields, and of those that say who made the file.
+std::string sealed(Json fields, const JellyfishCall& made_by) {
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) fields[name] = value;
+  };
+  add("exe_path", made_by.program);
+  add("hostname", made_by.host);
+  add("pwd", made_by.directory);
+  add("time", made_by.time);
+  // What is no UTF-8 (names of files may be) is replaced.
+  std::string header = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
+  header.resize((kLengthDigits + header.size() + kAlignment - 1) / kAlignment * kAlignment - kLengthDigits);
+  return fmt::format("{:0{}}", header.size(), kLengthDigits) + header;
 }
 
 }  // namespace
@@ -180,17 +197,54 @@ std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes
       {"val_len", 7},  // bits of a count in memory: Jellyfish's default
   };
   if (format == kJellyfishBinary) fields["counter_len"] = count_bytes;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) fields[name] = value;
+  return sealed(std::move(fields), made_by);
+}
+
+JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file) {
+  const auto [text, bytes] = header_in(file);
+  const auto refuse = [&](std::string_view what) {
+    throw InputError(fmt::format("{}: {}", file.name(), what));
   };
-  add("exe_path", made_by.program);
-  add("hostname", made_by.host);
-  add("pwd", made_by.directory);
-  add("time", made_by.time);
-  // What is no UTF-8 (names of files may be) is replaced.
-  std::string header = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
-  header.resize((kLengthDigits + header.size() + kAlignment - 1) / kAlignment * kAlignment - kLengthDigits);
-  return fmt::format("{:0{}}", header.size(), kLengthDigits) + header;
+  JellyfishBloomHeader header;
+  header.bytes = bytes;
+  try {
+    const Json fields = Json::parse(text);
+    if (fields.at("format") != kJellyfishBloom) refuse("no Bloom counter of 'jellyfish bc'");
+    const std::uint64_t key_bits = fields.at("key_len");
+    if (key_bits % 2 != 0 || key_bits < 2 || key_bits > 2 * kMaxK)
+      refuse(fmt::format("this Bloom counter's k-mers have {} bits; warpmer's have 2 to {}", key_bits,
+                         2 * kMaxK));
+    header.k = static_cast<std::uint32_t>(key_bits / 2);
+    header.canonical = fields.value("canonical", false);
+    fields.at("size").get_to(header.digits);
+    fields.at("nb_hashes").get_to(header.hashes);
+    for (std::size_t i = 0; i < 2; ++i) {
+      fields.at(fmt::format("matrix{}", i + 1)).at("columns").get_to(header.columns[i]);
+      if (header.columns[i].size() != key_bits)
+        refuse("this Bloom counter is damaged: a matrix has other columns");
+    }
+  } catch (const Json::exception&) {
+    refuse("this Bloom counter is damaged: its header is not as 'jellyfish bc' writes it");
+  }
+  if (header.digits == 0 || header.hashes == 0) refuse("this Bloom counter is damaged: it has no digits");
+  return header;
+}
+
+std::string jellyfish_bloom_header(const JellyfishBloomHeader& header, const JellyfishCall& made_by) {
+  const std::uint32_t bits = 2 * header.k;
+  const auto matrix = [bits](const std::vector<std::uint64_t>& columns) {
+    return Json{{"r", kBloomRows}, {"c", bits}, {"identity", false}, {"columns", columns}};
+  };
+  return sealed({{"alignment", kAlignment},
+                 {"canonical", header.canonical},
+                 {"cmdline", made_by.command_line},
+                 {"format", kJellyfishBloom},
+                 {"key_len", bits},
+                 {"matrix1", matrix(header.columns[0])},
+                 {"matrix2", matrix(header.columns[1])},
+                 {"nb_hashes", header.hashes},
+                 {"size", header.digits}},
+                made_by);
 }
 
 }  // namespace warpmer::formats

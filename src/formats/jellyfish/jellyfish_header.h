@@ -1,6 +1,7 @@
 #pragma once
 /// The header of Jellyfish's files: its length in nine digits, JSON, and zeros up to a multiple of 8 bytes.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -29,6 +30,16 @@ struct JellyfishHeader {
   std::uint64_t bytes = 0;  ///< before the first record or line
 };
 
+/// The header of a Bloom counter (jellyfish_bloom.h).
+struct JellyfishBloomHeader {
+  std::uint32_t k = 0;
+  bool canonical = false;
+  std::uint64_t digits = 0;
+  std::uint64_t hashes = 0;
+  std::array<std::vector<std::uint64_t>, 2> columns{};  ///< of both matrices: that of the highest bit first
+  std::uint64_t bytes = 0;                              ///< before the first digits
+};
+
 /// Says who made a file, when and where; `jellyfish info` tells it.
 struct JellyfishCall {
   std::vector<std::string> command_line = {"warpmer", "convert"};
@@ -47,5 +58,9 @@ std::string_view jellyfish_json(const file::MappedInput& file);
 /// Returns the header of a file that we write, in the order of jellyfish_order.h.
 std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes, std::string_view format,
                              const JellyfishCall& made_by);
+
+/// Do so with a Bloom counter's header. InputError if it is none, or damaged.
+JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file);
+std::string jellyfish_bloom_header(const JellyfishBloomHeader& header, const JellyfishCall& made_by);
 
 }  // namespace warpmer::formats

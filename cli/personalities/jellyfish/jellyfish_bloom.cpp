@@ -1,0 +1,120 @@
+/// `jellyfish bc`: makes a Bloom counter, by which `jellyfish count --bc` leaves out what occurs once.
+
+#include "formats/jellyfish/jellyfish_bloom.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/framework/exit_status.h"
+#include "cli/personalities/jellyfish/generator_commands.h"
+#include "cli/personalities/jellyfish/jellyfish.h"
+#include "cli/personalities/named_jobs.h"
+#include "host/tmp_directory.h"
+#include "jobs/count_job.h"
+#include "jobs/export_job.h"
+#include "jobs/temporary_index.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct BloomCall {
+  std::uint32_t k = 0;
+  std::uint64_t size = 0;
+  std::uint64_t threads = 0;
+  double error_share = 0.001;
+  bool is_canonical = false;
+  std::string output = "mer_bloom_filter";
+  std::string timing;
+  std::string generators, shell;
+  std::vector<std::string> inputs;
+};
+
+TakeOption store_share(double& to) {
+  return [&to](const GivenOption& given) {
+    const std::string text(given.value);
+    char* end = nullptr;
+    to = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !(to > 0) || !(to < 1))
+      throw UsageError(fmt::format("{} must be between 0 and 1, not '{}'", given.name, given.value));
+  };
+}
+
+OptionTable bloom_options(BloomCall& call) {
+  using enum ValuePlace;
+  return {"jellyfish bc",
+          {taken("-m,--mer-len", free, "length of the k-mers", store_number(call.k, 1, kMaxK)),
+           taken("-s,--size", free, "k-mers that there are in the input, about", store_suffixed(call.size)),
+           taken("-f,--fpr", free, "share of errors; 0.001 unless given", store_share(call.error_share)),
+           taken("-C,--canonical", none, "count both strands as one", set_flag(call.is_canonical)),
+           taken("-t,--threads", free, "threads; those that warpmer finds unless given",
+                 store_number(call.threads, 1, UINT16_MAX)),
+           taken("-o,--output", free, "output; mer_bloom_filter unless given", store_text(call.output)),
+           taken("-g,--generator", free, "file of commands that write reads", store_text(call.generators)),
+           taken("-S,--shell", free, "shell for these commands", store_text(call.shell)),
+           taken("--timing", free, "write seconds to this file", store_text(call.timing)),
+           ignored("-F,--Files", free, "files that are open at a time"),
+           ignored("-G,--Generators", free, "commands that run at a time")},
+          true};
+}
+
+std::optional<BloomCall> read_bloom_call(const JellyfishWords& command) {
+  BloomCall call;
+  const auto files = jellyfish_arguments(command, bloom_options(call), "file...", 0, SIZE_MAX);
+  if (!files) return std::nullopt;
+  call.inputs = *files;
+  if (call.k == 0) throw UsageError("jellyfish bc: -m, the length of the k-mers, is missing");
+  if (call.size == 0) throw UsageError("jellyfish bc: -s, how many k-mers there are, is missing");
+  return call;
+}
+
+/// Puts k-mers into a counter.
+class IntoBloom final : public formats::KmerSink {
+ public:
+  explicit IntoBloom(formats::JellyfishBloomSink& bloom) : bloom_(bloom) {}
+
+  void write(std::span<const formats::CountedKmer> kmers) override {
+    for (const formats::CountedKmer& each : kmers) bloom_.add(each.kmer, each.count);
+  }
+  void finish() override {}
+
+ private:
+  formats::JellyfishBloomSink& bloom_;
+};
+
+}  // namespace
+
+int run_jellyfish_bc(const JellyfishWords& command) {
+  const std::optional<BloomCall> call = read_bloom_call(command);
+  if (!call) return kDone;
+  const host::Resources resources = host::settled(named_resources(call->threads));
+  formats::JellyfishBloomSink bloom(call->k, call->is_canonical, call->size, call->error_share,
+                                    resources.memory_bytes / 2);
+  jobs::CountReport report;
+  if (!call->inputs.empty() || !call->generators.empty()) {
+    GeneratorCommands commands(call->generators, call->shell);
+    jobs::CountOptions job;
+    job.kmers = {call->k, call->is_canonical};
+    job.reading.lenient = true;
+    job.resources = resources;
+    job.inputs = commands.inputs(call->inputs);
+    job.provenance = command.call.provenance;
+    const jobs::TemporaryIndex counts(host::tmp_directory("", call->output));
+    report = count_into(job, counts);
+    commands.finish();
+    IntoBloom sink(bloom);
+    jobs::ExportOptions all;
+    all.resources = report.resources;
+    jobs::export_index(index::IndexFile(counts.path()), all, sink);
+  }
+  bloom.write(call->output, jellyfish_call(command.call));
+  write_jellyfish_timing(call->timing, report);
+  return kDone;
+}
+
+}  // namespace warpmer::cli
