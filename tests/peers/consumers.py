@@ -42,8 +42,7 @@ PIPELINES = {
         hetmers -e8 -T1 -opairs child
         Histex -G child > child.histogram
         smudgeplot cutoff child.histogram L > cutoff
-        smudgeplot all -o smudges pairs.smu
-        rm smudges_*.png
+        smudgeplot peak_aggregation -nf 5 pairs.smu > aggregated
     """,
     "genomescope": """
         jellyfish count -m 21 -s 10M -t 2 -C -o child.jf child.fastq

@@ -1,0 +1,40 @@
+process WARPMER_QUERY {
+    tag "$meta.id"
+    label 'process_medium'
+
+    conda "${moduleDir}/environment.yml"
+    container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
+        'https://depot.galaxyproject.org/singularity/warpmer:0.1.0--h0000000_0':
+        'quay.io/biocontainers/warpmer:0.1.0--h0000000_0' }"
+
+    input:
+    tuple val(meta), path(reads)
+    tuple val(meta2), path(index)
+
+    output:
+    tuple val(meta), path("*.tsv.gz"), emit: tsv
+    tuple val("${task.process}"), val('warpmer'), eval("warpmer --version | cut -d ' ' -f 2"), topic: versions, emit: versions_warpmer
+
+    when:
+    task.ext.when == null || task.ext.when
+
+    script:
+    def args = task.ext.args ?: ''
+    def prefix = task.ext.prefix ?: "${meta.id}"
+    """
+    warpmer query \\
+        $args \\
+        --threads $task.cpus \\
+        --output ${prefix}.tsv.gz \\
+        $index \\
+        --reads $reads
+    """
+
+    stub:
+    def args = task.ext.args ?: ''
+    def prefix = task.ext.prefix ?: "${meta.id}"
+    """
+    echo $args
+    echo "" | gzip > ${prefix}.tsv.gz
+    """
+}

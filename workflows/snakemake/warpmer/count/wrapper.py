@@ -1,0 +1,17 @@
+"""Snakemake wrapper for warpmer count."""
+
+import tempfile
+
+from snakemake.shell import shell
+
+k = snakemake.params.get("k", 31)
+extra = snakemake.params.get("extra", "")
+log = snakemake.log_fmt_shell(stdout=True, stderr=True)
+memory = snakemake.resources.get("mem_mib") or snakemake.resources.get("mem_mb")
+memory = f"--memory {memory}M" if memory else ""
+
+with tempfile.TemporaryDirectory() as tmp_dir:
+    shell(
+        "warpmer count -k {k} {extra} --threads {snakemake.threads} {memory} "
+        "--tmp-dir {tmp_dir:q} --output {snakemake.output[0]:q} {snakemake.input:q} {log}"
+    )
