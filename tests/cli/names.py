@@ -64,14 +64,16 @@ class WithoutKmc(NamesTest):
 
     def test_refusals(self):
         end = (FASTQ, "out", ".")
-        for pattern, *words in (("-hc is not done here", "-hc", *end), ("no option '-x'", "-x", *end),
+        for pattern, *words in (("no option '-x'", "-x", *end),
                                 ("-k needs a value", "-k", *end), ("-k must have .* from 1 to 64", "-k65", *end),
                                 ("-ci must have", "-ci1e3", *end), ("-ci5 is larger than -cx2", "-ci5", "-cx2", *end),
-                                ("2 are there", "-k9", FASTQ, "out"), ("-fkmc is not done", "-fkmc", *end),
+                                ("2 are there", "-k9", FASTQ, "out"),
                                 ("no option '-oxyz'", "-oxyz", *end), ("-t must have", "-t0", *end)):
             self.refused_named(pattern, "kmc", *words)
         self.refused_named("standing there|such file|cannot be read", "kmc", "-k9", "nosuch", "out", ".", status=1)
         self.refused_named("cannot be read|such", "kmc", "-k9", "@nosuch", "out", ".", status=1)
+        for source in (FASTQ, "nosuch", "@nosuch"):
+            self.refused_named("[Nn]o such file", "kmc", "-fkmc", "-k9", source, "out", ".", status=1)
         self.refused_named("no option '-cs'|no option '-cs5'", "kmc_dump", "-cs5", "a", "b")
         self.refused_named("takes a database", "kmc_dump", "a")
 

@@ -43,7 +43,7 @@ class AgainstKmc(NamesTest):
         info = self.run_named("kmc_tools", "info", name, original=True).stdout.decode()
         return sorted(text.read_text().splitlines()), facts(info) if "KFF" not in info else None
 
-    def check(self, options, source):
+    def check(self, options, source, keep=""):
         with self.subTest(options=options, source=source):
             theirs, ours = self.run_both("kmc", "-hp", *options.split(), source, "{}", self.folder)
             self.assertEqual(steady(ours), steady(theirs))
@@ -52,7 +52,8 @@ class AgainstKmc(NamesTest):
             self.assert_alike(ours, theirs)
             self.assertEqual(header, their_header)
             for path in self.folder.glob("*.k*"):
-                path.unlink()
+                if path.stem not in keep.split():
+                    path.unlink()
 
     def test_small(self):
         for options in SMALL:
@@ -71,6 +72,22 @@ class AgainstKmc(NamesTest):
     def test_lists(self):
         self.file("list", f"{FASTQ}\n\n{DATA / 'reads_2.fq.gz'}\n")
         self.check("-k9 -ci1 -cs1000", "@list")
+
+    def test_changed_inputs(self):
+        """K-mers of databases are reads, each once; runs of a base are one base."""
+        self.run_named("kmc", "-k13", "-ci1", "-hp", FASTQ, "database", self.folder, original=True)
+        self.run_named("kmc", "-k13", "-ci3", "-cx9", "-hp", DATA / "reads_2.fq.gz", "ours_made", self.folder)
+        self.file("two", "database\nours_made\n")
+        for options, source in (
+            ("-fkmc -k9 -ci1 -cs100000", "database"), ("-fkmc -k13 -ci1", "database"), ("-fkmc -k7 -b", "ours_made"), ("-fkmc -k9 -ci2", "@two"),
+            ("-hc -k9 -ci1 -cs100000", FASTQ), ("-hc -k8 -b", FASTQ), ("-hc -fm -k8 -ci1", DATA / "low_complexity.fa"),
+            ("-hc -fm -k9 -ci1", DATA / "iupac.fa"), ("-hc -k7 -ci1", DATA / "lower_case.fq"), ("-hc -fkmc -k5 -ci1", "database"),
+        ):  # fmt: skip
+            self.check(options, source, keep="database ours_made")
+        self.assertEqual([name for name in self.files() if name.startswith(".")], [])
+        for words in (("-fkmc", "-k9", "nosuch"), ("-fkmc", "-k9", FASTQ), ("-hc", "-k9", "nosuch")):
+            self.run_both("kmc", *words, "{}", self.folder, status=1)
+        self.refused_named("is one of the inputs", "kmc", "-fkmc", "-k9", "database", "database", ".")
 
     def test_json(self):
         self.run_both("kmc", "-k9", "-hp", "-j{}.json", FASTQ, "{}", self.folder)

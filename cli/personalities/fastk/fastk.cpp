@@ -14,6 +14,7 @@
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
+#include "cli/personalities/changed_reads.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
@@ -156,33 +157,15 @@ FastkCall read_fastk_call(const std::vector<std::string>& words) {
   return call;
 }
 
-/// Calls `visit` with each batch of sequences, whole and in order.
-template <class Visit>
-void for_each_batch(const std::vector<std::string>& inputs, Visit&& visit) {
-  io::InputSet input(inputs, whole_sequences());
-  io::Batch batch;
-  while (input.next(batch)) visit(batch);
-}
-
 /// Writes the sequences that are counted where -c and -bc change them.
 void write_changed(const FastkCall& call, const std::string& path) {
-  file::BufferedOutput output(path);
-  std::string bases;
-  for_each_batch(call.inputs, [&](const io::Batch& batch) {
-    for (const io::Piece& piece : batch.pieces) {
-      std::string_view text(batch.text.data() + piece.offset, piece.length);
-      text.remove_prefix(std::min<std::size_t>(text.size(), call.ignored_bases));
-      bases.assign(text);
-      if (call.is_compressed) {
-        const auto alike = [](char a, char b) { return std::toupper(a) == std::toupper(b); };
-        bases.erase(std::unique(bases.begin(), bases.end(), alike), bases.end());
-      }
-      output.write(">\n");
-      output.write(bases);
-      output.write("\n");
-    }
-  });
-  output.finish();
+  write_changed_reads(
+      call.inputs,
+      [&call](std::string& bases) {
+        bases.erase(0, std::min<std::size_t>(bases.size(), call.ignored_bases));
+        if (call.is_compressed) compress_homopolymers(bases);
+      },
+      path);
 }
 
 void write_profiles(const FastkCall& call, const std::vector<std::string>& inputs,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,14 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "cli/personalities/changed_reads.h"
 #include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
+#include "io/text/line_reader.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/temporary_index.h"
@@ -38,6 +42,8 @@ struct KmcCall {
   bool has_no_output = false;
   bool only_histogram = false;
   bool hides_progress = false;
+  bool reads_databases = false;
+  bool is_compressed = false;
   std::string json;
   std::string input, working_directory;
 
@@ -70,8 +76,9 @@ OptionTable kmc_options(KmcCall& call) {
              "'sequences'",
              set_flag(call.is_multi_fasta)),
        ignored("-fa,-fq,-fbam", none, "format of the input, known by content"),
-       refused("-fkmc", none, "a KMC database holds no reads; 'kmc_tools transform' reads it"),
-       refused("-hc", none, "k-mers of compressed homopolymers are not counted"),
+       taken("-fkmc", none, "inputs are databases of KMC; each of their k-mers is a read",
+             set_flag(call.reads_databases)),
+       taken("-hc", none, "compress homopolymers first", set_flag(call.is_compressed)),
        taken("-ci", glued, "keep k-mers that occur at least so often; 2 unless given",
              store_number(call.database.bounds.min)),
        taken("-cx", glued, "keep k-mers that occur at most so often; 1000000000 unless given",
@@ -128,6 +135,23 @@ KmcCall read_kmc_call(const std::vector<std::string>& words) {
   return call;
 }
 
+/// Returns the databases that an input of -fkmc names; `outputs` may replace none of their files.
+std::vector<std::string> databases_of(const std::string& input, const std::vector<std::string>& outputs) {
+  std::vector<std::string> names = {input};
+  if (input.starts_with('@')) {
+    constexpr io::LineLimit kLongestName{4096, "this line is too long for the name of a database"};
+    names.clear();
+    io::LineReader lines(input.substr(1), 1, kLongestName);
+    for (std::string_view name; lines.next_entry(name);) names.emplace_back(name);
+  }
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    for (const std::string& file : NamedDatabase(name).files()) files.push_back(file);
+  }
+  check_files(outputs, files);
+  return names;
+}
+
 jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenance) {
   jobs::CountOptions job;
   job.kmers.k = call.k;
@@ -139,11 +163,31 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
   job.inputs = {call.input};
   job.histogram_only = !call.has_database();
   const std::vector<std::string> outputs = call.outputs();
-  expand_lists(job.inputs, outputs, job.resources.memory_bytes);
-  check_files(outputs, job.inputs);
-  job.device = named_device(job.inputs);
+  if (call.reads_databases) {
+    job.inputs = databases_of(call.input, outputs);
+  } else {
+    expand_lists(job.inputs, outputs, job.resources.memory_bytes);
+    check_files(outputs, job.inputs);
+  }
   job.provenance = provenance;
   return job;
+}
+
+/// Writes what is counted where -fkmc and -hc change it.
+void write_changed(const KmcCall& call, const std::vector<std::string>& inputs, const std::string& path) {
+  const ChangeBases change = [&call](std::string& bases) {
+    if (call.is_compressed) compress_homopolymers(bases);
+  };
+  if (!call.reads_databases) {
+    write_changed_reads(inputs, change, path);
+    return;
+  }
+  std::vector<std::unique_ptr<formats::KmerSource>> sources;
+  for (const std::string& name : inputs) {
+    const NamedDatabase database(name);
+    sources.push_back(database.open({database.header().min_count, database.header().max_count}));
+  }
+  write_kmers_as_reads(sources, change, path);
 }
 
 /// The numbers of the summary.
@@ -244,6 +288,13 @@ int run_kmc(const NamedCall& named) {
   jobs::CountOptions job = job_of(call, named.provenance);
   const jobs::TemporaryIndex temporary(call.working_directory);
   job.output = temporary.path();
+  std::optional<jobs::TemporaryIndex> changed;
+  if (call.reads_databases || call.is_compressed) {
+    changed.emplace(call.working_directory);
+    write_changed(call, job.inputs, changed->path());
+    job.inputs = {changed->path()};
+  }
+  job.device = named_device(job.inputs);
   const ProgressStyle style = call.hides_progress ? ProgressStyle::none : progress_style(false);
   const jobs::CountReport report = run_with_meter(style, [&](backend::JobProgress& progress) {
                                      return jobs::count(job, progress);
