@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,17 +53,17 @@ class ShardDownloader {
     payload.clear();
     payload.reserve(order.words() + warpmer::kReadAheadWords);
     file::Checksum checksum;
-    take_pieces([&](const std::uint64_t* words, std::size_t n) {
+    for (auto words = next_piece(); !words.empty(); words = next_piece()) {
       const auto start = Clock::now();
-      take_out(words, n, payload, checksum);
+      take_out(words, payload, checksum);
       seconds_ += seconds_since(start);
-    });
+    }
     index::FrozenShard frozen = order.item.head();
     frozen.payload = std::move(payload);
     frozen.checksum = checksum.value();
     return frozen;
   }
-  /// Returns the first shard with a source, which passes the pieces on as they come. It can be read once,
+  /// Returns the first shard with a source, whose words are the pieces as they come. It can be read once,
   /// before `complete`.
   index::FrozenShard as_source() {
     index::FrozenShard frozen = orders_.front().item.head();
@@ -108,36 +109,37 @@ class ShardDownloader {
   class Passing : public index::PayloadSource {
    public:
     explicit Passing(ShardDownloader& downloader) : downloader_(downloader) {}
-    void read(const Take& take) const override { downloader_.take_pieces(take); }
+    std::span<const std::uint64_t> next() override { return downloader_.next_piece(); }
 
    private:
     ShardDownloader& downloader_;
   };
 
-  /// Calls `take(words, n)` for one piece of the first shard after the other.
-  template <class Take>
-  void take_pieces(const Take& take) {
+  /// Returns the next piece of the first shard, whose half is taken until the next call; none at its end.
+  std::span<const std::uint64_t> next_piece() {
     DownloadOrder& order = orders_.front();
-    while (order.taken < order.words()) {
-      PieceDownload& piece = pieces_[pieces_taken_ % kHalves];
-      const auto start = Clock::now();
-      streams_.wait_for(piece);
-      piece.copied.wait();
-      seconds_ += seconds_since(start);
-      take(piece.to, piece.words);
-      order.taken += piece.words;
+    if (words_in_hand_ > 0) {
+      order.taken += std::exchange(words_in_hand_, 0);
       ++pieces_taken_;
       send_for_pieces();
     }
+    if (order.taken == order.words()) return {};
+    PieceDownload& piece = pieces_[pieces_taken_ % kHalves];
+    const auto start = Clock::now();
+    streams_.wait_for(piece);
+    piece.copied.wait();
+    seconds_ += seconds_since(start);
+    words_in_hand_ = piece.words;
+    return {piece.to, piece.words};
   }
 
   /// Appends words to a payload.
-  static void take_out(const std::uint64_t* words, std::uint64_t n, std::vector<std::uint64_t>& payload,
+  static void take_out(std::span<const std::uint64_t> words, std::vector<std::uint64_t>& payload,
                        file::Checksum& checksum) {
-    for (std::uint64_t at = 0; at < n; at += kWordsInCache) {
-      const std::uint64_t some = std::min(kWordsInCache, n - at);
-      checksum.add({words + at, some * sizeof *words});
-      payload.insert(payload.end(), words + at, words + at + some);
+    for (std::size_t at = 0; at < words.size(); at += kWordsInCache) {
+      const auto some = words.subspan(at, std::min<std::size_t>(kWordsInCache, words.size() - at));
+      checksum.add({some.data(), some.size_bytes()});
+      payload.insert(payload.end(), some.begin(), some.end());
     }
   }
 
@@ -173,7 +175,8 @@ class ShardDownloader {
   std::deque<DownloadOrder> orders_;
   PieceDownload pieces_[kHalves];  ///< one for each half
   std::uint64_t pieces_sent_for_ = 0, pieces_taken_ = 0;
-  const Passing passing_{*this};
+  std::uint64_t words_in_hand_ = 0;  ///< of the piece that was returned last
+  Passing passing_{*this};
   double seconds_ = 0;
   std::uint64_t bytes_ = 0;
 };

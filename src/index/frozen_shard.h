@@ -10,9 +10,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "groups/shard_layout.h"
@@ -34,11 +34,9 @@ struct ShardShape {
 class PayloadSource {
  public:
   virtual ~PayloadSource() = default;
-  /// Takes words, `n` of them.
-  using Take = std::function<void(const std::uint64_t* words, std::size_t n)>;
-  /// Passes on all words of the payload, some at a time; by any thread. ResourceError when they cannot be
-  /// had.
-  virtual void read(const Take& take) const = 0;
+  /// Returns the next words of the payload, which stay until the next call; none behind its end. By one
+  /// thread at a time. ResourceError when they cannot be had.
+  virtual std::span<const std::uint64_t> next() = 0;
 };
 
 /// Payload, all fields packed least significant bit first into little-endian 64-bit words; each of
@@ -55,9 +53,9 @@ class PayloadSource {
 struct FrozenShard {
   ShardShape shape;
   std::vector<std::uint64_t> payload = {};  ///< empty when there are no k-mers, and where there is a source
-  std::shared_ptr<const PayloadSource> source = {};  ///< source of a payload that is not in memory
-  std::optional<std::uint64_t> checksum = {};        ///< the payload's (file/checksum.h), if that is known
-  groups::ShardSizes sizes = {};                     ///< of strings; then there is no `shape`
+  std::shared_ptr<PayloadSource> source = {};  ///< source of a payload that is not in memory
+  std::optional<std::uint64_t> checksum = {};  ///< the payload's (file/checksum.h), if that is known
+  groups::ShardSizes sizes = {};               ///< of strings; then there is no `shape`
 
   [[nodiscard]] bool has_strings() const noexcept { return sizes.kmers > 0; }
   /// Returns the number of k-mers.

@@ -152,9 +152,8 @@ inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
   if (!frozen.source) return;
   frozen.payload.clear();
   frozen.payload.reserve(payload_layout(frozen.shape, k).words + kReadAheadWords);
-  frozen.source->read([&](const std::uint64_t* words, std::size_t n) {
-    frozen.payload.insert(frozen.payload.end(), words, words + n);
-  });
+  for (auto words = frozen.source->next(); !words.empty(); words = frozen.source->next())
+    frozen.payload.insert(frozen.payload.end(), words.begin(), words.end());
   frozen.source.reset();
 }
 

@@ -51,22 +51,22 @@ void add(const index::Totals& from, index::Totals& to) {
 class HandedOver : public index::PayloadSource {
  public:
   HandedOver(ProcessGroup& ranks, unsigned rank, std::uint64_t words)
-      : ranks_(ranks), rank_(rank), words_(words) {}
+      : ranks_(ranks), rank_(rank), left_(words) {}
 
-  void read(const Take& take) const override {
-    std::vector<std::uint64_t> words;
-    for (std::uint64_t done = 0; done < words_; done += words.size()) {
-      const Message message = ranks_.receive_from(rank_, Channel::results);
-      words.resize(message.size() / sizeof(std::uint64_t));
-      std::memcpy(words.data(), message.data(), message.size());
-      take(words.data(), words.size());
-    }
+  std::span<const std::uint64_t> next() override {
+    if (left_ == 0) return {};
+    const Message message = ranks_.receive_from(rank_, Channel::results);
+    words_.resize(message.size() / sizeof(std::uint64_t));
+    std::memcpy(words_.data(), message.data(), message.size());
+    left_ -= words_.size();
+    return words_;
   }
 
  private:
   ProcessGroup& ranks_;
   unsigned rank_;
-  std::uint64_t words_;
+  std::uint64_t left_;                ///< words that are still to come
+  std::vector<std::uint64_t> words_;  ///< the last message
 };
 
 std::string_view text_of(const Message& message) { return {message.data(), message.size()}; }
@@ -165,18 +165,14 @@ void GroupIndex::hand_over_part() {
     Message message;
     put_plain(message, ShardHead{shard, frozen.shape, frozen.sizes, words});
     ranks_.send(0, Channel::results, std::move(message));
-    const auto hand_over = [&](const std::uint64_t* first, std::size_t n) {
-      for (std::span<const std::uint64_t> rest(first, n); !rest.empty();) {
-        const auto some = rest.first(std::min<std::uint64_t>(rest.size(), kWordsInMessage));
-        const auto* const bytes = reinterpret_cast<const char*>(some.data());
-        ranks_.send(0, Channel::results, Message(bytes, bytes + some.size_bytes()));
-        rest = rest.subspan(some.size());
-      }
-    };
-    if (frozen.source) {
-      frozen.source->read(hand_over);
-    } else {
-      hand_over(frozen.payload.data(), frozen.payload.size());
+    std::span<const std::uint64_t> rest = frozen.payload;
+    while (true) {
+      if (rest.empty() && frozen.source) rest = frozen.source->next();
+      if (rest.empty()) break;
+      const auto some = rest.first(std::min<std::uint64_t>(rest.size(), kWordsInMessage));
+      const auto* const bytes = reinterpret_cast<const char*>(some.data());
+      ranks_.send(0, Channel::results, Message(bytes, bytes + some.size_bytes()));
+      rest = rest.subspan(some.size());
     }
   });
   ranks_.send(0, Channel::results, {});

@@ -9,12 +9,12 @@ namespace {
 std::uint64_t write_source(PlacedShards& shards, file::OutputFile& file) {
   file::Checksum checksum;
   std::uint64_t at = shards.offset;
-  shards.source->read([&](const std::uint64_t* words, std::size_t n) {
-    const file::WritePiece piece{words, n * sizeof words[0]};
+  for (auto words = shards.source->next(); !words.empty(); words = shards.source->next()) {
+    const file::WritePiece piece{words.data(), words.size_bytes()};
     checksum.add(piece);
     file.write(at, {&piece, 1});
     at += piece.bytes;
-  });
+  }
   shards.checksum = checksum.value();
   return at - shards.offset;
 }

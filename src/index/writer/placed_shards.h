@@ -17,7 +17,7 @@ inline constexpr std::uint64_t kPlacedBytes = std::uint64_t{1} << 20;
 struct PlacedShards {
   std::uint64_t offset = 0;
   std::vector<std::vector<std::uint64_t>> payloads;
-  std::shared_ptr<const PayloadSource> source;
+  std::shared_ptr<PayloadSource> source;
   std::uint32_t shard = 0;     ///< the one with the source
   std::uint64_t checksum = 0;  ///< checksum of what has come from there, once it is written
 

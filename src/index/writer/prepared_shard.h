@@ -15,7 +15,7 @@ struct PreparedShard {
   std::uint32_t shard = 0;
   layout::DirectoryEntry entry;  ///< without a checksum where there is a source
   std::vector<std::uint64_t> payload;
-  std::shared_ptr<const PayloadSource> source;
+  std::shared_ptr<PayloadSource> source;
   /// Returns the bytes in the index, and in memory.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return entry.payload_words * sizeof(std::uint64_t); }
   [[nodiscard]] std::uint64_t held_bytes() const noexcept { return payload.size() * sizeof(std::uint64_t); }

@@ -316,12 +316,13 @@ namespace {
 
 /// A payload of a sample, some words at a time.
 struct InPieces : PayloadSource {
-  explicit InPieces(const FrozenShard& shard) : words(shard.payload) {}
-  void read(const Take& take) const override {
-    for (std::size_t at = 0; at < words.size(); at += 7)
-      take(words.data() + at, std::min<std::size_t>(7, words.size() - at));
+  explicit InPieces(const FrozenShard& shard) : left(shard.payload) {}
+  std::span<const std::uint64_t> next() override {
+    const auto some = left.first(std::min<std::size_t>(7, left.size()));
+    left = left.subspan(some.size());
+    return some;
   }
-  const std::vector<std::uint64_t>& words;
+  std::span<const std::uint64_t> left;
 };
 
 std::vector<ShardShape> shapes_of(const Sample& sample, std::uint32_t first, std::uint32_t end) {
@@ -355,8 +356,8 @@ TEST_CASE("index file: shards that were announced go to their places in any orde
         if (i % 4 != thread || i == 7 || i == 9) continue;
         const FrozenShard& shard = sample.shards[i];
         // A source lives as long as the call.
-        const InPieces pieces(shard);
-        const std::shared_ptr<const PayloadSource> source(std::shared_ptr<void>(), &pieces);
+        InPieces pieces(shard);
+        const std::shared_ptr<PayloadSource> source(std::shared_ptr<void>(), &pieces);
         writer.put(i, i % 3 == 0 ? FrozenShard(shard) : FrozenShard{shard.shape, {}, source});
       }
     });

@@ -94,7 +94,7 @@ TEST_CASE("when the temporary file fails, all threads say why, with its folder")
 
 TEST_CASE("a shard with a source waits in memory, for its payload is not there") {
   struct Nothing final : index::PayloadSource {
-    void read(const Take&) const override {}
+    std::span<const std::uint64_t> next() override { return {}; }
   };
   const ScratchFolder folder;
   KeptShards kept(folder.path(), 1);

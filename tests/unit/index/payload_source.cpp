@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,12 +21,14 @@ namespace {
 struct HeldPayload : index::PayloadSource {
   explicit HeldPayload(std::vector<std::uint64_t> held, bool fails_in_the_end = false)
       : words(std::move(held)), fails(fails_in_the_end) {}
-  void read(const Take& take) const override {
-    for (std::size_t i = 0; i < words.size(); i += 3)
-      take(words.data() + i, std::min<std::size_t>(3, words.size() - i));
-    if (fails) throw ResourceError("the disk has gone");
+  std::span<const std::uint64_t> next() override {
+    const auto some = std::span(words).subspan(taken).first(std::min<std::size_t>(3, words.size() - taken));
+    if (some.empty() && fails) throw ResourceError("the disk has gone");
+    taken += some.size();
+    return some;
   }
   std::vector<std::uint64_t> words;
+  std::size_t taken = 0;
   bool fails;
 };
 
