@@ -34,8 +34,8 @@
 #include <vector>
 
 #include "file/mapped_input.h"
-#include "file/output/buffered_output.h"
 #include "formats/stream/count_width.h"
+#include "formats/stream/encoded_order.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
@@ -153,13 +153,13 @@ class KffSink final : public KmerSink {
   KffSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
   /// InputError for a count that is too wide, with its k-mer.
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override;
   void widen_bounds(std::uint64_t least, std::uint64_t most) override { facts_.widen_bounds(least, most); }
 
  private:
   void write_header();
-  void append(std::span<const CountedKmer> kmers);
   void write_section();
   void write_index();
   void write_footer(std::uint64_t index_at);
@@ -172,7 +172,7 @@ class KffSink final : public KmerSink {
   std::vector<std::uint64_t> sections_at_;  ///< offsets of the sections of k-mers
   std::unique_ptr<char[]> section_;         ///< blocks: how many, the section has to say before them
   std::uint64_t section_kmers_ = 0;
-  Key128 next_least_ = 0;  ///< the smallest k-mer that may follow
+  AppendedEnd end_;
 };
 
 }  // namespace warpmer::formats

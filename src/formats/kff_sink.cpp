@@ -45,8 +45,7 @@ KffSink::KffSink(const std::string& path, const StreamFacts& facts, std::uint32_
       count_bytes_(count_bytes != 0           ? count_bytes
                    : facts.largest_count != 0 ? bytes_of_count(facts.largest_count)
                                               : kUnknownCountBytes),
-      section_(std::make_unique_for_overwrite<char[]>(kSectionKmers * (sequence_bytes_ + count_bytes_) +
-                                                      kBeyondBytes)) {
+      section_(std::make_unique_for_overwrite<char[]>(kSectionKmers * (sequence_bytes_ + count_bytes_))) {
   write_header();
 }
 
@@ -65,29 +64,33 @@ void KffSink::write_header() {
   output_.expect(header.size() + facts_.distinct * (sequence_bytes_ + count_bytes_));
 }
 
-void KffSink::write(std::span<const CountedKmer> kmers) {
+void KffSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   check_counts(kmers, facts_.k, count_bytes_);
-  while (!kmers.empty()) {
-    const auto part = kmers.first(std::min<std::uint64_t>(kmers.size(), kSectionKmers - section_kmers_));
-    append(part);
-    if (section_kmers_ == kSectionKmers) write_section();
-    kmers = kmers.subspan(part.size());
-  }
-}
-
-void KffSink::append(std::span<const CountedKmer> kmers) {
   const std::uint32_t unused_bits = 128 - 8 * sequence_bytes_;
-  char* out = section_.get() + section_kmers_ * (sequence_bytes_ + count_bytes_);
+  char* out = to.bytes.reserve(kmers.size() * (sequence_bytes_ + count_bytes_) + kBeyondBytes);
   for (const CountedKmer& each : kmers) {
-    if (each.kmer < next_least_) throw InternalError("k-mers for a KFF file came out of order");
-    next_least_ = each.kmer + 1;
+    note_place(each.kmer, to, "a KFF file");
     const Key128 highest = each.kmer << unused_bits;
     store_highest(out, static_cast<std::uint64_t>(highest >> 64));
     store_highest(out + 8, static_cast<std::uint64_t>(highest));
     store_highest(out + sequence_bytes_, each.count << (64 - 8 * count_bytes_));
     out += sequence_bytes_ + count_bytes_;
   }
-  section_kmers_ += kmers.size();
+  to.bytes.commit(out);
+}
+
+void KffSink::append(const EncodedKmers& encoded) {
+  end_.note(encoded, "a KFF file");
+  const std::size_t block_bytes = sequence_bytes_ + count_bytes_;
+  std::string_view blocks = encoded.bytes.text();
+  while (!blocks.empty()) {
+    const auto part = blocks.substr(
+        0, std::min<std::size_t>(blocks.size(), (kSectionKmers - section_kmers_) * block_bytes));
+    part.copy(section_.get() + section_kmers_ * block_bytes, part.size());
+    section_kmers_ += part.size() / block_bytes;
+    if (section_kmers_ == kSectionKmers) write_section();
+    blocks.remove_prefix(part.size());
+  }
 }
 
 void KffSink::write_section() {

@@ -175,14 +175,15 @@ std::uint64_t KmcSource::table_entry(std::uint64_t i) const {
   return load<std::uint64_t>(prefixes_.bytes().data() + kMarkBytes + 8 * i);
 }
 
-std::vector<KmcCursor> KmcSource::sorted_stretches() const {
+std::vector<KmcCursor> KmcSource::sorted_stretches(const KmerRange& range) const {
   const std::uint64_t entries = std::uint64_t{1} << (2 * prefix_bases_);
+  const std::uint32_t shift = 2 * (prefix_bases_ - range.bases);
   std::vector<KmcCursor> stretches;
-  for (std::uint64_t first = 0; first < table_size_; first += entries) {
+  for (std::uint64_t table = 0; table < table_size_; table += entries) {
     KmcCursor& stretch = stretches.emplace_back();
-    stretch.next_entry = first;
-    stretch.entry_end = first + entries;
-    stretch.next_record = stretch.prefix_end = table_entry(first);
+    stretch.next_entry = table + (range.first << shift);
+    stretch.entry_end = table + (range.end << shift);
+    stretch.next_record = stretch.prefix_end = table_entry(stretch.next_entry);
     stretch.record_end = stretch.entry_end < table_size_ ? table_entry(stretch.entry_end) : facts_.distinct;
     stretch.released = kMarkBytes + stretch.next_record * (suffix_bytes_ + count_bytes_);
     if (stretch.next_record > stretch.record_end || stretch.record_end > facts_.distinct)
@@ -227,11 +228,13 @@ void KmcSource::decode(std::uint64_t prefix, const std::byte* record, CountedKme
 
 std::size_t KmcSource::read(std::span<CountedKmer> out) {
   const std::size_t n = read(cursor_, out, kReleaseBytes);
+  for (const CountedKmer& each : out.first(n)) limit_.note(each.count);
   if (n == 0) prefixes_.release(0, kMarkBytes + 8 * cursor_.next_entry);
   return n;
 }
 
-std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes) {
+std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out,
+                            std::uint64_t release_bytes) const {
   const auto bytes = suffixes_.bytes();
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
   std::uint64_t at = kMarkBytes + cursor.next_record * record_bytes;
@@ -247,14 +250,14 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out, std::
         std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
         decode(cursor.prefix, copy.data(), out[n]);
       }
-      limit_.note(out[n].count);
       if (out[n].count == 0) {
         refuse(suffixes_,
                fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
       }
     }
   }
-  if (at - cursor.released >= release_bytes) {
+  const bool is_end = cursor.next_record == cursor.record_end && at > cursor.released;
+  if (is_end || at - cursor.released >= release_bytes) {
     suffixes_.check_size();
     suffixes_.release(cursor.released, at - cursor.released);
     cursor.released = at;
@@ -262,28 +265,33 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out, std::
   return n;
 }
 
-SortedKmcSource::SortedKmcSource(const std::string& path) : source_(path) {
-  constexpr std::size_t kKmersAtOnce = 512;
-  for (const KmcCursor& cursor : source_.sorted_stretches()) {
-    if (cursor.next_record == cursor.record_end) continue;
-    stretches_.push_back({cursor, std::vector<CountedKmer>(kKmersAtOnce), 0, 0});
-    KmcStretch& stretch = stretches_.back();
+KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range,
+                               KmerOrder order)
+    : database_(std::move(database)) {
+  constexpr std::uint64_t kKmersAtOnce = 512;
+  for (const KmcCursor& cursor : database_->sorted_stretches(range)) {
+    if (cursor.next_record < cursor.record_end) stretches_.push_back({cursor, {}, 0, 0});
+  }
+  is_merged_ = order == KmerOrder::by_kmer && stretches_.size() > 1;
+  if (!is_merged_) return;
+  for (KmcStretch& stretch : stretches_) {
+    stretch.kmers.resize(std::min(stretch.cursor.record_end - stretch.cursor.next_record, kKmersAtOnce));
     refill(stretch);
-    heap_.emplace_back(stretch.kmers.front().kmer, static_cast<std::uint32_t>(stretches_.size() - 1));
+    heap_.emplace_back(stretch.kmers.front().kmer, static_cast<std::uint32_t>(heap_.size()));
   }
   std::ranges::sort(heap_);
 }
 
 /// False at its end.
-bool SortedKmcSource::refill(KmcStretch& stretch) {
+bool KmcRangeSource::refill(KmcStretch& stretch) {
   const std::uint64_t release_bytes = kReleaseBytes / std::min<std::size_t>(stretches_.size(), 64);
   stretch.next = 0;
-  stretch.end = source_.read(stretch.cursor, stretch.kmers, release_bytes);
+  stretch.end = database_->read(stretch.cursor, stretch.kmers, release_bytes);
   return stretch.end > 0;
 }
 
 /// The first of the heap has become larger: moves it to its place.
-void SortedKmcSource::sink_first() {
+void KmcRangeSource::sink_first() {
   const auto moved = heap_.front();
   std::size_t hole = 0;
   for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
@@ -295,15 +303,17 @@ void SortedKmcSource::sink_first() {
   heap_[hole] = moved;
 }
 
-std::size_t SortedKmcSource::read(std::span<CountedKmer> out) {
-  if (stretches_.size() == 1) {
-    KmcStretch& only = stretches_.front();
-    if (only.next == only.end && !refill(only)) return 0;
-    const std::size_t n = std::min(out.size(), only.end - only.next);
-    std::copy_n(only.kmers.begin() + static_cast<std::ptrdiff_t>(only.next), n, out.begin());
-    only.next += n;
-    return n;
+std::size_t KmcRangeSource::read(std::span<CountedKmer> out) {
+  if (is_merged_) return read_merged(out);
+  std::size_t n = 0;
+  while (n == 0 && stretch_ < stretches_.size()) {
+    n = database_->read(stretches_[stretch_].cursor, out, kReleaseBytes);
+    stretch_ += n == 0 ? 1 : 0;
   }
+  return n;
+}
+
+std::size_t KmcRangeSource::read_merged(std::span<CountedKmer> out) {
   std::size_t n = 0;
   while (n < out.size() && !heap_.empty()) {
     KmcStretch& stretch = stretches_[heap_.front().second];
@@ -336,27 +346,28 @@ KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_
   suffixes_.write(kSuffixMark);
 }
 
-void KmcSink::write(std::span<const CountedKmer> kmers) {
-  constexpr std::size_t kStep = 4096;  // entries between two looks at the output's buffer
+void KmcSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   const std::uint32_t suffix_bits = 8 * suffix_bytes_;
-  for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
-    const auto part = kmers.first(std::min(kStep, kmers.size()));
-    char* const begin = suffixes_.reserve(part.size() * (suffix_bytes_ + count_bytes_) + kKmcDecodedBytes);
-    char* out = begin;
-    for (const CountedKmer& each : part) {
-      ++sizes_[static_cast<std::size_t>(suffix_bits == 128 ? 0 : each.kmer >> suffix_bits)];
-      // Whole words are written, and what is too much of them written over.
-      const Key128 suffix = suffix_bits == 0 ? 0 : each.kmer << (128 - suffix_bits);
-      const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
-                                     __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
-      std::memcpy(out, words, sizeof words);
-      out += suffix_bytes_;
-      std::memcpy(out, &each.count, sizeof each.count);
-      out += count_bytes_;
-    }
-    records_ += part.size();
-    suffixes_.commit(static_cast<std::size_t>(out - begin));
+  char* out = to.bytes.reserve(kmers.size() * (suffix_bytes_ + count_bytes_) + kKmcDecodedBytes);
+  for (const CountedKmer& each : kmers) {
+    to.add_to_run(static_cast<std::uint64_t>(suffix_bits == 128 ? 0 : each.kmer >> suffix_bits));
+    // Whole words are written, and what is too much of them written over.
+    const Key128 suffix = suffix_bits == 0 ? 0 : each.kmer << (128 - suffix_bits);
+    const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
+                                   __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
+    std::memcpy(out, words, sizeof words);
+    out += suffix_bytes_;
+    std::memcpy(out, &each.count, sizeof each.count);
+    out += count_bytes_;
   }
+  to.bytes.commit(out);
+  to.kmers += kmers.size();
+}
+
+void KmcSink::append(const EncodedKmers& encoded) {
+  suffixes_.write(encoded.bytes.text());
+  for (const auto& [prefix, kmers] : encoded.runs) sizes_[prefix] += kmers;
+  records_ += encoded.kmers;
 }
 
 void KmcSink::write_prefixes() {

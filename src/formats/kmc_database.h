@@ -16,6 +16,7 @@
 /// kept (u32); 20 bytes; 0, or 0x200 for KMC2 (u32). Verified with KMC 3.2.1.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,12 @@ struct KmcHeader {
   std::uint64_t bins = 0;             ///< 0 for KMC1
 };
 
+/// K-mers whose first `bases` bases, as a number, are from `first` on and below `end`. Unless changed, all.
+struct KmerRange {
+  std::uint32_t bases = 0;
+  std::uint64_t first = 0, end = 1;
+};
+
 /// A place in the records that stand in order, of one bin, or of KMC1 all.
 struct KmcCursor {
   std::uint64_t next_entry = 0;  ///< number of the table's next entry
@@ -70,10 +77,12 @@ class KmcSource final : public KmerSource {
   [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
   [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
-  /// Returns the beginnings of the stretches that are sorted, each k-mer being in one of them.
-  [[nodiscard]] std::vector<KmcCursor> sorted_stretches() const;
-  /// Reads on from a place: what is done with is given back in pieces of `release_bytes`.
-  std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes);
+  /// Returns the stretches that are sorted, or what they have of a range; each k-mer is in one of them. A
+  /// range is of at most header().prefix_bases bases.
+  [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range = {}) const;
+  /// Reads on from a place: what is done with is given back in pieces of `release_bytes`, and at the end.
+  /// Thread-safe.
+  std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes) const;
 
  private:
   void read_header();
@@ -94,14 +103,14 @@ class KmcSource final : public KmerSource {
   CounterLimit limit_;
 };
 
-/// Reads both forms in lexicographic order: merges the bins of KMC2.
-class SortedKmcSource final : public KmerSource {
+/// Reads a range of either form in lexicographic order, for which the bins of KMC2 are merged, or in that of
+/// the file. Several may read a database at once.
+class KmcRangeSource final : public KmerSource {
  public:
-  /// InputError as KmcSource.
-  explicit SortedKmcSource(const std::string& path);
+  KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range,
+                 KmerOrder order = KmerOrder::by_kmer);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return source_.facts(); }
-  [[nodiscard]] const KmcHeader& header() const noexcept { return source_.header(); }
+  [[nodiscard]] const StreamFacts& facts() const override { return database_->facts(); }
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
@@ -115,9 +124,12 @@ class SortedKmcSource final : public KmerSource {
 
   bool refill(KmcStretch& stretch);
   void sink_first();
+  std::size_t read_merged(std::span<CountedKmer> out);
 
-  KmcSource source_;
+  std::shared_ptr<const KmcSource> database_;
   std::vector<KmcStretch> stretches_;
+  bool is_merged_;
+  std::size_t stretch_ = 0;                             ///< the one that is read, where they are not merged
   std::vector<std::pair<Key128, std::uint32_t>> heap_;  ///< next k-mer of each stretch; the smallest is first
 };
 
@@ -131,7 +143,8 @@ class KmcSink final : public KmerSink {
   /// is best where facts.distinct is known.
   KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0);
 
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override;
   void widen_bounds(std::uint64_t least, std::uint64_t most) override { facts_.widen_bounds(least, most); }
 

@@ -144,21 +144,35 @@ YakSink::YakSink(const std::string& path, const StreamFacts& facts) : output_(pa
 
 void YakSink::write_bins_before(std::uint64_t end) {
   for (; bin_ < end; ++bin_) {
-    append_yak_number(output_, capacity_for(words_.size()));
-    append_yak_number(output_, static_cast<std::uint32_t>(words_.size()));
-    output_.write({reinterpret_cast<const char*>(words_.data()), words_.size() * sizeof words_[0]});
+    const std::size_t kmers = words_.size() / kWordBytes;
+    append_yak_number(output_, capacity_for(kmers));
+    append_yak_number(output_, static_cast<std::uint32_t>(kmers));
+    output_.write(words_);
     words_.clear();
   }
 }
 
-void YakSink::write(std::span<const CountedKmer> kmers) {
+void YakSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   constexpr std::uint32_t kBinBits = YakOrder<Key64>::kBinBits;
+  char* out = to.bytes.reserve(kmers.size() * kWordBytes);
   for (const CountedKmer& each : kmers) {
     const std::uint64_t hash = order_.hash_of(static_cast<std::uint64_t>(each.kmer));
-    const std::uint64_t bin = hash & ((std::uint64_t{1} << kBinBits) - 1);
+    to.add_to_run(hash & ((std::uint64_t{1} << kBinBits) - 1));
+    const std::uint64_t word = hash >> kBinBits << kCountBits | each.count;
+    std::memcpy(out, &word, sizeof word);
+    out += sizeof word;
+  }
+  to.bytes.commit(out);
+  to.kmers += kmers.size();
+}
+
+void YakSink::append(const EncodedKmers& encoded) {
+  std::string_view words = encoded.bytes.text();
+  for (const auto& [bin, kmers] : encoded.runs) {
     if (bin < bin_) throw InternalError("k-mers for a file of yak came out of order");
     write_bins_before(bin);
-    words_.push_back(hash >> kBinBits << kCountBits | each.count);
+    words_.append(words.substr(0, kmers * kWordBytes));
+    words.remove_prefix(kmers * kWordBytes);
   }
 }
 

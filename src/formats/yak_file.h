@@ -57,7 +57,8 @@ class YakSink final : public KmerSink {
   /// UsageError where k-mers are not canonical, or longer than 31 bases.
   YakSink(const std::string& path, const StreamFacts& facts);
 
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override;
 
  private:
@@ -67,7 +68,7 @@ class YakSink final : public KmerSink {
   file::BufferedOutput output_;
   YakOrder<Key64> order_;
   std::uint64_t bin_ = 0;
-  std::vector<std::uint64_t> words_;  ///< words of that bin
+  std::string words_;  ///< words of that bin
 };
 
 }  // namespace warpmer::formats

@@ -8,6 +8,7 @@
 #include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"
+#include "jobs/merged_kmers.h"
 
 namespace warpmer::jobs {
 
@@ -33,8 +34,12 @@ struct ExportReport {
 ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,
                           formats::KmerSink& sink);
 
-/// Does the same with what a source has, in its order. `input` is how messages call it.
+/// Does the same with what a source has, in its order: one thread at a time reads, all encode. `input` is how
+/// messages call it.
 ExportReport copy_kmers(formats::KmerSource& source, const std::string& input, const ExportOptions& options,
                         formats::KmerSink& sink);
+/// Does the same with k-mers of which each thread reads ranges.
+ExportReport copy_ranges(const RangedKmers& kmers, const std::string& input, const ExportOptions& options,
+                         formats::KmerSink& sink);
 
 }  // namespace warpmer::jobs

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 
 namespace warpmer::jobs {
 namespace {
@@ -119,7 +121,62 @@ std::size_t RecountedKmers::read(std::span<CountedKmer> out) {
   return n;
 }
 
-StreamsCompared compare_streams(formats::KmerSource& first, formats::KmerSource& second) {
+std::vector<formats::KmerRange> RangedKmers::ranges() const {
+  constexpr std::uint32_t kMostRangeBases = 4;
+  constexpr std::uint64_t kFewKmers = std::uint64_t{1} << 16;
+  const std::uint32_t bases = facts().distinct < kFewKmers ? 0 : std::min(most_bases, kMostRangeBases);
+  std::vector<formats::KmerRange> ranges;
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << (2 * bases); ++i) ranges.push_back({bases, i, i + 1});
+  return ranges;
+}
+
+RangedKmers merged(RangedKmers first, RangedKmers second, const MergerRule& rule) {
+  const std::uint32_t bases = std::min(first.most_bases, second.most_bases);
+  return {bases, [first = std::move(first), second = std::move(second), rule](const auto& range) {
+            return std::make_unique<MergedKmers>(first.open(range), second.open(range), rule);
+          }};
+}
+
+RangedKmers bounded(RangedKmers kmers, const backend::CountBounds& bounds) {
+  const std::uint32_t bases = kmers.most_bases;
+  return {bases, [kmers = std::move(kmers), bounds](const auto& range) {
+            return std::make_unique<BoundedKmers>(kmers.open(range), bounds);
+          }};
+}
+
+RangedKmers recounted(RangedKmers kmers, std::uint64_t count) {
+  const std::uint32_t bases = kmers.most_bases;
+  return {bases, [kmers = std::move(kmers), count](const auto& range) {
+            return std::make_unique<RecountedKmers>(kmers.open(range), count);
+          }};
+}
+
+void visit_kmers(const RangedKmers& kmers, unsigned threads,
+                 const std::function<void(unsigned, std::span<const CountedKmer>)>& visit) {
+  const std::vector<formats::KmerRange> ranges = kmers.ranges();
+  std::atomic<std::size_t> next{0};
+  run_team(
+      threads,
+      [&](unsigned thread) {
+        std::vector<CountedKmer> some(kMergedAtOnce);
+        for (std::size_t i; (i = next.fetch_add(1)) < ranges.size();) {
+          const auto source = kmers.open(ranges[i]);
+          while (const std::size_t n = source->read(some)) visit(thread, {some.data(), n});
+        }
+      },
+      [&] { next = ranges.size(); });
+}
+
+namespace {
+
+/// Result of a range.
+struct RangeCompared {
+  bool is_different = false;
+  bool has_first = false, has_second = false;  ///< any k-mers
+  bool first_is_longer = false, second_is_longer = false;
+};
+
+RangeCompared compare_range(formats::KmerSource& first, formats::KmerSource& second) {
   std::vector<CountedKmer> kmers(kMergedAtOnce), others(kMergedAtOnce);
   const auto read_all = [](formats::KmerSource& source, std::span<CountedKmer> out) {
     std::size_t n = 0;
@@ -129,14 +186,42 @@ StreamsCompared compare_streams(formats::KmerSource& first, formats::KmerSource&
   const auto is_same = [](const CountedKmer& a, const CountedKmer& b) {
     return a.kmer == b.kmer && a.count == b.count;
   };
+  RangeCompared result;
   for (;;) {
     const std::size_t n = read_all(first, kmers), m = read_all(second, others);
     const auto common = static_cast<std::ptrdiff_t>(std::min(n, m));
-    if (!std::equal(kmers.begin(), kmers.begin() + common, others.begin(), is_same))
-      return StreamsCompared::different;
-    if (n != m) return StreamsCompared::one_is_longer;
-    if (n == 0) return StreamsCompared::equal;
+    result.has_first |= n > 0;
+    result.has_second |= m > 0;
+    result.is_different = !std::equal(kmers.begin(), kmers.begin() + common, others.begin(), is_same);
+    result.first_is_longer = n > m;
+    result.second_is_longer = m > n;
+    if (result.is_different || n != m || n == 0) return result;
   }
+}
+
+}  // namespace
+
+StreamsCompared compare_kmers(const RangedKmers& first, const RangedKmers& second, unsigned threads) {
+  // Both in the same ranges.
+  const std::vector<formats::KmerRange> ranges = merged(first, second, {true, true, true}).ranges();
+  std::vector<RangeCompared> results(ranges.size());
+  std::atomic<std::size_t> next{0};
+  run_team(
+      threads,
+      [&](unsigned) {
+        for (std::size_t i; (i = next.fetch_add(1)) < ranges.size();)
+          results[i] = compare_range(*first.open(ranges[i]), *second.open(ranges[i]));
+      },
+      [&] { next = ranges.size(); });
+  // Where one has gone on, the other must have ended.
+  bool first_is_longer = false, second_is_longer = false;
+  for (const RangeCompared& each : results) {
+    if (each.is_different || (first_is_longer && each.has_second) || (second_is_longer && each.has_first))
+      return StreamsCompared::different;
+    first_is_longer |= each.first_is_longer;
+    second_is_longer |= each.second_is_longer;
+  }
+  return first_is_longer || second_is_longer ? StreamsCompared::one_is_longer : StreamsCompared::equal;
 }
 
 }  // namespace warpmer::jobs

@@ -3,12 +3,14 @@
 /// nothing of them in memory. (`run_set_operation` does the same for indexes, on several threads.)
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "backend/count_bounds.h"
 #include "backend/indexes/set_session.h"
+#include "formats/kmc_database.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::jobs {
@@ -77,13 +79,34 @@ class RecountedKmers final : public formats::KmerSource {
   formats::StreamFacts facts_;
 };
 
+/// K-mers of which ranges can be read each by itself, at once; in lexicographic order, where nothing else is
+/// said.
+struct RangedKmers {
+  std::uint32_t most_bases = 0;  ///< a range is of at most so many
+  std::function<std::unique_ptr<formats::KmerSource>(const formats::KmerRange&)> open;
+
+  /// Returns what is known of all of them.
+  [[nodiscard]] formats::StreamFacts facts() const { return open({0, 0, 0})->facts(); }
+  /// Returns ranges that are all k-mers: many where there are many k-mers.
+  [[nodiscard]] std::vector<formats::KmerRange> ranges() const;
+};
+
+/// Returns what MergedKmers, BoundedKmers and RecountedKmers make of them.
+RangedKmers merged(RangedKmers first, RangedKmers second, const MergerRule& rule);
+RangedKmers bounded(RangedKmers kmers, const backend::CountBounds& bounds);
+RangedKmers recounted(RangedKmers kmers, std::uint64_t count);
+
+/// Calls `visit(thread, kmers)` for all, in any order, on several threads. They need not be sorted.
+void visit_kmers(const RangedKmers& kmers, unsigned threads,
+                 const std::function<void(unsigned, std::span<const formats::CountedKmer>)>& visit);
+
 enum class StreamsCompared {
   equal,          ///< the same k-mers with the same counts
   one_is_longer,  ///< as far as the other goes they are equal
   different,
 };
 
-/// Compares two streams in the same order.
-StreamsCompared compare_streams(formats::KmerSource& first, formats::KmerSource& second);
+/// Compares two, on several threads.
+StreamsCompared compare_kmers(const RangedKmers& first, const RangedKmers& second, unsigned threads);
 
 }  // namespace warpmer::jobs

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,8 +79,16 @@ class IntoBloom final : public formats::KmerSink {
  public:
   explicit IntoBloom(formats::JellyfishBloomSink& bloom) : bloom_(bloom) {}
 
-  void write(std::span<const formats::CountedKmer> kmers) override {
-    for (const formats::CountedKmer& each : kmers) bloom_.add(each.kmer, each.count);
+  void encode(std::span<const formats::CountedKmer> kmers, formats::EncodedKmers& to) const override {
+    to.bytes.append({reinterpret_cast<const char*>(kmers.data()), kmers.size_bytes()});
+  }
+  void append(const formats::EncodedKmers& encoded) override {
+    const std::string_view bytes = encoded.bytes.text();
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(formats::CountedKmer)) {
+      formats::CountedKmer each;
+      std::memcpy(&each, bytes.data() + at, sizeof each);
+      bloom_.add(each.kmer, each.count);
+    }
   }
   void finish() override {}
 

@@ -138,39 +138,40 @@ class JellyfishFilter final : public formats::KmerSink {
         sink_(sink),
         largest_(count.is_text ? UINT64_MAX : formats::largest_of_bytes(count.count_bytes)) {}
 
-  void write(std::span<const formats::CountedKmer> kmers) override {
-    kept_.assign(kmers.begin(), kmers.end());
-    if (counts_ != nullptr) count_again();
+  void encode(std::span<const formats::CountedKmer> kmers, formats::EncodedKmers& to) const override {
+    std::vector<formats::CountedKmer> kept(kmers.begin(), kmers.end());
+    if (counts_ != nullptr) count_again(kept);
     const bool leaves_out_first = count_.bloom_size > 0, may_be_zero = counts_ != nullptr;
     std::size_t n = 0;
-    for (formats::CountedKmer each : kept_) {
+    for (formats::CountedKmer each : kept) {
       if (bloom_ != nullptr && bloom_->occurrences(each.kmer) < 2) each.count = 0;
       if (leaves_out_first && each.count > 0) --each.count;
       if (each.count < count_.lower || each.count > count_.upper || (each.count == 0 && !may_be_zero))
         continue;
-      if (each.count > largest_) ++capped_;
+      if (each.count > largest_) ++to.capped;
       each.count = std::min(each.count, largest_);
-      kept_[n++] = each;
+      kept[n++] = each;
     }
-    sink_.write({kept_.data(), n});
+    sink_.encode({kept.data(), n}, to);
   }
+  void append(const formats::EncodedKmers& encoded) override { sink_.append(encoded); }
   void finish() override { sink_.finish(); }
 
-  [[nodiscard]] std::uint64_t capped() const noexcept { return capped_; }
   [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
 
  private:
-  void count_again() {
-    text_.resize(kept_.size() * count_.k);
-    words_.clear();
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-      char* const at = text_.data() + i * count_.k;
-      kmer_to_text(kept_[i].kmer, count_.k, at);
-      words_.emplace_back(at, count_.k);
+  void count_again(std::vector<formats::CountedKmer>& kmers) const {
+    std::vector<char> text(kmers.size() * count_.k);
+    std::vector<std::string_view> words;
+    words.reserve(kmers.size());
+    for (std::size_t i = 0; i < kmers.size(); ++i) {
+      char* const at = text.data() + i * count_.k;
+      kmer_to_text(kmers[i].kmer, count_.k, at);
+      words.emplace_back(at, count_.k);
     }
-    numbers_.resize(kept_.size());
-    counts_->find_all(words_, numbers_.data());
-    for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].count = numbers_[i];
+    std::vector<std::uint64_t> counts(kmers.size());
+    counts_->find_all(words, counts.data());
+    for (std::size_t i = 0; i < kmers.size(); ++i) kmers[i].count = counts[i];
   }
 
   const JellyfishCount& count_;
@@ -178,11 +179,6 @@ class JellyfishFilter final : public formats::KmerSink {
   const formats::JellyfishBloom* bloom_;
   formats::KmerSink& sink_;
   std::uint64_t largest_;
-  std::uint64_t capped_ = 0;
-  std::vector<formats::CountedKmer> kept_;
-  std::vector<char> text_;
-  std::vector<std::string_view> words_;
-  std::vector<std::uint64_t> numbers_;
 };
 
 jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::string>& inputs,
@@ -216,8 +212,8 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   const auto sink = sink_for(count, facts, jellyfish_call(call));
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
   JellyfishFilter filter(count, lookup.get(), bloom, *sink);
-  jobs::export_index(kmers, job, filter);
-  say_capped(filter.capped(), filter.largest(), " (--out-counter-len)");
+  const jobs::ExportReport report = jobs::export_index(kmers, job, filter);
+  say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
 }
 
 /// Opens the Bloom counter, if there is one.

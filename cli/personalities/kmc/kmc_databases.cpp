@@ -44,8 +44,8 @@ class TemporaryDatabase {
   file::TemporaryName prefixes_, suffixes_;
 };
 
-/// A KFF file's k-mers, whose sections are in no order, in lexicographic order.
-class SortedKff final : public formats::KmerSource {
+/// A KFF file's k-mers, whose sections are in no order, as a database that is sorted.
+class SortedKff {
  public:
   SortedKff(const NamedDatabase& kff, const host::Resources& resources, const std::string& directory)
       : index_(directory), sorted_(index_.path()) {
@@ -58,16 +58,13 @@ class SortedKff final : public formats::KmerSource {
     job.resources = resources;
     formats::KmcSink sink(index_.path(), jobs::facts_of(index), 4);
     jobs::export_index(index, job, sink);
-    source_ = std::make_unique<formats::KmcSource>(index_.path() + ".kmc_pre");
   }
 
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return source_->facts(); }
-  std::size_t read(std::span<formats::CountedKmer> out) override { return source_->read(out); }
+  [[nodiscard]] std::string path() const { return index_.path() + ".kmc_pre"; }
 
  private:
   jobs::TemporaryIndex index_;
   TemporaryDatabase sorted_;
-  std::unique_ptr<formats::KmerSource> source_;
 };
 
 }  // namespace
@@ -93,37 +90,68 @@ std::unique_ptr<formats::KmerSource> NamedDatabase::open(const backend::CountBou
   return std::make_unique<jobs::BoundedKmers>(formats::open_source(path_, format_, true, 1), bounds);
 }
 
-std::unique_ptr<formats::KmerSource> NamedDatabase::open_sorted(const backend::CountBounds& bounds,
-                                                                const host::Resources& resources,
-                                                                const std::string& output) const {
-  std::unique_ptr<formats::KmerSource> source;
+jobs::RangedKmers NamedDatabase::unsorted(const backend::CountBounds& bounds) const {
   if (is_kff()) {
-    source = std::make_unique<SortedKff>(*this, resources, host::tmp_directory("", output));
-  } else {
-    source = std::make_unique<formats::SortedKmcSource>(path_);
+    return jobs::bounded(
+        {0, [path = path_](const auto&) { return std::make_unique<formats::KffSource>(path); }}, bounds);
   }
-  return std::make_unique<jobs::BoundedKmers>(std::move(source), bounds);
+  const auto database = std::make_shared<const formats::KmcSource>(path_);
+  const auto open = [database](const formats::KmerRange& range) {
+    return std::make_unique<formats::KmcRangeSource>(database, range, formats::KmerOrder::any);
+  };
+  return jobs::bounded({database->header().prefix_bases, open}, bounds);
+}
+
+jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, const host::Resources& resources,
+                                        const std::string& output) const {
+  std::shared_ptr<const SortedKff> kff;
+  if (is_kff()) kff = std::make_shared<SortedKff>(*this, resources, host::tmp_directory("", output));
+  const auto database = std::make_shared<const formats::KmcSource>(kff ? kff->path() : path_);
+  const auto open = [kff, database](const formats::KmerRange& range) {
+    return std::make_unique<formats::KmcRangeSource>(database, range);
+  };
+  return jobs::bounded({database->header().prefix_bases, open}, bounds);
 }
 
 std::uint32_t DatabaseOutput::counter_bytes() const {
   return std::min({formats::bytes_of_count(largest_counter), formats::bytes_of_count(bounds.max), 4u});
 }
 
-void write_database(formats::KmerSource& source, const DatabaseOutput& output,
-                    const host::Resources& resources) {
+namespace {
+
+/// Calls `copy(options, sink)`, which returns an ExportReport, for k-mers of which `facts` are known.
+template <class Copy>
+void write_output(formats::StreamFacts facts, const DatabaseOutput& output, const host::Resources& resources,
+                  Copy&& copy) {
   jobs::ExportOptions job;
   job.bounds = output.bounds;
   job.largest_count = std::min(output.largest_counter, formats::kLargestKmcCount);
   job.saturate = true;
   job.resources = resources;
-  formats::StreamFacts facts = source.facts();
   facts.min_count = output.bounds.min;
   facts.max_count = output.bounds.max;
   facts.largest_count = 0;
   const auto sink =
       formats::make_sink(output.path(), output.format, facts, output.counter_bytes(), resources.threads);
-  const jobs::ExportReport report = jobs::copy_kmers(source, output.name, job, *sink);
+  const jobs::ExportReport report = copy(job, *sink);
   if (output.tells_of_capped) tell_of_capped(report.saturated, job.largest_count, output.path());
+}
+
+}  // namespace
+
+void write_database(const jobs::RangedKmers& kmers, const DatabaseOutput& output,
+                    const host::Resources& resources) {
+  write_output(kmers.facts(), output, resources,
+               [&](const jobs::ExportOptions& job, formats::KmerSink& sink) {
+                 return jobs::copy_ranges(kmers, output.name, job, sink);
+               });
+}
+
+void write_text(formats::KmerSource& source, const DatabaseOutput& output, const host::Resources& resources) {
+  write_output(source.facts(), output, resources,
+               [&](const jobs::ExportOptions& job, formats::KmerSink& sink) {
+                 return jobs::copy_kmers(source, output.name, job, sink);
+               });
 }
 
 void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output) {

@@ -9,6 +9,7 @@
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"
+#include "jobs/merged_kmers.h"
 
 namespace warpmer::cli {
 
@@ -29,10 +30,11 @@ class NamedDatabase {
 
   /// Returns the k-mers whose counts are within `bounds`, in the order of the file.
   [[nodiscard]] std::unique_ptr<formats::KmerSource> open(const backend::CountBounds& bounds) const;
-  /// Does so in lexicographic order. A KFF file is sorted by way of temporary files beside `output`.
-  [[nodiscard]] std::unique_ptr<formats::KmerSource> open_sorted(const backend::CountBounds& bounds,
-                                                                 const host::Resources& resources,
-                                                                 const std::string& output) const;
+  /// Returns them in any order.
+  [[nodiscard]] jobs::RangedKmers unsorted(const backend::CountBounds& bounds) const;
+  /// Returns them in lexicographic order. A KFF file is sorted by way of temporary files beside `output`.
+  [[nodiscard]] jobs::RangedKmers sorted(const backend::CountBounds& bounds, const host::Resources& resources,
+                                         const std::string& output) const;
 
  private:
   std::string path_;
@@ -56,10 +58,11 @@ struct DatabaseOutput {
   [[nodiscard]] std::uint32_t counter_bytes() const;
 };
 
-/// Writes what a source has; text in its order, all else must be sorted. Says on stderr how many counts were
-/// capped. UsageError when the output is one of the `inputs`.
-void write_database(formats::KmerSource& source, const DatabaseOutput& output,
+/// Writes k-mers, and says on stderr how many counts were capped.
+void write_database(const jobs::RangedKmers& kmers, const DatabaseOutput& output,
                     const host::Resources& resources);
+/// Does so with what a source has, as text, in its order.
+void write_text(formats::KmerSource& source, const DatabaseOutput& output, const host::Resources& resources);
 
 /// Says it, if there are any.
 void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output);

@@ -56,7 +56,7 @@ int run_kmc_dump(const NamedCall& named) {
   output.bounds.max = call.max_count > 0 ? call.max_count : database.facts().max_count;
   check_files(output.files(), database.files());
   const auto source = database.open(output.bounds);
-  write_database(*source, output, host::settled(named_resources()));
+  write_text(*source, output, host::settled(named_resources()));
   return kDone;
 }
 

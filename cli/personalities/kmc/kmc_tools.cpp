@@ -144,9 +144,9 @@ int run_compare(CommandWords& words, const host::Resources& resources) {
   const KmcInput second = take_kmc_input(words);
   words.check_end();
   check_alike(first, second);
-  const auto a = first.database.open_sorted(first.bounds, resources, "-");
-  const auto b = second.database.open_sorted(second.bounds, resources, "-");
-  const jobs::StreamsCompared result = jobs::compare_streams(*a, *b);
+  const jobs::StreamsCompared result =
+      jobs::compare_kmers(first.database.sorted(first.bounds, resources, "-"),
+                          second.database.sorted(second.bounds, resources, "-"), resources.threads);
   constexpr int kDiffers = 1;
   if (result == jobs::StreamsCompared::equal) {
     print_on_standard_output("DB Equals\n");

@@ -141,14 +141,14 @@ class FormulaReader {
   FormulaReader(const Definitions& definitions, const host::Resources& resources)
       : definitions_(definitions), resources_(resources), rest_(definitions.formula) {}
 
-  std::unique_ptr<formats::KmerSource> read() {
-    auto source = read_sum();
+  jobs::RangedKmers read() {
+    jobs::RangedKmers source = read_sum();
     if (!peek().empty()) refuse(fmt::format("'{}' is too much", peek()));
     return source;
   }
 
  private:
-  using Source = std::unique_ptr<formats::KmerSource>;
+  using Source = jobs::RangedKmers;
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw UsageError(fmt::format("kmc_tools complex: the formula '{}': {}", definitions_.formula, what));
@@ -177,7 +177,7 @@ class FormulaReader {
                             : fmt::format("no input is called '{}'", symbol));
     }
     skip();
-    return found->second.database.open_sorted(found->second.bounds, resources_, definitions_.output.name);
+    return found->second.database.sorted(found->second.bounds, resources_, definitions_.output.name);
   }
 
   Source join(Source left, jobs::MergerRule rule, bool is_product) {
@@ -188,7 +188,7 @@ class FormulaReader {
       skip();
     }
     Source right = is_product ? read_operand() : read_product();
-    return std::make_unique<jobs::MergedKmers>(std::move(left), std::move(right), rule);
+    return jobs::merged(std::move(left), std::move(right), rule);
   }
 
   Source read_product() {
@@ -230,8 +230,7 @@ void run_kmc_complex(CommandWords& words, const host::Resources& resources) {
     check_alike(first, input);
     check_database_output(definitions.output, input);
   }
-  const auto source = FormulaReader(definitions, resources).read();
-  write_database(*source, definitions.output, resources);
+  write_database(FormulaReader(definitions, resources).read(), definitions.output, resources);
 }
 
 }  // namespace warpmer::cli

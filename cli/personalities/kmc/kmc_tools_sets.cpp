@@ -118,20 +118,29 @@ Transform take_transform(CommandWords& words, const KmcInput& input) {
 }
 
 /// A row for every count of the range, also those that no k-mer has.
-void write_dense_histogram(formats::KmerSource& source, const std::string& path,
-                           const backend::CountBounds& bounds) {
-  std::map<std::uint64_t, std::uint64_t> large;
-  std::vector<std::uint64_t> small(kLastCount + 1);
-  std::vector<formats::CountedKmer> kmers(4096);
-  while (const std::size_t n = source.read(kmers)) {
-    for (const formats::CountedKmer& each : std::span(kmers).first(n))
+void write_dense_histogram(const jobs::RangedKmers& kmers, const std::string& path,
+                           const backend::CountBounds& bounds, unsigned threads) {
+  struct ThreadHistogram {
+    std::map<std::uint64_t, std::uint64_t> large;
+    std::vector<std::uint64_t> small = std::vector<std::uint64_t>(kLastCount + 1);
+
+    [[nodiscard]] std::uint64_t at(std::uint64_t count) const {
+      if (count < small.size()) return small[count];
+      const auto found = large.find(count);
+      return found == large.end() ? 0 : found->second;
+    }
+  };
+  std::vector<ThreadHistogram> parts(threads);
+  jobs::visit_kmers(kmers, threads, [&](unsigned thread, std::span<const formats::CountedKmer> some) {
+    auto& [large, small] = parts[thread];
+    for (const formats::CountedKmer& each : some)
       ++(each.count < small.size() ? small[each.count] : large[each.count]);
-  }
+  });
   TextOutput output(path);
   for (std::uint64_t count = bounds.min; count <= bounds.max; ++count) {
-    const auto found = count < small.size() ? large.end() : large.find(count);
-    const std::uint64_t of_large = found == large.end() ? 0 : found->second;
-    output.print("{}\t{}\n", count, count < small.size() ? small[count] : of_large);
+    std::uint64_t sum = 0;
+    for (const ThreadHistogram& part : parts) sum += part.at(count);
+    output.print("{}\t{}\n", count, sum);
   }
   output.finish();
 }
@@ -139,16 +148,14 @@ void write_dense_histogram(formats::KmerSource& source, const std::string& path,
 void run_one(const Transform& transform, const KmcInput& input, const host::Resources& resources) {
   const DatabaseOutput& output = transform.output;
   if (transform.kind == TransformKind::histogram) {
-    const auto counted = input.database.open(input.bounds);
-    return write_dense_histogram(*counted, output.name, output.bounds);
+    return write_dense_histogram(input.database.unsorted(input.bounds), output.name, output.bounds,
+                                 resources.threads);
   }
-  const bool is_any_order = transform.kind == TransformKind::dump && !transform.is_sorted;
-  std::unique_ptr<formats::KmerSource> source =
-      is_any_order ? input.database.open(input.bounds)
-                   : input.database.open_sorted(input.bounds, resources, output.name);
-  if (transform.value > 0)
-    source = std::make_unique<jobs::RecountedKmers>(std::move(source), transform.value);
-  write_database(*source, output, resources);
+  if (transform.kind == TransformKind::dump && !transform.is_sorted)
+    return write_text(*input.database.open(input.bounds), output, resources);
+  jobs::RangedKmers kmers = input.database.sorted(input.bounds, resources, output.name);
+  if (transform.value > 0) kmers = jobs::recounted(std::move(kmers), transform.value);
+  write_database(kmers, output, resources);
 }
 
 // --- simple
@@ -234,11 +241,11 @@ void run_kmc_simple(CommandWords& words, const host::Resources& resources) {
   } while (!words.empty());
   for (const SimpleOutput& output : outputs) {
     const std::string& name = output.database.name;
-    auto a = first.database.open_sorted(first.bounds, resources, name);
-    auto b = second.database.open_sorted(second.bounds, resources, name);
+    jobs::RangedKmers a = first.database.sorted(first.bounds, resources, name);
+    jobs::RangedKmers b = second.database.sorted(second.bounds, resources, name);
     if (output.operation.is_reverse) std::swap(a, b);
-    jobs::MergedKmers merged(std::move(a), std::move(b), output.operation.rule);
-    write_database(merged, output.database, resources);
+    write_database(jobs::merged(std::move(a), std::move(b), output.operation.rule), output.database,
+                   resources);
   }
 }
 

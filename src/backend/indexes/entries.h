@@ -18,10 +18,17 @@ using EntryVisitor = std::function<void(std::span<const formats::CountedKmer>)>;
 /// `visit` is called on any of them, never on two at once.
 void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit);
 
-/// Does the same in an order (but not `any`) of the k-mers, within `memory_bytes`: what does not fit at once
-/// is done in several passes over the index, one range of k-mers each. Ranges are sorted on `threads`
-/// threads; `visit` is called on the caller's. ResourceError when not even one small range fits.
-void for_each_block_sorted(const index::IndexFile& index, formats::KmerOrder order,
-                           std::uint64_t memory_bytes, unsigned threads, const EntryVisitor& visit);
+/// Makes something of entries that follow those it was made of before. Any thread calls it.
+using EntryEncoder =
+    std::function<void(std::span<const formats::CountedKmer> entries, formats::EncodedKmers& to)>;
+/// Takes what was made, in order: never two at once.
+using EncodedVisitor = std::function<void(const formats::EncodedKmers& encoded)>;
+
+/// Encodes every entry of an index, on `threads` threads, and gives what they make to `visit` in the order
+/// of the k-mers. `any` is that of the file. In another, what does not fit into `memory_bytes` at once is
+/// done in several passes over the index, one range of k-mers each. ResourceError when not even one small
+/// range fits; InputError for an index in which a k-mer stands twice.
+void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std::uint64_t memory_bytes,
+                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit);
 
 }  // namespace warpmer::backend

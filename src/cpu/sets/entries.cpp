@@ -2,13 +2,17 @@
 
 #include "backend/indexes/entries.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <utility>
 #include <vector>
 
 #include "base/buffer_pool.h"
+#include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
 #include "cpu/sets/entry_sorter.h"
@@ -22,23 +26,26 @@ namespace warpmer::cpu {
 
 namespace {
 
+using backend::EncodedVisitor;
+using backend::EntryEncoder;
 using backend::EntryVisitor;
 using formats::CountedKmer;
+using formats::EncodedKmers;
 
-/// Entries of a piece, or that are visited at a time.
+/// Entries of a piece, or that are handed on at a time.
 constexpr std::size_t kBlockEntries = 8192;
+/// Entries that are encoded at a time: they stay in a core's cache.
+constexpr std::size_t kEncodedAtOnce = 512;
 
 /// Makes results 0 to `size` on all threads, `make(state of a thread, number, result)`, and gives each to
 /// `consume`, in order.
 template <class State, class Result>
 void make_in_order(std::uint64_t size, unsigned threads, const std::function<State()>& new_state,
                    const std::function<void(State&, std::uint64_t, Result&)>& make,
-                   const std::function<void(std::uint64_t, Result&)>& consume) {
+                   const std::function<void(const Result&)>& consume) {
   using Lease = typename BufferPool<Result>::Lease;
   BufferPool<Result> results;
-  std::uint64_t consumed = 0;
-  OrderedStage<Lease> in_order(kResultsAhead * threads,
-                               [&](const Lease& result) { consume(consumed++, *result); });
+  OrderedStage<Lease> in_order(kResultsAhead * threads, [&](const Lease& result) { consume(*result); });
   std::atomic<std::uint64_t> next{0};
   run_team(
       threads,
@@ -46,6 +53,7 @@ void make_in_order(std::uint64_t size, unsigned threads, const std::function<Sta
         State state = new_state();
         for (std::uint64_t number; (number = next.fetch_add(1)) < size;) {
           Lease result = results.take();
+          result->clear();
           make(state, number, *result);
           in_order.put(number, std::move(result));
         }
@@ -56,61 +64,85 @@ void make_in_order(std::uint64_t size, unsigned threads, const std::function<Sta
       });
 }
 
-template <class Key>
-void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit) {
+/// Calls `add(list, result)` for the k-mers of the index, piece by piece.
+template <class Key, class Result, class Add>
+void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, Add&& add,
+                            const std::function<void(const Result&)>& visit) {
   struct State {
     ShardParts<Key> parts;
     ListBuffer<Key> list;
   };
-  using Block = std::vector<CountedKmer>;
   const backend::CountBounds all;
   const std::vector<ShardPiece> pieces =
       cut_into_pieces(index.params().shards(), kBlockEntries, most_part_bits(index.params()),
                       [&](std::uint32_t shard) { return index.kmers(shard); });
-  make_in_order<State, Block>(
+  make_in_order<State, Result>(
       pieces.size(), threads,
       [&] {
         return State{ShardParts<Key>({&index, 1}, {&all, 1}), {}};
       },
-      [&](State& state, std::uint64_t number, Block& block) {
-        block.clear();
-        read_piece(state.parts, pieces[number], state.list, [&](const ListBuffer<Key>& list) {
-          for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
+      [&](State& state, std::uint64_t number, Result& result) {
+        read_piece(state.parts, pieces[number], state.list,
+                   [&](const ListBuffer<Key>& list) { add(list, result); });
+      },
+      visit);
+}
+
+/// Encodes entries 0 to `size`; `entry(i)` is one of them.
+template <class EntryOf>
+void encode_in_steps(std::size_t size, const EntryEncoder& encode, EncodedKmers& to, EntryOf&& entry) {
+  std::array<CountedKmer, kEncodedAtOnce> some;
+  for (std::size_t first = 0; first < size; first += kEncodedAtOnce) {
+    const std::size_t n = std::min(kEncodedAtOnce, size - first);
+    for (std::size_t i = 0; i < n; ++i) some[i] = entry(first + i);
+    encode({some.data(), n}, to);
+  }
+}
+
+template <class Key>
+void encode_in_order_of_file(const index::IndexFile& index, unsigned threads, const EntryEncoder& encode,
+                             const EncodedVisitor& visit) {
+  visit_in_order_of_file<Key, EncodedKmers>(
+      index, threads,
+      [&](const ListBuffer<Key>& list, EncodedKmers& encoded) {
+        encode_in_steps(list.size, encode, encoded, [&](std::size_t i) {
+          return CountedKmer{list.hashes()[i], list.counts()[i]};
         });
       },
-      [&](std::uint64_t, const Block& block) {
-        if (!block.empty()) visit(block);
-      });
+      visit);
+}
+
+/// A shard may have a k-mer in a group that is not its own, and in its own. Those who write k-mers in order
+/// rely on there being no two.
+[[noreturn]] void refuse_twice(const index::IndexFile& index) {
+  throw InputError(
+      fmt::format("{} is damaged: a k-mer stands in it twice; copy it again, or count again", index.path()));
 }
 
 template <class Key, class Order>
-void visit_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
-                  const EntryVisitor& visit) {
+void encode_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
+                   const EntryEncoder& encode, const EncodedVisitor& visit) {
   using Sorter = EntrySorter<Key, Order>;
   using Ordered = typename Sorter::Ordered;
-  struct NoState {};
-  const std::uint64_t bins_in_order = (kResultsAhead + 1) * threads;
+  const std::uint64_t bins_in_order = (kResultsAhead + 2) * threads;
   const backend::CountBounds all;
   Sorter sorter(index, all, threads, memory_bytes, bins_in_order * Sorter::kBytesOfOrderedBin);
-  std::vector<CountedKmer> block(kBlockEntries);
   for (std::uint32_t first = 0; first < sorter.bins();) {
     const auto range = sorter.gather(first);
-    make_in_order<NoState, Ordered>(
-        range.end - range.first, threads, [] { return NoState{}; },
-        [&](NoState&, std::uint64_t number, Ordered& ordered) {
-          sorter.order(range.first + static_cast<std::uint32_t>(number), ordered);
-        },
-        [&](std::uint64_t number, const Ordered& ordered) {
+    make_in_order<Ordered, EncodedKmers>(
+        range.end - range.first, threads, [] { return Ordered(); },
+        [&](Ordered& ordered, std::uint64_t number, EncodedKmers& encoded) {
           const std::uint32_t bin = range.first + static_cast<std::uint32_t>(number);
-          for (std::size_t i = 0; i < ordered.size; i += kBlockEntries) {
-            const std::size_t n = std::min(kBlockEntries, ordered.size - i);
-            for (std::size_t j = 0; j < n; ++j) {
-              const auto [kmer, count] = sorter.entry(bin, ordered.words.data()[i + j]);
-              block[j] = {kmer, count};
-            }
-            visit({block.data(), n});
-          }
-        });
+          sorter.order(bin, ordered);
+          Key last = 0;
+          encode_in_steps(ordered.size, encode, encoded, [&](std::size_t i) {
+            const auto [kmer, count] = sorter.entry(bin, ordered.words.data()[i]);
+            if (i > 0 && kmer == last) refuse_twice(index);
+            last = kmer;
+            return CountedKmer{kmer, count};
+          });
+        },
+        visit);
     first = range.end;
   }
 }
@@ -122,19 +154,33 @@ void visit_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, uns
 namespace warpmer::backend {
 
 void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit) {
-  with_key_type(index.params().k,
-                [&](auto zero) { cpu::visit_in_order_of_file<decltype(zero)>(index, threads, visit); });
+  using Block = std::vector<formats::CountedKmer>;
+  with_key_type(index.params().k, [&]<class Key>(Key) {
+    cpu::visit_in_order_of_file<Key, Block>(
+        index, threads,
+        [](const cpu::ListBuffer<Key>& list, Block& block) {
+          for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
+        },
+        [&](const Block& block) {
+          if (!block.empty()) visit(block);
+        });
+  });
 }
 
-void for_each_block_sorted(const index::IndexFile& index, formats::KmerOrder order,
-                           std::uint64_t memory_bytes, unsigned threads, const EntryVisitor& visit) {
+void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std::uint64_t memory_bytes,
+                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit) {
   with_key_type(index.params().k, [&]<class Key>(Key) {
-    if (order == formats::KmerOrder::by_jellyfish) {
-      cpu::visit_sorted<Key, formats::JellyfishOrder<Key>>(index, memory_bytes, threads, visit);
-    } else if (order == formats::KmerOrder::by_yak) {
-      cpu::visit_sorted<Key, formats::YakOrder<Key>>(index, memory_bytes, threads, visit);
-    } else {
-      cpu::visit_sorted<Key, cpu::LexicographicOrder<Key>>(index, memory_bytes, threads, visit);
+    switch (order) {
+      case formats::KmerOrder::any:
+        return cpu::encode_in_order_of_file<Key>(index, threads, encode, visit);
+      case formats::KmerOrder::by_kmer:
+        return cpu::encode_sorted<Key, cpu::LexicographicOrder<Key>>(index, memory_bytes, threads, encode,
+                                                                     visit);
+      case formats::KmerOrder::by_jellyfish:
+        return cpu::encode_sorted<Key, formats::JellyfishOrder<Key>>(index, memory_bytes, threads, encode,
+                                                                     visit);
+      case formats::KmerOrder::by_yak:
+        return cpu::encode_sorted<Key, formats::YakOrder<Key>>(index, memory_bytes, threads, encode, visit);
     }
   });
 }

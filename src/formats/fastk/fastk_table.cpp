@@ -22,6 +22,8 @@ constexpr std::string_view kTableEnding = ".ktab";
 constexpr std::uint64_t kStubHeaderBytes = 16, kPartHeaderBytes = 12;
 constexpr std::uint32_t kFastkCountBytes = 2;
 constexpr std::uint32_t kMostPrefixBytes = 3;
+/// Bytes that may be written behind a k-mer, to be written over.
+constexpr std::size_t kWholeWords = 16;
 /// From so many k-mers on FastK takes two, and three, bytes for a prefix; and k-mers must be as long as that.
 constexpr std::uint64_t kTwoByteKmers = 0x40000, kThreeByteKmers = 0x4000001;
 constexpr std::uint32_t kTwoByteK = 8, kThreeByteK = 12;
@@ -246,27 +248,45 @@ void FastkSink::end_part() {
   parts_[part_]->rewrite(4, {reinterpret_cast<const char*>(&kmers), sizeof kmers});
 }
 
-void FastkSink::write(std::span<const CountedKmer> kmers) {
-  const std::uint32_t bits = 8 * kmer_bytes_, padding = bits - 2 * facts_.k;
-  const std::uint32_t suffix_bytes = kmer_bytes_ - prefix_bytes_;
+void FastkSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
+  const std::uint32_t suffix_bits = 8 * (kmer_bytes_ - prefix_bytes_),
+                      padding = 8 * kmer_bytes_ - 2 * facts_.k;
+  char* out = to.bytes.reserve(kmers.size() * record_bytes_ + kWholeWords);
   for (const CountedKmer& each : kmers) {
     const Key128 aligned = each.kmer << padding;
-    const auto prefix = static_cast<std::uint64_t>(aligned >> (8 * suffix_bytes));
+    to.add_to_run(static_cast<std::uint64_t>(aligned >> suffix_bits));
+    // Whole words are written, and what is too much of them written over.
+    const Key128 suffix = suffix_bits == 0 ? 0 : aligned << (128 - suffix_bits);
+    const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
+                                   __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
+    std::memcpy(out, words, sizeof words);
+    out += suffix_bits / 8;
+    const auto count = static_cast<std::uint16_t>(each.count);
+    std::memcpy(out, &count, sizeof count);
+    out += sizeof count;
+  }
+  to.bytes.commit(out);
+  to.kmers += kmers.size();
+}
+
+void FastkSink::append(const EncodedKmers& encoded) {
+  std::string_view bytes = encoded.bytes.text();
+  std::size_t ready = 0;  // bytes of this part
+  for (const auto& [prefix, kmers] : encoded.runs) {
     const std::uint64_t share = facts_.distinct / parts_.size() * (part_ + 1);
     if (prefix != last_prefix_ && facts_.distinct > 0 && written_ >= share && part_ + 1 < parts_.size()) {
+      parts_[part_]->write(bytes.substr(0, ready));
+      bytes.remove_prefix(std::exchange(ready, 0));
       end_part();
       ++part_;
       begin_part();
     }
     last_prefix_ = prefix;
-    ++counts_[prefix];
-    ++written_;
-    char* out = parts_[part_]->reserve(record_bytes_);
-    for (std::uint32_t i = suffix_bytes; i-- > 0;) *out++ = static_cast<char>(aligned >> (8 * i));
-    const auto count = static_cast<std::uint16_t>(each.count);
-    std::memcpy(out, &count, sizeof count);
-    parts_[part_]->commit(record_bytes_);
+    counts_[prefix] += kmers;
+    written_ += kmers;
+    ready += kmers * record_bytes_;
   }
+  parts_[part_]->write(bytes);
 }
 
 void FastkSink::write_stub() {

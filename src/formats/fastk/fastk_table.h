@@ -83,7 +83,8 @@ class FastkSink final : public KmerSink {
   /// known; else all is in the first.
   FastkSink(const std::string& path, const StreamFacts& facts, std::uint32_t parts = kFastkParts);
 
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override;
 
  private:

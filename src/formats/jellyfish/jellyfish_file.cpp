@@ -121,32 +121,14 @@ void JellyfishSink::write_header(const JellyfishCall& made_by) {
   output_.expect(output_.bytes_written() + facts_.distinct * (key_bytes_ + count_bytes_));
 }
 
-void JellyfishSink::write(std::span<const CountedKmer> kmers) {
-  constexpr std::size_t kStep = 4096;  // records between two looks at the output's buffer
+void JellyfishSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   check_counts(kmers, facts_.k, count_bytes_);
-  for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
-    const auto part = kmers.first(std::min(kStep, kmers.size()));
-    with_key_type(facts_.k, [&]<class Key>(Key) { check_order<Key>(part); });
-    append(part);
-  }
-}
-
-template <class Key>
-void JellyfishSink::check_order(std::span<const CountedKmer> kmers) {
-  const JellyfishOrder<Key> order(facts_.k);
-  auto last = static_cast<Key>(last_rank_);
-  for (const CountedKmer& each : kmers) {
-    const Key rank = order.rank(static_cast<Key>(each.kmer));
-    if (rank <= last && !is_empty_) throw InternalError("k-mers for a Jellyfish database came out of order");
-    last = rank;
-    is_empty_ = false;
-  }
-  last_rank_ = last;
-}
-
-void JellyfishSink::append(std::span<const CountedKmer> kmers) {
-  char* const begin = output_.reserve(kmers.size() * (key_bytes_ + count_bytes_) + kJellyfishDecodedBytes);
-  char* out = begin;
+  with_key_type(facts_.k, [&]<class Key>(Key) {
+    const JellyfishOrder<Key> order(facts_.k);
+    for (const CountedKmer& each : kmers)
+      note_place(order.rank(static_cast<Key>(each.kmer)), to, "a Jellyfish database");
+  });
+  char* out = to.bytes.reserve(kmers.size() * (key_bytes_ + count_bytes_) + kJellyfishDecodedBytes);
   for (const CountedKmer& each : kmers) {
     // Whole words are written, and what is too much of them written over.
     std::memcpy(out, &each.kmer, sizeof each.kmer);
@@ -154,7 +136,12 @@ void JellyfishSink::append(std::span<const CountedKmer> kmers) {
     std::memcpy(out, &each.count, sizeof each.count);
     out += count_bytes_;
   }
-  output_.commit(static_cast<std::size_t>(out - begin));
+  to.bytes.commit(out);
+}
+
+void JellyfishSink::append(const EncodedKmers& encoded) {
+  end_.note(encoded, "a Jellyfish database");
+  output_.write(encoded.bytes.text());
 }
 
 }  // namespace warpmer::formats

@@ -21,9 +21,9 @@
 #include <string>
 
 #include "file/mapped_input.h"
-#include "file/output/buffered_output.h"
 #include "formats/jellyfish/jellyfish_header.h"
 #include "formats/stream/count_width.h"
+#include "formats/stream/encoded_order.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
@@ -74,21 +74,17 @@ class JellyfishSink final : public KmerSink {
                 const JellyfishCall& made_by = {});
 
   /// InputError for a count that is too wide, with its k-mer.
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override { output_.finish(); }
 
  private:
   void write_header(const JellyfishCall& made_by);
-  template <class Key>
-  void check_order(std::span<const CountedKmer> kmers);
-  void append(std::span<const CountedKmer> kmers);
-
   file::BufferedOutput output_;
   StreamFacts facts_;
   std::uint32_t key_bytes_;
   std::uint32_t count_bytes_;
-  Key128 last_rank_ = 0;  ///< rank of the last of the k-mers so far, if there are any
-  bool is_empty_ = true;
+  AppendedEnd end_;
 };
 
 }  // namespace warpmer::formats

@@ -45,16 +45,17 @@ JellyfishTextSink::JellyfishTextSink(const std::string& path, const StreamFacts&
   output_.write(jellyfish_header(facts, 0, kJellyfishText, made_by));
 }
 
-void JellyfishTextSink::write(std::span<const CountedKmer> kmers) {
+void JellyfishTextSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   constexpr std::size_t kDigits = 20;
+  char* out = to.bytes.reserve(kmers.size() * (k_ + 1 + kDigits + 1));
   for (const CountedKmer& each : kmers) {
-    char* const begin = output_.reserve(k_ + 1 + kDigits + 1);
-    kmer_to_text(each.kmer, k_, begin);
-    begin[k_] = ' ';
-    char* end = std::to_chars(begin + k_ + 1, begin + k_ + 1 + kDigits, each.count).ptr;
-    *end++ = '\n';
-    output_.commit(static_cast<std::size_t>(end - begin));
+    kmer_to_text(each.kmer, k_, out);
+    out[k_] = ' ';
+    out = std::to_chars(out + k_ + 1, out + k_ + 1 + kDigits, each.count).ptr;
+    *out++ = '\n';
   }
+  to.bytes.commit(out);
+  to.kmers += kmers.size();
 }
 
 }  // namespace warpmer::formats

@@ -31,7 +31,8 @@ class JellyfishTextSink final : public KmerSink {
  public:
   JellyfishTextSink(const std::string& path, const StreamFacts& facts, const JellyfishCall& made_by);
 
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override { output_.write(encoded.bytes.text()); }
   void finish() override { output_.finish(); }
 
  private:

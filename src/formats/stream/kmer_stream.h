@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
+#include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::formats {
@@ -60,15 +62,56 @@ class KmerSource {
   [[nodiscard]] virtual CappedCounts capped() const { return {}; }
 };
 
+/// What a sink has made of k-mers that follow one another. Its memory is used again.
+struct EncodedKmers {
+  /// K-mers that have a number in common: of their first bases, or of their bin.
+  struct EncodedRun {
+    std::uint64_t number;
+    std::uint64_t kmers;
+  };
+
+  file::TextBuffer bytes;
+  std::uint64_t kmers = 0;
+  std::vector<EncodedRun> runs;  ///< for sinks that have a table of them
+  Key128 first = 0, last = 0;    ///< places of the first and the last k-mer, for sinks that check the order
+  // Of those who give the k-mers:
+  std::uint64_t capped = 0;                    ///< number of counts that were cut down
+  std::uint64_t least = UINT64_MAX, most = 0;  ///< counts
+
+  void clear() noexcept {
+    bytes.clear();
+    runs.clear();
+    kmers = capped = most = 0;
+    least = UINT64_MAX;
+  }
+  /// Adds a k-mer to the last run, or to a new one.
+  void add_to_run(std::uint64_t number) {
+    if (runs.empty() || runs.back().number != number) runs.push_back({number, 0});
+    ++runs.back().kmers;
+  }
+};
+
+/// Several threads may encode; what they make is appended in order.
 class KmerSink {
  public:
   virtual ~KmerSink() = default;
-  virtual void write(std::span<const CountedKmer> kmers) = 0;
+  /// Adds k-mers that follow those in `to`, as the sink stores them. Any thread may call it.
+  virtual void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const = 0;
+  virtual void append(const EncodedKmers& encoded) = 0;
+  /// Does both.
+  void write(std::span<const CountedKmer> kmers) {
+    own_.clear();
+    encode(kmers, own_);
+    append(own_);
+  }
   /// Completes the file. Without it no file is left.
   virtual void finish() = 0;
   /// To be called before `finish`: what has been written had counts from `least` to `most`. The facts' bounds
   /// become as wide, where they go into the file: readers leave out what is not within them.
   virtual void widen_bounds(std::uint64_t /*least*/, std::uint64_t /*most*/) {}
+
+ private:
+  EncodedKmers own_;
 };
 
 /// The order in which a sink wants its k-mers.

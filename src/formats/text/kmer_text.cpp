@@ -117,23 +117,23 @@ Key128 TextSource::parse_kmer(std::string_view text) const {
   return text.size() <= kMaxNarrowK ? parse(Key64{}) : parse(Key128{});
 }
 
-void TextSink::write(std::span<const CountedKmer> kmers) {
+void TextSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
+  char* out = to.bytes.reserve(kmers.size() * (k_ + kMaxDigits + kMaxSeparators));
   const auto put = [&](auto format, auto zero) {
     using Key = decltype(zero);
-    constexpr std::size_t kStep = 1024;  // entries between two looks at the output's buffer
-    for (; !kmers.empty(); kmers = kmers.subspan(std::min(kStep, kmers.size()))) {
-      char* const begin = output_.reserve(kStep * (k_ + kMaxDigits + kMaxSeparators));
-      char* out = begin;
-      const auto step = kmers.first(std::min(kStep, kmers.size()));
-      for (const CountedKmer& each : step) out = format(out, static_cast<Key>(each.kmer), k_, each.count);
-      so_far_.done += step.size();
-      output_.commit(static_cast<std::size_t>(out - begin), so_far_);
-    }
+    for (const CountedKmer& each : kmers) out = format(out, static_cast<Key>(each.kmer), k_, each.count);
   };
   with_key_type(k_, [&](auto zero) {
     using Key = decltype(zero);
     form_ == TextForm::tsv ? put(format_tsv<Key>, zero) : put(format_fasta<Key>, zero);
   });
+  to.bytes.commit(out);
+  to.kmers += kmers.size();
+}
+
+void TextSink::append(const EncodedKmers& encoded) {
+  so_far_.done += encoded.kmers;
+  output_.write(encoded.bytes.text(), so_far_);
 }
 
 }  // namespace warpmer::formats

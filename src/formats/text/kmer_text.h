@@ -47,7 +47,8 @@ class TextSink final : public KmerSink {
   TextSink(const std::string& path, TextForm form, const StreamFacts& facts, unsigned threads)
       : output_(path, threads), form_(form), k_(facts.k), so_far_{0, facts.distinct} {}
 
-  void write(std::span<const CountedKmer> kmers) override;
+  void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
+  void append(const EncodedKmers& encoded) override;
   void finish() override { output_.finish(); }
 
  private:

@@ -148,11 +148,10 @@ struct Outcome {
 /// Forgets k-mers.
 class NoSink final : public formats::KmerSink {
  public:
-  void write(std::span<const formats::CountedKmer> kmers) override { sum_ += kmers.size(); }
+  void encode(std::span<const formats::CountedKmer> /*kmers*/, formats::EncodedKmers& /*to*/) const override {
+  }
+  void append(const formats::EncodedKmers& /*encoded*/) override {}
   void finish() override {}
-
- private:
-  std::uint64_t sum_ = 0;
 };
 
 /// Everything that reads an index, on one that may be bad.
