@@ -23,14 +23,6 @@ template <class Key>
 __host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint32_t ranges) {
   return (static_cast<std::uint32_t>(hash >> (2 * k - kRangeGrainBits)) * ranges) >> kRangeGrainBits;
 }
-/// Returns the first hash of a range. For the range behind the last it is 2^2k, which is 0 as a key of 2k
-/// bits.
-template <class Key>
-__host__ __device__ Key range_begin(std::uint32_t range, std::uint32_t k, std::uint32_t ranges) {
-  // The remainder is below the number of ranges, so that 32 bits suffice for the product.
-  const std::uint32_t grain = ((range % ranges << kRangeGrainBits) + ranges - 1) / ranges;
-  return Key{range == ranges ? 1u << kRangeGrainBits : grain} << (2 * k - kRangeGrainBits);
-}
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;

@@ -23,8 +23,6 @@ class IndexShardWindow {
   void begin();
   /// Returns the end of the shards that have been begun, and not given back.
   [[nodiscard]] std::uint32_t end() const { return end_; }
-  /// True when all shards before `end` are on the device, or on their way there, without any wait.
-  [[nodiscard]] bool are_read(std::uint32_t end) { return uploaders_.has_read(end); }
   /// Waits for all shards before `end`; work that is enqueued in `stream` from then on finds them there.
   /// Throws an InputError for a damaged one.
   void wait_for(std::uint32_t end, cudaStream_t stream) { uploaders_.finish(end, stream); }

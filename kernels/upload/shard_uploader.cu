@@ -136,12 +136,6 @@ void ShardUploader::place_next(std::uint64_t* to, const std::shared_ptr<const Ev
   part.placed.notify_one();
 }
 
-bool ShardUploader::has_read(std::uint32_t end) {
-  const std::lock_guard lock(mutex_);
-  return std::all_of(parts_.begin(), parts_.end(),
-                     [&](const UploadPart& part) { return part.is_read || part.first_shard >= end; });
-}
-
 void ShardUploader::finish(std::uint32_t end, cudaStream_t stream) {
   std::unique_lock lock(mutex_);
   while (!parts_.empty() && parts_.front().first_shard < end) {

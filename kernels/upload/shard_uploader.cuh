@@ -41,8 +41,6 @@ class ShardUploader {
   void place_next(std::uint64_t* to, const std::shared_ptr<const Event>& free);
   /// Returns the number of threads; each works on one part at a time.
   [[nodiscard]] unsigned threads() const { return static_cast<unsigned>(lanes_.size()); }
-  /// True when everything begun has been read up to shard `end`, which comes after those finished.
-  [[nodiscard]] bool has_read(std::uint32_t end);
   /// Waits for all shards before `end`; work that is enqueued in `stream` from then on finds them copied.
   /// Throws a thread's error: an InputError for a damaged shard.
   void finish(std::uint32_t end, cudaStream_t stream);

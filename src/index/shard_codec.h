@@ -147,24 +147,9 @@ inline std::uint64_t payload_words(const FrozenShard& frozen, std::uint32_t k) {
   return frozen.has_strings() ? frozen.sizes.words : payload_layout(frozen.shape, k).words;
 }
 
-/// Takes a payload of entries that has a source into memory.
-inline void hold_payload(FrozenShard& frozen, std::uint32_t k) {
-  if (!frozen.source) return;
-  frozen.payload.clear();
-  frozen.payload.reserve(payload_layout(frozen.shape, k).words + kReadAheadWords);
-  for (auto words = frozen.source->next(); !words.empty(); words = frozen.source->next())
-    frozen.payload.insert(frozen.payload.end(), words.begin(), words.end());
-  frozen.source.reset();
-}
-
-/// True when a shard may have counts of 2^bits and more: else `for_each_count_from` visits none.
-inline bool may_have_count_from(std::uint32_t bits, const ShardShape& shape) {
-  return bits < shape.count_bits || bits < shape.exception_bits;
-}
-
 /// Reads a frozen shard where it lies. It does so on a GPU, too: the host makes it of a view whose payload is
-/// on the device, and copies it there; then `find`, `first_from`, and walking a bucket work on the device,
-/// and nothing else of it.
+/// on the device, and copies it there; then `find` and walking a bucket work on the device, and nothing
+/// else of it.
 template <class Key>
 class ShardReader {
  public:
@@ -198,37 +183,6 @@ class ShardReader {
     return entry < shape_.entries ? count_at(entry) : 0;
   }
 
-  /// Returns the number of the first entry with this hash or a larger one. The hash is one of 2k bits.
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_from(Key hash) const {
-    if (shape_.entries == 0) return 0;
-    const Key rest = hash & rest_mask();
-    auto [first, last] = bucket(bucket_of(hash));
-    while (first < last) {
-      const std::uint64_t middle = first + (last - first) / 2;
-      if (rest_at(middle) < rest) {
-        first = middle + 1;
-      } else {
-        last = middle;
-      }
-    }
-    return first;
-  }
-
-  /// Calls `visit(count)` for all counts of 2^bits and more, in no order.
-  template <class Visit>
-  void for_each_count_from(std::uint32_t bits, Visit&& visit) const {
-    const std::uint64_t least = std::uint64_t{1} << bits;
-    const auto visit_large = [&](std::uint64_t count) {
-      if (count >= least) visit(count);
-    };
-    if (!may_have_count_from(bits, shape_)) return;
-    if (bits < shape_.count_bits) {
-      for (std::uint64_t i = 0; i < shape_.entries; ++i) visit_large(count_at(i));
-    } else {  // those that the entries have no room for
-      for (std::uint64_t x = 0; x < shape_.exceptions; ++x) visit_large(exception_count(x));
-    }
-  }
-
   /// Asks the processor for the lines a `find` of this hash will start with.
   void prefetch(Key hash) const {
     if (shape_.bucket_bits == 0) return;
@@ -246,16 +200,6 @@ class ShardReader {
     if (shape_.entries == 0) return;
     std::uint64_t exception = 0;
     for (std::size_t b = 0; b < buckets(); ++b) visit_bucket(b, exception, visit);
-  }
-
-  /// Does the same for the entries whose hashes are from `first` to `last`, and for some of the buckets that
-  /// these two are in.
-  template <class Visit>
-  void for_each_near(Key first, Key last, Visit&& visit) const {
-    if (shape_.entries == 0) return;
-    const std::size_t begin = bucket_of(first), end = bucket_of(last) + 1;
-    std::uint64_t exception = first_exception(bucket(begin).first);
-    for (std::size_t b = begin; b < end; ++b) visit_bucket(b, exception, visit);
   }
 
   /// Returns the bucket that a hash is in, if it is there.

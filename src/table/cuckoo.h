@@ -84,9 +84,6 @@ class Cuckoo {
     return {{true, taken.is_new, false}, {}};
   }
 
-  /// `place` of a key that is certainly not there and that no other tile brings.
-  WARPMER_HD Displacement<Key> place_distinct(const T& tile, Key key) const { return settle(tile, {key, 0}); }
-
   /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
   WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
     return buckets_.count(tile, find(tile, key), false, n);

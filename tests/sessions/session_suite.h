@@ -33,7 +33,6 @@ struct Result {
   index::Totals totals;
   index::Histogram histogram;
   std::uint64_t early_counts = 0;
-  std::size_t from_elsewhere = 0;  ///< number of shards whose payloads were not in memory
   backend::SpillReport spilled;
   backend::DeviceMemoryReport device_memory;
   std::uint64_t exchanged_bytes = 0;
@@ -96,8 +95,6 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
   const auto put = [&](std::uint32_t shard, index::FrozenShard&& frozen) {
     const std::lock_guard lock(mutex);
     if (frozen.kmers() == 0) return;
-    result.from_elsewhere += frozen.source ? 1 : 0;
-    index::hold_payload(frozen, plan.kmers.k);
     once = result.payloads.emplace(shard, frozen.payload).second && once;
     if (take == Take::payloads) return;
     for_each_kmer(std::move(frozen), shard, plan.kmers.k, plan.kmers.canonical,
