@@ -5,7 +5,7 @@
 #include "backend/backend.h"
 #include "backend/update_session.h"
 #include "cpu/count/dense_session.h"
-#include "cpu/count/string_session.h"
+#include "cpu/count/sharded_session.h"
 #include "cpu/simd/kernels.h"
 
 namespace warpmer::cpu {
@@ -31,7 +31,7 @@ class CpuBackend : public backend::Backend {
   [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
     if (plan.kmers.k <= kMaxDenseK) return std::make_unique<DenseSession>(kernels_, plan);
     return with_way(plan, [&]<class Way>() -> std::unique_ptr<backend::CountingSession> {
-      return std::make_unique<StringSession<Way>>(kernels_, plan);
+      return std::make_unique<ShardedSession<Way>>(kernels_, plan);
     });
   }
 
@@ -43,7 +43,7 @@ class CpuBackend : public backend::Backend {
   [[nodiscard]] std::optional<backend::SessionForecast> forecast(
       const backend::CountPlan& plan, const backend::ExpectedKmers& expected) const override {
     if (plan.kmers.k <= kMaxDenseK) return DenseSession::forecast(plan);
-    return with_way(plan, [&]<class Way>() { return StringSession<Way>::forecast(plan, expected); });
+    return with_way(plan, [&]<class Way>() { return ShardedSession<Way>::forecast(plan, expected); });
   }
 
  private:

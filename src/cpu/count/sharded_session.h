@@ -1,32 +1,36 @@
 #pragma once
-/// Counting for k > 12: cut, split, exchange, pend. What the shards then become is up to string_session.h.
+/// Counting for k > 12: cut, split, exchange, pend; then count and freeze, shard by shard.
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
 #include "base/huge_pages.h"
 #include "cpu/count/shard_exchange.h"
 #include "cpu/count/shard_memory.h"
+#include "cpu/count/string_counting.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/memory/stopwatch.h"
+#include "cpu/simd/flanked_cutter.h"
+#include "groups/group_shape.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
 
-/// `Form` has the types `Cutter` and `Counting` (one per thread), `make_cutter(kernels, plan)`, and
-/// `words(k)`, the WordSizes.
-template <class Form>
+/// Shards are counted in one of the ways of string_counting.h.
+template <class Way>
 class ShardedSession : public backend::CountingSession {
- public:
-  using Counting = typename Form::Counting;
+  using Counting = StringCounting<Way>;
   using Word = typename Counting::Word;
+  using Cutter = FlankedCutter<Way::kWords>;
 
+ public:
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
       : kernels_(kernels),
         plan_(plan),
@@ -56,7 +60,7 @@ class ShardedSession : public backend::CountingSession {
     const MemoryModel::SessionKind kind = memory_kind(plan.kmers.k);
     const double words = expected.pending_bytes / sizeof(Word);
     const double bytes =
-        words == 0 ? 0 : words * Form::mean_word_bytes(plan.kmers.k, expected.occurrences / words);
+        words == 0 ? 0 : words * mean_flanked_bytes(plan.kmers.k, expected.occurrences / words);
     // Each shard's last page is half empty; threads have some in stock.
     const double filled = bytes / PendingPage<Word>::kBytes + std::min<double>(words, kind.shards) / 2;
     const double stock = plan.threads * static_cast<double>(stock_pages(
@@ -93,6 +97,27 @@ class ShardedSession : public backend::CountingSession {
     return 0;
   }
 
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done())
+      sink(shard, take(shard, thread, sink.take_payload()));
+  }
+
+  /// Counts a shard, once, when the input is complete. Called concurrently like `finish`, of which it is a
+  /// part. `spent` is a payload of no more use.
+  index::FrozenShard take(std::uint32_t shard, unsigned thread, std::vector<std::uint64_t>&& spent = {}) {
+    index::FrozenShard frozen;
+    CountWorker& worker = workers_[thread];
+    typename Memory::WorkerScratch& count_scratch = worker.count_scratch;
+    const typename Memory::Turn turn(shard_memory_, count_scratch);
+    shard_memory_.count(count_scratch, shard, [&](auto& in_hand) {
+      TallyFilter filter(worker.tally, plan_.histogram_only);
+      frozen = count_scratch.counting.count_all(in_hand, filter, std::move(spent));
+      worker.loads.note_shard(shard - exchange_.first_shard(), filter.kmers());
+    });
+    return frozen;
+  }
+
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all(plan_.kept);
     for (const CountWorker& worker : workers_) all.merge(worker.tally);
@@ -114,14 +139,13 @@ class ShardedSession : public backend::CountingSession {
   [[nodiscard]] std::uint64_t early_counts() const override { return shard_memory_.early_counts(); }
   [[nodiscard]] backend::SpillReport spilled() const override { return shard_memory_.spill_report(); }
 
- protected:
+ private:
   using Memory = ShardMemory<Counting>;
-  using Cutter = typename Form::Cutter;
 
   struct CountWorker {
     CountWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards,
                 std::uint32_t own_shards, PagePool& pool, std::size_t stock_pages)
-        : cutter(Form::make_cutter(kernels, plan)),
+        : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
           split(shards, Cutter::kCapacity),
           stock(pool, stock_pages),
           count_scratch(kernels, plan, times),
@@ -141,37 +165,17 @@ class ShardedSession : public backend::CountingSession {
     backend::OwnerLoads loads;
   };
 
-  [[nodiscard]] CountWorker& worker(unsigned thread) { return workers_[thread]; }
-  [[nodiscard]] Memory& shard_memory() { return shard_memory_; }
-  [[nodiscard]] const backend::CountPlan& plan() const { return plan_; }
-  [[nodiscard]] const Kernels& kernels() const { return kernels_; }
-
-  /// Takes shards, one after another, until none is left, and calls `finish(shard)` for each, during a turn,
-  /// and `shard_done`.
-  template <class Finish>
-  void finish_shards(const std::function<void()>& shard_done, Finish&& finish) {
-    for (std::uint32_t shard; (shard = next_shard_.fetch_add(1)) < exchange_.end_shard(); shard_done())
-      finish(shard);
-  }
-  /// Counts a shard, once, when the input is complete: `count(ShardInHand, Counting)` has to do it.
-  template <class Count>
-  void count_shard(std::uint32_t shard, unsigned thread, Count&& count) {
-    typename Memory::WorkerScratch& count_scratch = workers_[thread].count_scratch;
-    const typename Memory::Turn turn(shard_memory_, count_scratch);
-    shard_memory_.count(count_scratch, shard, [&](auto& in_hand) { count(in_hand, count_scratch.counting); });
-  }
-  /// Notes how many different k-mers a shard has, or a part of it.
-  void note_kmers(unsigned thread, std::uint32_t shard, std::uint64_t kmers) {
-    workers_[thread].loads.note_shard(shard - exchange_.first_shard(), kmers);
-  }
-
- private:
   static constexpr std::uint32_t kPrefetchShards = 8;
   static constexpr std::chrono::milliseconds kLook{5};
 
   static MemoryModel::SessionKind memory_kind(std::uint32_t k) {
     return {CountWorker::memory_bytes(), 1u << shard_bits(k), Memory::kShardBytes, Counting::costs(),
-            Form::words(k)};
+            word_sizes(k)};
+  }
+  static WordSizes word_sizes(std::uint32_t k) {
+    // Random minimizers change after half a window of n + 1, on average.
+    const double kmers = (groups::GroupShape(k).flank_bases() + 2) / 2.0;
+    return {sizeof(groups::FlankedWord<Way::kWords>), kmers, mean_flanked_bytes(k, kmers)};
   }
   /// Returns the plan, with a thread for what other ranks send, if there are any.
   static backend::CountPlan with_courier(backend::CountPlan plan) {

@@ -14,8 +14,8 @@
 
 #include "backend/dense_update.h"
 #include "cpu/count/dense_session.h"
+#include "cpu/count/sharded_session.h"
 #include "cpu/count/sorted_merge.h"
-#include "cpu/count/string_session.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "groups/group_key.h"
@@ -124,7 +124,7 @@ class ShardedUpdate : public backend::UpdatingSession {
   }
 
  private:
-  using Session = StringSession<InGroups<Words>>;
+  using Session = ShardedSession<InGroups<Words>>;
   struct MergeWorker {
     explicit MergeWorker(const index::IndexFile& index)
         : keys(index.params()), decoder(keys), encoder(index.params().k) {}
