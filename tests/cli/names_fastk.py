@@ -271,6 +271,34 @@ class Yak(NamesTest):
         both = {kmer: min(n, 1023) for kmer, n in counts[1].items() if n > 1 and counts[0][kmer] > 1}
         self.assertEqual(self.entries("x.yak"), {kmer: str(n) for kmer, n in both.items()})
 
+    def test_inspect_of_two(self):
+        """By its description; yak itself looks k-mers up under other hashes, and finds none. With that mended its text is the same."""
+        self.assembly()
+        self.named("yak", "count", "-k21", "-o", "asm.yak", "asm.fa")
+        reads, assembly = ({kmer: min(n, 1023) for kmer, n in naive_count(self.sequences(name), 21).items()} for name in ("reads.fa", "asm.fa"))
+        for first, second, names, options in ((assembly, reads, ("asm.yak", "reads.yak"), ()), (reads, assembly, ("reads.yak", "asm.yak"), ("-m", "3"))):
+            rows = [line.split("\t") for line in self.named("yak", "inspect", *options, *names).splitlines()]
+            most = int(options[1]) if options else 20
+            counts = sorted(set(first.values()), reverse=True)
+            of_first, of_second = (collections.Counter(each.values()) for each in (first, second))
+            sensitivity, qualities = [], []
+            for count in counts:
+                found = [second.get(kmer, 0) for kmer, n in first.items() if n >= count]
+                shares = [f"{sum(n >= other for n in found) / len(found):.4f}" for other in range(1, most + 1)]
+                sensitivity.append(["SN", str(count), str(of_first[count]), str(of_second[count]), *shares])
+                missing = found.count(0)
+                if count <= most and 0 < missing < len(found):
+                    quality = -10 * math.log10(math.log(len(found) / (len(found) - missing)) / 21)
+                    qualities.append(["QV", str(count), str(len(found)), str(missing), f"{quality:.3f}"])
+            self.assertEqual([row for row in rows if row[0] == "SN"], sensitivity)
+            self.assertTrue(qualities)
+            self.assertEqual([row[:5] for row in rows if row[0] == "QV" and 0 < int(row[3]) < int(row[2])], qualities)
+        self.named("yak", "count", "-k15", "-o", "other.yak", "asm.fa")
+        for words in (("reads.yak", "other.yak"), ("asm.yak",) * 3, ("-m", "0", "asm.yak", "reads.yak"), ("-m", "1024", "asm.yak", "reads.yak")):
+            self.named("yak", "inspect", *words, status=USAGE)
+            self.assertRegex(self.error, r"\Awarpmer: error: [^\n]+\n\Z")
+        self.named("yak", "inspect", "asm.yak", "absent", status=1)
+
     def assembly(self):
         """A genome, reads of it (30 times, with an error in a hundred bases), and an assembly with an error in a thousand."""
         dice = random.Random(7)

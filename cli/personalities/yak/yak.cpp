@@ -119,33 +119,6 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   return kDone;
 }
 
-int run_yak_inspect(const std::vector<std::string>& words, const index::Provenance& /*provenance*/) {
-  const OptionTable table{
-      "yak inspect", {ignored("-m", ValuePlace::free, "largest count, where two files are compared")}, true};
-  if (wants_help(words)) {
-    print_on_standard_output(help_text(table, "<in.yak>"));
-    return words.empty() ? kUsageError : kDone;
-  }
-  const std::vector<std::string> files = take_all_options(table, words);
-  if (files.size() != 1)
-    throw UsageError("yak inspect: it takes one file; two are not compared ('warpmer compare' does that)");
-  formats::YakSource source(files.front());
-  std::array<std::uint64_t, formats::kLargestYakCount + 1> kmers{};
-  constexpr std::size_t kAtOnce = 4096;
-  std::vector<formats::CountedKmer> some(kAtOnce);
-  while (const std::size_t n = source.read(some)) {
-    for (std::size_t i = 0; i < n; ++i) ++kmers.at(some[i].count);
-  }
-  TextOutput output("-");
-  std::uint64_t sum = 0;
-  for (std::size_t count = kmers.size(); count-- > 0;) {
-    sum += kmers.at(count);
-    if (sum > 0) output.print("HS\t{}\t0\t{}\t{}\n", count, kmers.at(count), sum);
-  }
-  output.finish();
-  return kDone;
-}
-
 }  // namespace
 
 int run_yak(const NamedCall& call) {

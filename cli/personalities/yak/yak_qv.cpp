@@ -29,8 +29,7 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr std::size_t kCounts = formats::kLargestYakCount + 1;
-using CountRow = std::array<double, kCounts>;  ///< a number for each count; whole ones are exact
+using CountRow = YakRow;
 
 constexpr double kDecibelsOfE = -4.3429448190325175;  // -10 / ln 10
 
@@ -176,8 +175,7 @@ double bounded_share(double share, const CountRow& reads, const CountRow& assemb
     result.false_positives_least = std::max(result.false_positives_least, least);
   }
   if (result.false_positives_least >= result.false_positives_most) {
-    warn(
-        "yak qv: the upper bound of false k-mers that are found is not above the lower one; trust the lower");
+    warn("yak: the upper bound of false k-mers that are found is not above the lower one; trust the lower");
   }
   return std::max(share, result.false_positives_least);
 }
@@ -198,7 +196,7 @@ void extrapolate(const FitRange& range, std::size_t points, CountRow& counts) {
   }
 }
 
-QvResult solve(const QvCall& call, const CountRow& reads, const CountRow& assembly, double k) {
+QvResult solve(double false_positives, const CountRow& reads, const CountRow& assembly, double k) {
   QvResult result;
   result.counts = assembly;
   result.errors = assembly[0];
@@ -210,7 +208,7 @@ QvResult solve(const QvCall& call, const CountRow& reads, const CountRow& assemb
     return result;
   }
   result.coverage = assembly.at(range->peak) / reads.at(range->peak);
-  const double share = bounded_share(call.false_positives, reads, assembly, *range, result);
+  const double share = bounded_share(false_positives, reads, assembly, *range, result);
   // Counts of few reads tell nothing.
   constexpr std::size_t kLeastPeak = 5, kLeastPoints = 3, kMostPoints = 8;
   const std::size_t points = std::min(range->peak - range->least + 1, kMostPoints);
@@ -227,7 +225,7 @@ QvResult solve(const QvCall& call, const CountRow& reads, const CountRow& assemb
     result.errors = result.kmers - true_kmers;
     result.adjusted = quality(result.kmers, true_kmers, k);
   } else {
-    warn("yak qv: the adjusted quality cannot be estimated; it is printed as the raw one");
+    warn("yak: the adjusted quality cannot be estimated; it is printed as the raw one");
     result.errors = 0;
     result.adjusted = result.raw;
   }
@@ -244,7 +242,7 @@ constexpr std::string_view kComments =
 
 void print_result(const QvResult& result, const CountRow& reads, const CountRow& assembly,
                   TextOutput& output) {
-  for (std::size_t count = kCounts; count-- > 0;) {
+  for (std::size_t count = kYakCounts; count-- > 0;) {
     output.print("CT\t{}\t{:.0f}\t{:.0f}\t{:.3f}\n", count, reads.at(count), assembly.at(count),
                  result.counts.at(count));
   }
@@ -254,6 +252,11 @@ void print_result(const QvResult& result, const CountRow& reads, const CountRow&
 }
 
 }  // namespace
+
+YakQuality yak_quality(const YakRow& reads, const YakRow& kmers, double k) {
+  const QvResult result = solve(QvCall().false_positives, reads, kmers, k);
+  return {.raw = result.raw, .adjusted = result.adjusted};
+}
 
 int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& provenance) {
   QvCall call;
@@ -276,7 +279,7 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
   TextOutput output("-");
   output.write(kComments);
   const CountRow assembly = counts_of(call, files[1], index, output);
-  print_result(solve(call, reads, assembly, index.params().k), reads, assembly, output);
+  print_result(solve(call.false_positives, reads, assembly, index.params().k), reads, assembly, output);
   output.finish();
   return kDone;
 }
