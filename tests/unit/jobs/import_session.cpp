@@ -83,14 +83,20 @@ Counts read(const std::string& path) {
   CHECK(seen == counts.size());
   CHECK(seen == file.totals().stored_distinct);
   auto expected = counts.begin();
-  backend::for_each_block_sorted(file, formats::KmerOrder::by_kmer, std::uint64_t{1} << 31, 3,
-                                 [&](std::span<const CountedKmer> block) {
-                                   for (const CountedKmer& each : block) {
-                                     REQUIRE(expected != counts.end());
-                                     REQUIRE(each.kmer == expected->first);
-                                     REQUIRE(each.count == (expected++)->second);
-                                   }
-                                 });
+  backend::encode_entries(
+      file, formats::KmerOrder::by_kmer, std::uint64_t{1} << 31, 3,
+      [&](std::span<const CountedKmer> some, formats::EncodedKmers& to) {
+        to.bytes.append({reinterpret_cast<const char*>(some.data()), some.size_bytes()});
+      },
+      [&](const formats::EncodedKmers& encoded) {
+        std::vector<CountedKmer> some(encoded.bytes.size() / sizeof(CountedKmer));
+        encoded.bytes.text().copy(reinterpret_cast<char*>(some.data()), encoded.bytes.size());
+        for (const CountedKmer& each : some) {
+          REQUIRE(expected != counts.end());
+          REQUIRE(each.kmer == expected->first);
+          REQUIRE(each.count == (expected++)->second);
+        }
+      });
   CHECK(expected == counts.end());
   return counts;
 }
