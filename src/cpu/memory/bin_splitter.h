@@ -7,13 +7,9 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 namespace warpmer::cpu {
-
-/// The value of entries that are keys alone. Nothing is kept of it.
-struct NoValue {};
 
 /// Entries by bin. Each thread first counts what it will bring for each bin; then all know where everything
 /// goes, and no thread waits for another. The order inside a bin is that of the threads and, in what one
@@ -22,7 +18,6 @@ struct NoValue {};
 template <class Key, class Value>
 class BinSplitter {
   static constexpr std::size_t kLine = 8;
-  static constexpr bool kHasValues = !std::is_same_v<Value, NoValue>;
   struct CacheLine {
     std::array<Key, kLine> keys;
     std::array<Value, kLine> values;
@@ -50,8 +45,7 @@ class BinSplitter {
   }
 
   /// Lays out bins [first, last), one behind the other, in arrays with room for all their entries; entries of
-  /// other bins are not to be brought. May be called again, for other bins and arrays. There are no values
-  /// where they are NoValue.
+  /// other bins are not to be brought. May be called again, for other bins and arrays.
   void lay_out(std::uint32_t first, std::uint32_t last, Key* keys, Value* values) {
     first_ = first;
     last_ = last;
@@ -92,7 +86,7 @@ class BinSplitter {
       line.values[fills_[i]] = value;
       if (++fills_[i] == kLine) {
         std::memcpy(keys_ + cursors_[i], line.keys.data(), sizeof line.keys);
-        if constexpr (kHasValues) std::memcpy(values_ + cursors_[i], line.values.data(), sizeof line.values);
+        std::memcpy(values_ + cursors_[i], line.values.data(), sizeof line.values);
         cursors_[i] += kLine;
         fills_[i] = 0;
       }
@@ -103,8 +97,7 @@ class BinSplitter {
       for (std::size_t i = 0; i < lines_; ++i) {
         if (fills_[i] == 0) continue;
         std::memcpy(keys_ + cursors_[i], buffers_[i].keys.data(), fills_[i] * sizeof(Key));
-        if constexpr (kHasValues)
-          std::memcpy(values_ + cursors_[i], buffers_[i].values.data(), fills_[i] * sizeof(Value));
+        std::memcpy(values_ + cursors_[i], buffers_[i].values.data(), fills_[i] * sizeof(Value));
       }
     }
 

@@ -8,14 +8,14 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "base/thread_team.h"
-#include "cpu/memory/bin_splitter.h"
-#include "cpu/memory/huge_array.h"
+#include "cpu/memory/bin_chunks.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/sets/sorted_lists.h"
 #include "host/limits.h"
@@ -33,10 +33,10 @@ struct LexicographicOrder {
   static Key kmer(Key rank) { return rank; }
 };
 
-/// Splits entries into bins by the first bits of their ranks, as HashGraph V2 does (Green 2019,
-/// section 3.3), and orders a bin in a core's cache: by a bucket for every few ranks, and within buckets.
-/// While it is in a bin an entry is one word: the rest of the rank and, below it, the count, in as many bits
-/// as are free; larger counts are kept apart.
+/// Splits entries into bins by the first bits of their ranks, and orders a bin in a core's cache, as
+/// HashGraph V2 does (Green 2019, section 3.3): by a bucket for every few ranks, and within buckets. While it
+/// is in a bin an entry is one word: the rest of the rank and, below it, the count, in as many bits as are
+/// free; larger counts are kept apart.
 template <class Key, class Order = LexicographicOrder<Key>>
 class EntrySorter {
  public:
@@ -54,9 +54,9 @@ class EntrySorter {
   /// Bytes of an ordered bin, about.
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
-  /// Counts what each bin will have. `memory_bytes` are for the whole process, 0 for a quarter of the entries
-  /// at a time; `other_bytes` of them others will take besides what the process has now. ResourceError,
-  /// before anything is read, when hardly anything is left to sort in.
+  /// Counts what each bin will have, unless all have room at once. `memory_bytes` are for the whole process,
+  /// 0 for a quarter of the entries at a time; `other_bytes` of them others will take besides what the
+  /// process has now. ResourceError, before anything is read, when hardly anything is left to sort in.
   EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes)
       : index_(index),
@@ -67,21 +67,11 @@ class EntrySorter {
         bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
         rest_bits_(2 * k_ - bin_bits_),
         count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
-        splitter_(threads, bins()),
-        large_of_bin_(bins(), 0),
-        others_(backend::working_bytes(threads) + other_bytes + Splitter::memory_bytes(threads, bins())) {
+        others_(backend::working_bytes(threads) + other_bytes + Chunks::writing_bytes(threads, bins())) {
     if (memory_bytes > 0) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
-    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
-      std::uint64_t* const counts = splitter_.counts(thread);
-      for (std::size_t i = 0; i < list.size; ++i) {
-        const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
-        ++counts[bin];
-        if (list.counts()[i] >= large_count())
-          std::atomic_ref(large_of_bin_[bin]).fetch_add(1, std::memory_order_relaxed);
-      }
-    });
     if (memory_bytes == 0) memory_bytes = memory_unasked();
     room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
+    if (bytes_of_all() > room_) count_bins();
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -90,36 +80,35 @@ class EntrySorter {
   /// not even one does.
   LoadedBins gather(std::uint32_t first) {
     const LoadedBins range{first, end_of_range(first)};
-    if (words_.data() == nullptr) words_ = HugeArray<Key>(most_entries_of_a_range());
-    std::uint64_t large_entries = 0;
-    for (std::uint32_t bin = range.first; bin < range.end; ++bin) large_entries += large_of_bin_[bin];
-    large_ = {};
-    large_.resize(large_entries);
-    std::atomic<std::size_t> next_large{0};
-    splitter_.lay_out(range.first, range.end, words_.data(), nullptr);
-    std::vector<typename Splitter::Writer> writers;
-    for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(splitter_, t);
+    if (!chunks_) chunks_ = std::make_unique<Chunks>(most_entries_of_a_range(), threads_, bins());
+    chunks_->clear();
+    std::vector<LargeCounts> large(threads_);
+    std::vector<typename Chunks::ChunkWriter> writers;
+    for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(*chunks_, t);
     for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
       keep_ranks(range, list);
-      typename Splitter::Writer& writer = writers[thread];
+      typename Chunks::ChunkWriter& writer = writers[thread];
       for (std::size_t i = 0; i < list.size; ++i) {
         const Key rank = list.hashes()[i];
         const std::uint64_t count = list.counts()[i];
-        if (count >= large_count()) large_[next_large.fetch_add(1)] = {rank, count};
+        if (count >= large_count()) large[thread].emplace_back(rank, count);
         const Key rest = rank & low_bits(rest_bits_);
-        writer.put(bin_of(rank), static_cast<Key>((rest << count_bits_) | std::min(count, large_count())),
-                   {});
+        const auto word = static_cast<Key>((rest << count_bits_) | std::min(count, large_count()));
+        if (!writer.put(bin_of(rank), word)) refuse_more();
       }
     });
-    for (auto& writer : writers) writer.flush();
+    for (auto& writer : writers) {
+      if (!writer.flush()) refuse_more();
+    }
+    large_.clear();
+    for (const LargeCounts& each : large) large_.insert(large_.end(), each.begin(), each.end());
     std::sort(large_.begin(), large_.end());
     return range;
   }
 
   /// Orders one of the bins in memory.
   void order(std::uint32_t bin, Ordered& out) const {
-    const Key* const from = words_.data() + splitter_.bin_begin(bin);
-    out.size = splitter_.bin_begin(bin + 1) - splitter_.bin_begin(bin);
+    out.size = chunks_->size(bin);
     Key* const to = out.words.get(out.size + 1);
     const auto bits =
         std::min({static_cast<std::uint32_t>(std::bit_width(out.size / kBucketEntries)), rest_bits_, 24u});
@@ -129,10 +118,14 @@ class EntrySorter {
     };
     std::uint32_t* const offsets = out.offsets.get(buckets + std::size_t{1});
     std::fill_n(offsets, buckets + std::size_t{1}, 0u);
-    for (std::size_t i = 0; i < out.size; ++i) ++offsets[bucket_of(from[i])];
+    chunks_->visit(bin, [&](const Key* from, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) ++offsets[bucket_of(from[i])];
+    });
     for (std::uint32_t b = 1; b <= buckets; ++b) offsets[b] += offsets[b - 1];
     // Each takes the last place left.
-    for (std::size_t i = 0; i < out.size; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
+    chunks_->visit(bin, [&](const Key* from, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
+    });
     for (std::uint32_t b = 0; b < buckets; ++b) sort(to + offsets[b], to + offsets[b + 1]);
   }
 
@@ -150,7 +143,11 @@ class EntrySorter {
   }
 
  private:
-  using Splitter = BinSplitter<Key, NoValue>;
+  using Chunks = BinChunks<Key>;
+  struct BinSize {
+    std::uint64_t entries = 0;
+    std::uint64_t large = 0;  ///< counts that are kept apart
+  };
   using LargeCounts = std::vector<std::pair<Key, std::uint64_t>>;
   /// Entries of a bin, about. A thread has a line of entries for each bin, so there are not too many; and so
   /// many at least that they leave room for counts in any word.
@@ -213,29 +210,67 @@ class EntrySorter {
     }
   }
 
+  /// Counts what each bin has.
+  void count_bins() {
+    std::vector<std::vector<std::uint64_t>> counts(threads_), large(threads_);
+    for (unsigned t = 0; t < threads_; ++t) {
+      counts[t].resize(bins());
+      large[t].resize(bins());
+    }
+    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
+      for (std::size_t i = 0; i < list.size; ++i) {
+        const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
+        ++counts[thread][bin];
+        if (list.counts()[i] >= large_count()) ++large[thread][bin];
+      }
+    });
+    sizes_.resize(bins());
+    for (std::uint32_t bin = 0; bin < bins(); ++bin) {
+      for (unsigned t = 0; t < threads_; ++t) {
+        sizes_[bin].entries += counts[t][bin];
+        sizes_[bin].large += large[t][bin];
+      }
+    }
+  }
+
+  [[noreturn]] void refuse_more() const {
+    throw InputError(fmt::format(
+        "{} is damaged: it has more k-mers than it says; copy it again, or count again", index_.path()));
+  }
+
   /// Returns the bytes that a bin takes in memory.
   [[nodiscard]] std::uint64_t bytes_of(std::uint32_t bin) const {
-    return splitter_.bin_size(bin) * sizeof(Key) +
-           large_of_bin_[bin] * sizeof(typename LargeCounts::value_type);
+    return Chunks::memory_bytes(sizes_[bin].entries, threads_, 1) +
+           sizes_[bin].large * sizeof(typename LargeCounts::value_type);
+  }
+  /// Returns the bytes of all bins.
+  [[nodiscard]] std::uint64_t bytes_of_all() const {
+    std::uint64_t large = 0;
+    const auto& histogram = index_.histogram();
+    for (auto row = histogram.lower_bound(large_count()); row != histogram.end(); ++row) large += row->second;
+    return Chunks::memory_bytes(index_.totals().stored_distinct, threads_, bins()) +
+           2 * large * sizeof(typename LargeCounts::value_type);
   }
   /// Returns the bytes for the whole process, when it was not told how much these may be.
   [[nodiscard]] std::uint64_t memory_unasked() const {
-    const std::uint64_t all = index_.totals().stored_distinct * sizeof(Key);
+    const std::uint64_t all = Chunks::memory_bytes(index_.totals().stored_distinct, threads_, bins());
     // And a little more, because ranges end with a bin.
     const std::uint64_t one_range = all / kRangesUnasked + all / kRangesUnasked / 16;
     return std::min(others_ + std::max(one_range, kLittleRoom), host::usable_memory_bytes() / 2);
   }
   [[nodiscard]] std::uint64_t most_entries_of_a_range() const {
+    if (sizes_.empty()) return index_.totals().stored_distinct;
     std::uint64_t most = 0;
     for (std::uint32_t first = 0; first < bins();) {
       const std::uint32_t end = end_of_range(first);
       std::uint64_t entries = 0;
-      for (; first < end; ++first) entries += splitter_.bin_size(first);
+      for (; first < end; ++first) entries += sizes_[first].entries;
       most = std::max(most, entries);
     }
     return most;
   }
   [[nodiscard]] std::uint32_t end_of_range(std::uint32_t first) const {
+    if (sizes_.empty()) return bins();
     std::uint64_t sum = 0;
     std::uint32_t end = first;
     while (end < bins() && sum + bytes_of(end) <= room_) sum += bytes_of(end++);
@@ -276,13 +311,12 @@ class EntrySorter {
   Order order_;
   unsigned threads_;
   std::uint32_t bin_bits_;
-  std::uint32_t rest_bits_;   ///< bits of a rank behind those that name its bin
-  std::uint32_t count_bits_;  ///< bits of a count in a word
-  Splitter splitter_;
-  std::vector<std::uint64_t> large_of_bin_;  ///< counts that are kept apart
-  std::uint64_t others_;                     ///< bytes that all the rest takes
-  std::uint64_t room_ = 0;                   ///< bytes for bins
-  HugeArray<Key> words_;
+  std::uint32_t rest_bits_;     ///< bits of a rank behind those that name its bin
+  std::uint32_t count_bits_;    ///< bits of a count in a word
+  std::uint64_t others_;        ///< bytes that all the rest takes
+  std::uint64_t room_ = 0;      ///< bytes for bins
+  std::vector<BinSize> sizes_;  ///< of each bin; none: all have room at once
+  std::unique_ptr<Chunks> chunks_;
   LargeCounts large_;  ///< in order
 };
 
