@@ -212,18 +212,32 @@ bool KmcSource::next_prefix(KmcCursor& cursor) const {
   return true;
 }
 
-void KmcSource::decode(std::uint64_t prefix, const std::byte* record, CountedKmer& out) const {
+/// Decodes records of one prefix that follow one another. Up to kKmcDecodedBytes of each are looked at.
+void KmcSource::decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const {
   const auto big_endian = [](const std::byte* at) { return __builtin_bswap64(load<std::uint64_t>(at)); };
-  const std::uint32_t suffix_bits = 8 * suffix_bytes_;
-  Key128 suffix = 0;
+  const std::uint32_t suffix_bits = 8 * suffix_bytes_, record_bytes = suffix_bytes_ + count_bytes_;
+  const std::uint64_t count_mask = count_bytes_ == 0 ? 0 : largest_of_bytes(count_bytes_);
+  const std::uint64_t no_count = count_bytes_ == 0 ? 1 : 0;
+  const std::byte* counts = record + suffix_bytes_;
   if (suffix_bits > 64) {
-    suffix = (Key128{big_endian(record)} << 64 | big_endian(record + 8)) >> (128 - suffix_bits);
-  } else if (suffix_bits > 0) {
-    suffix = big_endian(record) >> (64 - suffix_bits);
+    const Key128 high = suffix_bits == 128 ? 0 : Key128{prefix} << suffix_bits;
+    for (CountedKmer& each : out) {
+      each.kmer = high | (Key128{big_endian(record)} << 64 | big_endian(record + 8)) >> (128 - suffix_bits);
+      each.count = (load<std::uint64_t>(counts) & count_mask) | no_count;
+      record += record_bytes;
+      counts += record_bytes;
+    }
+    return;
   }
-  out.kmer = suffix_bits == 128 ? suffix : Key128{prefix} << suffix_bits | suffix;
-  const auto count = load<std::uint64_t>(record + suffix_bytes_);
-  out.count = count_bytes_ == 0 ? 1 : count & largest_of_bytes(count_bytes_);
+  const Key128 high = Key128{prefix} << suffix_bits;
+  const std::uint32_t unused_bits = suffix_bits == 0 ? 0 : 64 - suffix_bits;
+  const std::uint64_t suffix_mask = suffix_bits == 0 ? 0 : UINT64_MAX;
+  for (CountedKmer& each : out) {
+    each.kmer = high | ((big_endian(record) & suffix_mask) >> unused_bits);
+    each.count = (load<std::uint64_t>(counts) & count_mask) | no_count;
+    record += record_bytes;
+    counts += record_bytes;
+  }
 }
 
 std::size_t KmcSource::read(std::span<CountedKmer> out) {
@@ -242,19 +256,23 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out,
   while (n < out.size() && next_prefix(cursor)) {
     const std::uint64_t last =
         std::min<std::uint64_t>(cursor.prefix_end, cursor.next_record + (out.size() - n));
-    for (; cursor.next_record < last; ++cursor.next_record, at += record_bytes, ++n) {
-      if (at + kKmcDecodedBytes <= bytes.size()) {
-        decode(cursor.prefix, bytes.data() + at, out[n]);
-      } else {
-        std::array<std::byte, kKmcDecodedBytes> copy{};
-        std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.end(), copy.begin());
-        decode(cursor.prefix, copy.data(), out[n]);
-      }
-      if (out[n].count == 0) {
-        refuse(suffixes_,
-               fmt::format("this KMC database is damaged: the record at byte {} has a count of 0", at));
-      }
+    const auto some = out.subspan(n, last - cursor.next_record);
+    const std::uint64_t end = at + some.size() * record_bytes;
+    if (end + kKmcDecodedBytes <= bytes.size()) {
+      decode(cursor.prefix, bytes.data() + at, some);
+    } else {
+      std::vector<std::byte> copy(end - at + kKmcDecodedBytes);
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), end - at, copy.begin());
+      decode(cursor.prefix, copy.data(), some);
     }
+    const auto zero = std::ranges::find(some, std::uint64_t{0}, &CountedKmer::count);
+    if (zero != some.end()) {
+      refuse(suffixes_, fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
+                                    at + static_cast<std::uint64_t>(zero - some.begin()) * record_bytes));
+    }
+    cursor.next_record = last;
+    n += some.size();
+    at = end;
   }
   const bool is_end = cursor.next_record == cursor.record_end && at > cursor.released;
   if (is_end || at - cursor.released >= release_bytes) {

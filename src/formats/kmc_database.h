@@ -89,7 +89,7 @@ class KmcSource final : public KmerSource {
   void check_suffixes() const;
   [[nodiscard]] std::uint64_t table_entry(std::uint64_t i) const;
   bool next_prefix(KmcCursor& cursor) const;
-  void decode(std::uint64_t prefix, const std::byte* record, CountedKmer& out) const;
+  void decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const;
   [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
 
   file::MappedInput prefixes_, suffixes_;
