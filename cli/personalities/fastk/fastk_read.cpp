@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -187,6 +188,46 @@ TableAddress address_of(const std::string& text, std::uint32_t k, std::uint64_t 
   return address;
 }
 
+constexpr std::size_t kMostDigits = 20, kRoomOfLine = kKmerRoom + 2 * kMostDigits + 16;
+
+/// Writes a number with blanks before it, up to a width. Returns its end.
+char* write_number(char* out, std::uint64_t number, std::ptrdiff_t width) {
+  char digits[kMostDigits];
+  const char* const end = std::to_chars(digits, digits + kMostDigits, number).ptr;
+  for (std::ptrdiff_t blanks = width - (end - digits); blanks > 0; --blanks) *out++ = ' ';
+  return std::copy(static_cast<const char*>(digits), end, out);
+}
+
+char* write_lower_case(char* out, Key128 kmer, std::uint32_t k) {
+  constexpr char kToLower = 'a' - 'A';
+  write_kmer(kmer, k, out);
+  for (std::uint32_t i = 0; i < k; ++i) out[i] = static_cast<char>(out[i] | kToLower);
+  return out + k;
+}
+
+/// Writes a k-mer, a tab and its count. Returns the end.
+char* write_row(char* out, const CountedKmer& one, std::uint32_t k) {
+  out = write_lower_case(out, one.kmer, k);
+  *out++ = '\t';
+  out = write_number(out, one.count, 0);
+  *out++ = '\n';
+  return out;
+}
+
+/// Writes an entry with its number. Returns the end.
+char* write_entry(char* out, std::uint64_t number, const CountedKmer& one, std::uint32_t k) {
+  constexpr std::string_view kBehindNumber = ": ", kBehindKmer = " = ";
+  constexpr std::ptrdiff_t kNumberWidth = 9, kCountWidth = 5;
+  *out++ = ' ';
+  out = write_number(out, number, kNumberWidth);
+  out = std::ranges::copy(kBehindNumber, out).out;
+  out = write_lower_case(out, one.kmer, k);
+  out = std::ranges::copy(kBehindKmer, out).out;
+  out = write_number(out, one.count, kCountWidth);
+  *out++ = '\n';
+  return out;
+}
+
 /// True for the entries from one place to another.
 bool is_within(const TableAddress& from, const TableAddress& to, std::uint64_t number, Key128 kmer) {
   const bool is_behind = from.number ? number >= *from.number : kmer >= from.first;
@@ -228,20 +269,16 @@ int run_tabex(const NamedCall& named) {
   };
   constexpr std::size_t kAtOnce = 4096;
   std::vector<CountedKmer> some(kAtOnce);
-  std::string text(facts.k, ' ');
   std::uint64_t number = 0, found = 0;
   while (const std::size_t n = source.read(some)) {
     for (std::size_t i = 0; i < n; ++i, ++number) {
       if (!is_within(from, to, number, some[i].kmer)) continue;
       if (found++ == 0) begin();
       if (checks || some[i].count < least) continue;
-      kmer_to_text(some[i].kmer, facts.k, text.data());
-      for (char& base : text) base = static_cast<char>(std::tolower(base));
-      if (is_ascii) {
-        output.print("{}\t{}\n", text, some[i].count);
-      } else {
-        output.print(" {:9}: {} = {:5}\n", number, text, some[i].count);
-      }
+      char* const line = output.reserve(kRoomOfLine);
+      char* const end =
+          is_ascii ? write_row(line, some[i], facts.k) : write_entry(line, number, some[i], facts.k);
+      output.commit(static_cast<std::size_t>(end - line));
     }
   }
   if (found == 0) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -30,13 +31,18 @@ namespace {
 class JellyfishQueries {
  public:
   JellyfishQueries(const formats::JellyfishLookup& database, TextOutput& output)
-      : database_(database), output_(output), text_(database.header().k, ' ') {}
+      : database_(database), output_(output) {}
 
   /// Prints a k-mer and its count.
   void print(Key128 kmer) {
+    constexpr std::size_t kDigits = 20;
     kmer = in_database(kmer);
-    kmer_to_text(kmer, k(), text_.data());
-    output_.print("{} {}\n", text_, database_.find(kmer));
+    char* const begin = output_.reserve(k() + kKmerRoom + kDigits);
+    write_kmer(kmer, k(), begin);
+    begin[k()] = ' ';
+    char* end = std::to_chars(begin + k() + 1, begin + k() + 1 + kDigits, database_.find(kmer)).ptr;
+    *end++ = '\n';
+    output_.commit(static_cast<std::size_t>(end - begin));
   }
 
   /// Prints the count of a k-mer given as text, behind it or alone; says on stderr when it is none.
@@ -85,7 +91,6 @@ class JellyfishQueries {
 
   const formats::JellyfishLookup& database_;
   TextOutput& output_;
-  std::string text_;
 };
 
 }  // namespace

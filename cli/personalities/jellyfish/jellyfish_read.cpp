@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -103,15 +104,28 @@ int run_jellyfish_dump(const JellyfishWords& command) {
   const auto source = open_jellyfish(arguments->front());
   const std::uint32_t k = source->facts().k;
   TextOutput output(path);
-  std::string text(k, ' ');
+  constexpr std::size_t kDigits = 20, kMarks = 4;
   for_each_kmer(*source, [&](const CountedKmer& each) {
     if (!limits.contain(each.count)) return;
-    kmer_to_text(each.kmer, k, text.data());
+    char* const begin = output.reserve(k + kKmerRoom + kDigits + kMarks);
+    char* end = begin;
+    const auto put_kmer = [&] {
+      write_kmer(each.kmer, k, end);
+      end += k;
+    };
+    const auto put_count = [&] { end = std::to_chars(end, end + kDigits, each.count).ptr; };
     if (is_columns) {
-      output.print("{}{}{}\n", text, has_tab ? '\t' : ' ', each.count);
+      put_kmer();
+      *end++ = has_tab ? '\t' : ' ';
+      put_count();
     } else {
-      output.print(">{}\n{}\n", each.count, text);
+      *end++ = '>';
+      put_count();
+      *end++ = '\n';
+      put_kmer();
     }
+    *end++ = '\n';
+    output.commit(static_cast<std::size_t>(end - begin));
   });
   output.finish();
   return kDone;
