@@ -7,12 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
+#include "base/ordered_stage.h"
+#include "base/thread_team.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/changed_reads.h"
 #include "cli/personalities/named_jobs.h"
@@ -172,15 +175,33 @@ void write_profiles(const FastkCall& call, const std::vector<std::string>& input
                     const index::IndexFile& index, std::uint64_t sequences) {
   formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
-  backend::Profile profile;
-  std::vector<std::uint64_t> exact;
-  for_each_batch(inputs, [&](const io::Batch& batch) {
-    lookup->profile(batch, profile);
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      const std::span<std::uint64_t> counts = profile.exact(i, exact);
-      std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
-      sink.write(counts);
+  const unsigned threads = host::settled(named_resources(call.has_threads ? call.threads : 0)).threads;
+  io::InputSet input(inputs, whole_sequences());
+  OrderedStage<formats::FastkProfiles> in_order(
+      kResultsAhead * threads, [&](formats::FastkProfiles&& profiles) { sink.write(profiles); });
+  std::mutex reading;
+  const auto work = [&](unsigned /*thread*/) {
+    io::Batch batch;
+    backend::Profile profile;
+    std::vector<std::uint64_t> exact;
+    for (;;) {
+      {
+        const std::lock_guard lock(reading);
+        if (!input.next(batch)) return;
+      }
+      lookup->profile(batch, profile);
+      formats::FastkProfiles profiles;
+      for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+        const std::span<std::uint64_t> counts = profile.exact(i, exact);
+        std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
+        profiles.add(counts);
+      }
+      in_order.put(batch.ordinal, std::move(profiles));
     }
+  };
+  run_team(threads, work, [&] {
+    input.cancel();
+    in_order.stop();
   });
   sink.finish();
 }

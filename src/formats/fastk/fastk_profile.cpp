@@ -30,11 +30,14 @@ void append_two(std::string& text, unsigned bits) {
 
 }  // namespace
 
-std::string fastk_profile(std::span<const std::uint64_t> counts) {
+void FastkProfiles::add(std::span<const std::uint64_t> counts) {
   constexpr int kOneByte = 127, kLargestStep = 31, kLongestRun = 63;
   constexpr unsigned kStep = 0x40, kStepMask = 0x3F;
-  std::string text;
-  if (counts.empty()) return text;
+  std::string& text = bytes;
+  if (counts.empty()) {
+    ends.push_back(text.size());
+    return;
+  }
   const auto capped = [](std::uint64_t count) {
     return static_cast<int>(std::min(count, kLargestFastkCount));
   };
@@ -64,7 +67,7 @@ std::string fastk_profile(std::span<const std::uint64_t> counts) {
     }
   }
   end_run();
-  return text;
+  ends.push_back(text.size());
 }
 
 FastkProfileSink::ProfilePart::ProfilePart(const std::string& path, std::uint32_t number)
@@ -92,16 +95,20 @@ void FastkProfileSink::end_part() {
   parts_[part_]->index.rewrite(kCountAt, {reinterpret_cast<const char*>(&sequences), sizeof sequences});
 }
 
-void FastkProfileSink::write(std::span<const std::uint64_t> counts) {
+void FastkProfileSink::write(const FastkProfiles& profiles) {
   const std::uint64_t share = (sequences_ + parts_.size() - 1) / parts_.size();
-  if (share > 0 && written_ == share * (part_ + 1) && part_ + 1 < parts_.size()) {
-    end_part();
-    ++part_;
-    begin_part();
+  std::size_t begin = 0;
+  for (const std::size_t end : profiles.ends) {
+    if (share > 0 && written_ == share * (part_ + 1) && part_ + 1 < parts_.size()) {
+      end_part();
+      ++part_;
+      begin_part();
+    }
+    parts_[part_]->profiles.write(std::string_view(profiles.bytes).substr(begin, end - begin));
+    append_value(parts_[part_]->index, parts_[part_]->profiles.bytes_written());
+    ++written_;
+    begin = end;
   }
-  parts_[part_]->profiles.write(fastk_profile(counts));
-  append_value(parts_[part_]->index, parts_[part_]->profiles.bytes_written());
-  ++written_;
 }
 
 void FastkProfileSink::finish() {

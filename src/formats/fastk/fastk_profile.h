@@ -18,8 +18,14 @@
 
 namespace warpmer::formats {
 
-/// Returns the profile of counts, which may be larger than FastK's.
-std::string fastk_profile(std::span<const std::uint64_t> counts);
+/// Profiles of sequences that follow one another.
+struct FastkProfiles {
+  std::string bytes;
+  std::vector<std::size_t> ends;  ///< of each profile, in the bytes
+
+  /// Adds a profile of counts, which may be larger than FastK's.
+  void add(std::span<const std::uint64_t> counts);
+};
 
 class FastkProfileSink {
  public:
@@ -27,8 +33,8 @@ class FastkProfileSink {
   /// all are in the first.
   FastkProfileSink(const std::string& path, std::uint32_t k, std::uint32_t parts, std::uint64_t sequences);
 
-  /// Adds the next sequence.
-  void write(std::span<const std::uint64_t> counts);
+  /// Adds those of the next sequences.
+  void write(const FastkProfiles& profiles);
   /// Completes the files. Without it none is left.
   void finish();
 
