@@ -63,6 +63,9 @@ ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic
   ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
+ByteFile::ByteFile(std::unique_ptr<ByteSource> source, std::string shown, const std::atomic<bool>& cancelled)
+    : shown_(std::move(shown)), cancelled_(cancelled), source_(std::move(source)) {}
+
 ByteFile::~ByteFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
@@ -110,6 +113,7 @@ void ByteFile::skip(std::size_t size) {
 std::size_t ByteFile::read_descriptor(char* into, std::size_t size) {
   while (true) {
     throw_if_stopped();
+    if (source_) return source_->read(into, size);
     if (!is_regular_) wait_readable();
     const ssize_t count = ::read(descriptor_, into, std::min<std::uint64_t>(size, left_bytes_));
     if (count == 0 && left_bytes_ > 0) check_end();

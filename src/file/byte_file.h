@@ -1,7 +1,8 @@
 #pragma once
-/// A file as it is on disk, or a pipe: opened once, read once, never sought.
+/// A file as it is on disk, a pipe, or what comes from elsewhere: opened once, read once, never sought.
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ class ByteFile final : public ByteSource {
   /// ends before where it ended when it was opened; so does opening one of less than `known_bytes`.
   ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled,
            std::uint64_t known_bytes = 0);
+  /// Reads from another source, as from a pipe.
+  ByteFile(std::unique_ptr<ByteSource> source, std::string shown, const std::atomic<bool>& cancelled);
   ~ByteFile() override;
 
   /// Returns the next `size` bytes without taking them, fewer only if the file ends before. Valid until the
@@ -49,6 +52,7 @@ class ByteFile final : public ByteSource {
   std::string shown_;
   const std::atomic<bool>& cancelled_;
   std::atomic<bool> stopped_ = false;
+  std::unique_ptr<ByteSource> source_;  ///< null: the descriptor is read
   int descriptor_ = -1;
   bool is_regular_ = false;
   std::uint64_t file_bytes_ = 0;

@@ -25,6 +25,7 @@
 #include "io/fastx/text_reader.h"
 #include "io/fastx/text_stream.h"
 #include "io/hts/cram_memory.h"
+#include "io/hts/url_source.h"
 #include "io/record_formats.h"
 #include "io/text/input_list.h"
 
@@ -140,7 +141,9 @@ std::unique_ptr<RecordReader> InputSet::Impl::open_sample(const InputFile& input
 std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const InputShare& share) const {
   // Before anything is read: what "-" stands for is read from one place by all its readers.
   const std::optional<CramNeeds> foreseen = look_at_cram(input, options.reading.reference);
-  auto file = std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
+  auto file = input.is_url
+                  ? std::make_unique<file::ByteFile>(open_url(input.path), input.shown, cancelled)
+                  : std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
   const InputContent content = detect_content(*file);
   const RawFormat format = content == InputContent::text ? raw_format(input, *file) : RawFormat::none;
   // Batches that one process reads for all go to others as pieces.

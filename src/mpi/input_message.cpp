@@ -10,6 +10,7 @@ void put_file(Message& message, const io::InputFile& file) {
   put_text(message, file.shown);
   put_plain(message, file.disk_bytes);
   put_plain(message, file.is_regular);
+  put_plain(message, file.is_url);
 }
 
 io::InputFile take_file(MessageReader& message) {
@@ -18,6 +19,7 @@ io::InputFile take_file(MessageReader& message) {
   file.shown = message.text();
   file.disk_bytes = message.plain<std::uint64_t>();
   file.is_regular = message.plain<bool>();
+  file.is_url = message.plain<bool>();
   return file;
 }
 

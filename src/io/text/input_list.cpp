@@ -18,11 +18,21 @@
 namespace warpmer::io {
 namespace {
 
+/// True for "https://..." and the like, if there is no file of this name.
+bool is_url(const std::string& path) {
+  constexpr std::string_view kOfScheme = "abcdefghijklmnopqrstuvwxyz0123456789+";
+  const std::size_t end = path.find("://");
+  return end != std::string::npos && end > 0 && path.find_first_not_of(kOfScheme) == end &&
+         ::access(path.c_str(), F_OK) != 0;
+}
+
 InputFile check_file(const std::string& path) {
   if (path.empty()) throw UsageError("one of the inputs has an empty name");
   InputFile file;
   file.path = path;
   file.shown = path == "-" ? std::string(file::kStandardInput) : path;
+  file.is_url = is_url(path);
+  if (file.is_url) return file;
   struct stat status {};
   const int descriptor = file::descriptor_in_path(path);
   const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
@@ -50,7 +60,7 @@ void add_file(std::vector<InputFile>& files, const std::string& path) {
   const int descriptor = file::descriptor_in_path(path);
   for (const InputFile& other : files) {
     const bool is_same = descriptor >= 0 ? descriptor == file::descriptor_in_path(other.path)
-                                         : !file.is_regular && path == other.path;
+                                         : !file.is_regular && !file.is_url && path == other.path;
     if (is_same) {
       throw UsageError(fmt::format("{} is named twice, but can be read only once; name it once", file.shown));
     }

@@ -12,6 +12,7 @@ struct InputFile {
   std::string shown;             ///< for messages: the path, or "standard input"
   std::uint64_t disk_bytes = 0;  ///< 0 if it is a pipe
   bool is_regular = false;
+  bool is_url = false;  ///< read through htslib; else as a pipe is
 };
 
 /// True for a file that can be read as often as one likes, and by any process: no pipe, and no descriptor
@@ -24,8 +25,9 @@ bool can_be_opened_again(const InputFile& file);
 /// lists that name nothing.
 std::vector<std::string> expand_lists(const std::vector<std::string>& paths);
 
-/// Checks each file without opening it. InputError names the first that does not exist, is a folder or may
-/// not be read; UsageError for no input at all, and for a pipe named twice.
+/// Checks each file without opening it; of a URL nothing is known before it is read. InputError names the
+/// first that does not exist, is a folder or may not be read; UsageError for no input at all, and for a pipe
+/// named twice.
 std::vector<InputFile> list_inputs(const std::vector<std::string>& paths);
 
 /// Returns the bytes of all files, if their names say that they are of one form, compressed or not (.fq,

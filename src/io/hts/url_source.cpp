@@ -1,0 +1,63 @@
+#include "io/hts/url_source.h"
+
+#include <fmt/format.h>
+#include <htslib/hfile.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "file/input_error.h"
+#include "file/shell_word.h"
+#include "io/hts/silence_htslib.h"
+
+namespace warpmer::io {
+namespace {
+
+class UrlSource final : public file::ByteSource {
+ public:
+  explicit UrlSource(const std::string& url) : url_(url) {
+    silence_htslib();
+    stream_.reset(hopen(url.c_str(), "r"));
+    if (!stream_) refuse(errno);
+  }
+
+  std::size_t read(char* into, std::size_t size) override {
+    const ssize_t count = hread(stream_.get(), into, size);
+    if (count < 0) {
+      file::fail_at({url_}, fmt::format("breaks off after {} bytes: {}; try again, or download it first",
+                                        disk_bytes(), file::system_message(errno)));
+    }
+    bytes_.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
+    return static_cast<std::size_t>(count);
+  }
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept override {
+    return bytes_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  struct Close {
+    void operator()(hFILE* stream) const noexcept { hclose_abruptly(stream); }
+  };
+
+  [[noreturn]] void refuse(int error) const {
+    if (error != EPROTONOSUPPORT)
+      file::fail_at({url_}, fmt::format("cannot be opened: {}", file::system_message(error)));
+    const bool is_s3 = url_.starts_with("s3:");
+    file::fail_at({url_},
+                  fmt::format("the htslib that warpmer was built with reads no URLs of this kind; pipe "
+                              "it in, as in `{} {}{} | warpmer count -o out.wmi -`",
+                              is_s3 ? "aws s3 cp" : "curl -fsSL", file::shell_word(url_), is_s3 ? " -" : ""));
+  }
+
+  std::string url_;
+  std::unique_ptr<hFILE, Close> stream_;
+  std::atomic<std::uint64_t> bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<file::ByteSource> open_url(const std::string& url) {
+  return std::make_unique<UrlSource>(url);
+}
+
+}  // namespace warpmer::io

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Inputs that are URLs: what a server sends is read as a file would be, and a download that breaks off is an error."""
+
+import bz2
+import gzip
+import http.server
+import random
+import threading
+
+from common_cli import INPUT, CliTest, main
+
+
+def fastq(seed, count):
+    source = random.Random(seed)
+    return "".join(f"@r{i}\n{''.join(source.choice('ACGT') for _ in range(100))}\n+\n{'F' * 100}\n" for i in range(count)).encode()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """`pages`: bytes by path. /cut/NAME breaks off in the middle of NAME, /elsewhere/NAME leads to it."""
+
+    daemon_threads = True
+
+    def __init__(self, pages):
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.pages = pages
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server_address[1]}/{path}"
+
+
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        way, _, name = self.path[1:].rpartition("/")
+        page = self.server.pages.get(name)
+        if page is None:
+            return self.send_error(404)
+        if way == "elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "/" + name)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page[: len(page) // 2] if way == "cut" else page)
+        return None
+
+    def log_message(self, *_):
+        pass
+
+
+class Urls(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.text = fastq(1, 3000)
+        self.file("reads.fq", self.text)
+        self.count("reads.fq", output="plain.wmi")
+        self.server = Server({"reads.fq": self.text, "reads.fq.gz": gzip.compress(self.text), "reads.fq.bz2": bz2.compress(self.text)})
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def checksum(self, index):
+        return next(line for line in self.warpmer("info", index).splitlines() if line.startswith("content checksum"))
+
+    def test_a_url_is_read_as_a_file_is(self):
+        wanted = self.checksum("plain.wmi")
+        for path in ("reads.fq", "reads.fq.gz", "reads.fq.bz2", "elsewhere/reads.fq.gz"):
+            for threads in (1, 3):
+                with self.subTest(path, threads=threads):
+                    self.assertEqual(self.checksum(self.count(self.server.url(path), options=["-t", threads])), wanted)
+        self.file("list", f"{self.server.url('reads.fq.gz')}\n")
+        self.assertEqual(self.checksum(self.count("@list")), wanted)
+
+    def test_a_url_may_be_named_twice(self):
+        url = self.server.url("reads.fq.gz")
+        twice = self.count(url, url, output="twice.wmi")
+        self.count("reads.fq", "reads.fq", output="files.wmi")
+        self.assertEqual(self.checksum(twice), self.checksum("files.wmi"))
+
+    def test_other_commands(self):
+        url = self.server.url("reads.fq.gz")
+        self.assertEqual(self.warpmer("histo", "-k", 21, url), self.warpmer("histo", "-k", 21, "reads.fq"))
+        self.assertEqual(self.warpmer("query", "--reads", url, "plain.wmi"), self.warpmer("query", "--reads", "reads.fq", "plain.wmi"))
+
+    def test_a_download_that_breaks_off_is_an_error(self):
+        for name in self.server.pages:
+            for threads in (1, 3):
+                with self.subTest(name, threads=threads):
+                    url = self.server.url("cut/" + name)
+                    self.refused(INPUT, rf"cut/{name}: breaks off after \d+ bytes: ", "count", "-k", 21, "-t", threads, "-o", "cut.wmi", url)
+                    self.assertFalse((self.folder / "cut.wmi").exists())
+
+    def test_what_is_not_there(self):
+        self.refused(INPUT, "no.fq: cannot be opened: No such file or directory", "count", "-k", 21, "-o", "o.wmi", self.server.url("no.fq"))
+        self.refused(INPUT, "cannot be opened: ", "count", "-k", 21, "-o", "o.wmi", "http://127.0.0.1:9/reads.fq")
+        pipe_it_in = r"reads no URLs of this kind; pipe it in, as in `curl -fsSL gopher://a/b \| warpmer count -o out.wmi -`"
+        self.refused(INPUT, pipe_it_in, "count", "-k", 21, "-o", "o.wmi", "gopher://a/b")
+        self.refused(INPUT, "No such file", "count", "-k", 21, "-o", "o.wmi", "no/such:file")
+
+    def test_a_file_of_that_name_comes_first(self):
+        folder = self.folder / "http:"
+        folder.mkdir()
+        (folder / "reads.fq").write_bytes(self.text)
+        self.assertEqual(self.checksum(self.count("http://reads.fq")), self.checksum("plain.wmi"))
+
+
+if __name__ == "__main__":
+    main()
