@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/lookup/lookup.h"
+#include "backend/lookup/sieve.h"
 #include "base/error.h"
 #include "file/input_error.h"
 #include "formats/stream/kmer_stream.h"
@@ -95,6 +96,9 @@ void import_list(const CountOptions& job, const std::string& output) {
 /// The text that a thread passes on, and what it has found out about the batch before.
 struct KeptText {
   io::Batch batch;
+  std::unique_ptr<backend::KmerSieve> sieve;  ///< null: there is none, or it keeps nearly all
+  io::Batch sifted;
+  std::uint64_t looked_at = 0, passed = 0;  ///< k-mers that the sieve was given, and let pass
   backend::Profile profile;
 };
 
@@ -106,16 +110,14 @@ class OnlySession final : public backend::CountingSession {
         k_(only.params().k),
         batch_bytes_(batch_bytes),
         lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient})),
-        kept_(threads) {}
+        kept_(threads) {
+    const backend::MakeSieve make_sieve = backend::cpu_sieves(only, is_lenient);
+    for (KeptText& kept : kept_) kept.sieve = make_sieve();
+  }
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
     KeptText& kept = kept_[thread];
-    lookup_->profile(batch, kept.profile);
-    std::uint64_t kmers = 0;
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      kmers += add_stretches(batch, batch.pieces[i], kept.profile.narrow(i), thread);
-    }
-    return kmers;
+    return add_wanted(kept.sieve ? sifted(batch, kept) : batch, thread);
   }
 
   std::uint64_t end_of_input(unsigned thread) override {
@@ -141,6 +143,25 @@ class OnlySession final : public backend::CountingSession {
   }
 
  private:
+  /// Returns what of a batch may be wanted. A sieve that keeps most of it costs more than it saves.
+  const io::Batch& sifted(const io::Batch& batch, KeptText& kept) {
+    constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
+    kept.looked_at += kept.sieve->sift(batch, kept.sifted);
+    for (const io::Piece& piece : kept.sifted.pieces) kept.passed += piece.length - k_ + 1;
+    if (kept.looked_at > kEnough && kept.passed > kept.looked_at / 2) kept.sieve.reset();
+    return kept.sifted;
+  }
+
+  std::uint64_t add_wanted(const io::Batch& batch, unsigned thread) {
+    KeptText& kept = kept_[thread];
+    lookup_->profile(batch, kept.profile);
+    std::uint64_t kmers = 0;
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      kmers += add_stretches(batch, batch.pieces[i], kept.profile.narrow(i), thread);
+    }
+    return kmers;
+  }
+
   /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
   std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
                               std::span<const std::uint32_t> counts, unsigned thread) {
@@ -234,7 +255,7 @@ std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<back
 
 std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {
   const std::uint64_t pieces = io::batch_pieces(batch_bytes) * sizeof(io::Piece);
-  return only.file_bytes() + threads * (batch_bytes * (1 + sizeof(std::uint32_t)) + pieces);
+  return only.file_bytes() + threads * (batch_bytes * (2 + sizeof(std::uint32_t)) + 2 * pieces);
 }
 
 }  // namespace warpmer::jobs

@@ -260,7 +260,11 @@ int run_jellyfish_count(const JellyfishWords& command) {
   if (counts_all && count->bloom_size == 0)
     job.kept = {std::max<std::uint64_t>(count->lower, 1), count->upper};
   if (counts_all && count->bloom_size > 0) job.kept.min = 2;
-  const jobs::TemporaryIndex temporary(directory);
+  const jobs::TemporaryIndex temporary(directory), wanted(directory);
+  if (!counts_all) {
+    (void)count_into(job_of(*count, count->only, command.call), wanted);
+    job.only = wanted.path();
+  }
   jobs::CountReport report = count_into(job, temporary);
   commands.finish();
   const index::IndexFile index(temporary.path());
@@ -271,8 +275,6 @@ int run_jellyfish_count(const JellyfishWords& command) {
   if (counts_all) {
     write_database(*count, index, nullptr, bloom.get(), report.resources, command.call);
   } else {
-    const jobs::TemporaryIndex wanted(directory);
-    (void)count_into(job_of(*count, count->only, command.call), wanted);
     const index::IndexFile kmers(wanted.path());
     write_database(*count, kmers, &index, bloom.get(), report.resources, command.call);
   }
