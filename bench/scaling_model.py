@@ -19,7 +19,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "scaling.md"
-MINIMIZER = {21: 12, 31: 14, 55: 14}  # src/kmer/minimizer.h
+MINIMIZER = {21: 13, 31: 15, 55: 15}  # src/kmer/minimizer.h
+# Of index format 1, with which all points were measured.
+OLD_MINIMIZER = {21: 12, 31: 14, 55: 14}
 
 
 class Rates:
@@ -55,6 +57,7 @@ class Job:
     gpus: int = 1  # a node
     read_rate: float = math.inf
     write_rate: float = math.inf
+    is_old: bool = False  # k-mers are packed hashes, as index format 1 had them, and not strings
 
     @property
     def devices(self):
@@ -68,10 +71,10 @@ class Job:
     def word_bytes(self):
         """Of super-k-mers: the first k-mer of a read begins one, any other with chance 2 / (w + 1), where w m-mers
         are in a k-mer (density of random minimizers; Schleimer et al. 2003, Roberts et al. 2004)."""
-        window = self.k - MINIMIZER[self.k] + 1
+        window = self.k - (OLD_MINIMIZER if self.is_old else MINIMIZER)[self.k] + 1
         in_read = self.read_length - self.k + 1
         words = self.bases / self.read_length * (1 + 2 * (in_read - 1) / (window + 1))
-        return words * (16 if self.k <= 48 else 32)
+        return words * (16 if self.k <= 47 else 32)
 
     @property
     def distinct(self):
@@ -83,8 +86,10 @@ class Job:
                 self.kmers * (1 - clean - one))
 
     def index_bytes(self, rates):
-        """An entry has the bits of its hash that its bucket, one for 8 entries of its shard, does not tell, and some
-        for its count and the directory."""
+        """A k-mer takes a part of a string. An entry of format 1 has the bits of its hash that its bucket, one for 8
+        entries of its shard, does not tell, and some for its count and the directory."""
+        if not self.is_old:
+            return self.distinct * rates.string_bytes
         hash_bits = 2 * self.k - max(math.log2(self.distinct / rates.shards / 8), 0)
         return self.distinct * (hash_bits + rates.count_bits) / 8
 
@@ -153,7 +158,7 @@ def job_of(point, rates):
     return Job(bases=float(point["bases"]), genome=float(point["genome"]), errors=float(point["errors"]),
                k=int(point["k"]), read_length=int(point["read_length"]), text_bytes=float(point["text_bytes"] or 0),
                nodes=int(point["nodes"]), gpus=int(point["gpus"]),
-               write_rate=writes[point["output"]] * int(point["nodes"]))
+               write_rate=writes[point["output"]] * int(point["nodes"]), is_old=True)
 
 
 def predicted(point, rates):
