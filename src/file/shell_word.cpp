@@ -42,6 +42,4 @@ std::string shell_input(std::string_view shown) {
   return shown == kStandardInput ? "FILE" : shell_path(shown);
 }
 
-std::string piped_in(std::string_view program) { return fmt::format("`{} | warpmer ... -`", program); }
-
 }  // namespace warpmer::file

@@ -16,8 +16,4 @@ std::string shell_path(std::string_view path);
 /// Does the same for an input by the name that messages have for it; FILE stands for standard input.
 std::string shell_input(std::string_view shown);
 
-/// Returns, as messages quote it, the command that reads with `program` what warpmer does not, and hands it
-/// on. Dots stand for the words that the user knows.
-std::string piped_in(std::string_view program);
-
 }  // namespace warpmer::file

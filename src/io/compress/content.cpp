@@ -75,8 +75,8 @@ const OptionalCompression* find_optional(std::string_view start) {
                          std::string_view why = "which warpmer does not read") {
   std::string what = fmt::format("this is {}, {}", foreign.name, why);
   if (!foreign.converter.empty()) {
-    what += "; pipe it in, as in " +
-            file::piped_in(fmt::format(fmt::runtime(foreign.converter), file::shell_input(file.shown())));
+    what += fmt::format("; pipe it in, as in `{} | warpmer count -o out.wmi -`",
+                        fmt::format(fmt::runtime(foreign.converter), file::shell_input(file.shown())));
   }
   file::fail_at({file.shown()}, what);
 }

@@ -145,7 +145,7 @@ TEST_CASE("io set: formats that are not read are named, with the way round") {
   for (const auto& [magic, advice] : foreign) {
     const std::string path = folder.file("x", magic + "................");
     const std::string message = input_error({path});
-    CHECK(contains(message, advice + (advice.ends_with(' ') ? path + " | warpmer ... -`" : "")));
+    CHECK(contains(message, advice + (advice.ends_with(' ') ? path + " | warpmer count -o out.wmi -`" : "")));
   }
   const std::string odd = folder.file("it's x", "LZIP................");
   CHECK(contains(input_error({odd}), "`lzip -dc '" + folder.path("it") + "'\\''s x' | warpmer count"));
