@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -310,13 +311,17 @@ void expand_lists(std::vector<std::string>& inputs, const std::vector<std::strin
 }
 
 void warn_of_repeats(const std::vector<std::string>& inputs) {
-  std::map<std::pair<dev_t, ino_t>, const std::string*> first_names;
+  // A file is known by where it is; what is none, a URL, by its name.
+  std::map<std::tuple<dev_t, ino_t, std::string_view>, const std::string*> first_names;
   std::string first_repeat;
   std::size_t repeats = 0;
   for (const std::string& input : inputs) {
     struct stat status = {};
-    if (input == "-" || stat(input.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
-    const auto [place, is_new] = first_names.emplace(std::pair(status.st_dev, status.st_ino), &input);
+    const bool is_file = stat(input.c_str(), &status) == 0;
+    if (input == "-" || (is_file && !S_ISREG(status.st_mode))) continue;
+    const auto [place, is_new] = first_names.emplace(
+        std::tuple(status.st_dev, status.st_ino, is_file ? std::string_view() : std::string_view(input)),
+        &input);
     if (is_new || repeats++ > 0) continue;
     first_repeat = *place->second == input
                        ? fmt::format("'{}' is named more than once", input)

@@ -40,6 +40,7 @@ class UrlSource final : public file::ByteSource {
   };
 
   [[noreturn]] void refuse(int error) const {
+    if (error == EDESTADDRREQ) file::fail_at({url_}, "cannot be opened: its host is not found");
     if (error != EPROTONOSUPPORT)
       file::fail_at({url_}, fmt::format("cannot be opened: {}", file::system_message(error)));
     const bool is_s3 = url_.starts_with("s3:");
