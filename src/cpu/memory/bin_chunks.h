@@ -19,6 +19,7 @@ namespace warpmer::cpu {
 template <class Key>
 class BinChunks {
   static constexpr std::size_t kLine = 8;
+  using KeyLine = std::array<Key, kLine>;
   static constexpr std::uint32_t kNone = UINT32_MAX;
   /// The last chunk of a thread's for a bin; those before it are full.
   struct ChunkTail {
@@ -91,7 +92,7 @@ class BinChunks {
     BinChunks& chunks_;
     ChunkTail* tails_;
     std::vector<std::uint8_t> fills_;
-    std::unique_ptr<typename BinChunks::KeyLine[]> lines_;
+    std::unique_ptr<KeyLine[]> lines_;
   };
 
   [[nodiscard]] std::size_t size(std::uint32_t bin) const {
@@ -111,8 +112,6 @@ class BinChunks {
   }
 
  private:
-  using KeyLine = std::array<Key, kLine>;
-
   /// Whole lines, so that these may be copied whole; the last chunks of all, which are half empty, should be
   /// few of all.
   static std::size_t entries_of_chunk(std::uint64_t entries, unsigned threads, std::uint32_t bins) {
