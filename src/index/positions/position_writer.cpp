@@ -88,7 +88,7 @@ void PositionWriter::Impl::append_section(const std::string& bytes, layout::Sect
 void PositionWriter::Impl::finish(const PositionTotals& totals, std::span<const IndexedSequence> sequences,
                                   const Provenance& provenance) {
   if (put_bins != directory.size())
-    throw InternalError(fmt::format("{} bins of {} were written", put_bins, directory.size()));
+    throw InternalError(fmt::format("{} bins of {} were written", put_bins.load(), directory.size()));
   layout::PositionTrailer trailer;
   append_section(layout::encode_directory(directory), trailer.directory);
   append_section(layout::encode_totals(totals), trailer.totals);
