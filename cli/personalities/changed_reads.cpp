@@ -38,19 +38,14 @@ void compress_homopolymers(std::string& bases) {
   bases.erase(std::unique(bases.begin(), bases.end(), alike), bases.end());
 }
 
-void for_each_batch(const std::vector<std::string>& inputs,
-                    const std::function<void(const io::Batch& batch)>& visit) {
-  io::InputSet input(inputs, whole_sequences());
-  io::Batch batch;
-  while (input.next(batch)) visit(batch);
-}
-
 void write_changed_reads(const std::vector<std::string>& inputs, const ChangeBases& change,
                          const std::string& path) {
   ReadsFile reads(path, change);
-  for_each_batch(inputs, [&](const io::Batch& batch) {
-    for (const io::Piece& piece : batch.pieces) reads.write({batch.text.data() + piece.offset, piece.length});
-  });
+  io::InputSet input(inputs, whole_sequences());
+  io::Batch batch;
+  while (input.next(batch)) {
+    for (const io::Piece& piece : batch.pieces) reads.write(batch.bases(piece));
+  }
   reads.finish();
 }
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "formats/stream/kmer_stream.h"
-#include "io/text/batch.h"
 
 namespace warpmer::cli {
 
@@ -17,10 +16,6 @@ using ChangeBases = std::function<void(std::string& bases)>;
 
 /// Leaves one of each run of equal bases.
 void compress_homopolymers(std::string& bases);
-
-/// Calls `visit` with each batch of sequences, whole and in order.
-void for_each_batch(const std::vector<std::string>& inputs,
-                    const std::function<void(const io::Batch& batch)>& visit);
 
 /// Writes the sequences of the inputs to a FASTA file, each changed.
 void write_changed_reads(const std::vector<std::string>& inputs, const ChangeBases& change,
