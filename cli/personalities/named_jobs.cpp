@@ -35,6 +35,20 @@ void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_vi
                               with_thousands(kmers), largest_count, behind));
 }
 
+std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
+                                     std::span<const formats::CountedKmer> kmers, std::uint32_t k) {
+  std::string text(kmers.size() * k, '\0');
+  std::vector<std::string_view> words;
+  words.reserve(kmers.size());
+  for (std::size_t i = 0; i < kmers.size(); ++i) {
+    kmer_to_text(kmers[i].kmer, k, text.data() + i * k);
+    words.push_back(std::string_view(text).substr(i * k, k));
+  }
+  std::vector<std::uint64_t> counts(kmers.size());
+  lookup.find_all(words, counts.data());
+  return counts;
+}
+
 io::InputOptions whole_sequences() {
   io::InputOptions options;
   options.reading.lenient = true;

@@ -2,9 +2,12 @@
 /// Jobs as all of these programs run them.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "backend/lookup/lookup.h"
 #include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"
@@ -24,6 +27,10 @@ void import_into(formats::KmerSource& source, const std::string& input, const ho
 /// Says on stderr how many k-mers were written with the largest count that an output holds, if there are any.
 /// `behind` ends the line.
 void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_view behind = {});
+
+/// Returns the counts that k-mers, of `k` bases, have in an index.
+std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
+                                     std::span<const formats::CountedKmer> kmers, std::uint32_t k);
 
 /// Says how sequences are read where each counts by itself: whole, in order, and whatever is in them.
 io::InputOptions whole_sequences();

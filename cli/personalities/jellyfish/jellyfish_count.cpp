@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -161,16 +160,7 @@ class JellyfishFilter final : public formats::KmerSink {
 
  private:
   void count_again(std::vector<formats::CountedKmer>& kmers) const {
-    std::vector<char> text(kmers.size() * count_.k);
-    std::vector<std::string_view> words;
-    words.reserve(kmers.size());
-    for (std::size_t i = 0; i < kmers.size(); ++i) {
-      char* const at = text.data() + i * count_.k;
-      kmer_to_text(kmers[i].kmer, count_.k, at);
-      words.emplace_back(at, count_.k);
-    }
-    std::vector<std::uint64_t> counts(kmers.size());
-    counts_->find_all(words, counts.data());
+    const std::vector<std::uint64_t> counts = counts_in(*counts_, kmers, count_.k);
     for (std::size_t i = 0; i < kmers.size(); ++i) kmers[i].count = counts[i];
   }
 

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -50,13 +50,8 @@ YakTable table_of(formats::KmerSource& first, const backend::Lookup& second) {
   const std::uint32_t k = first.facts().k;
   YakTable table(kYakCounts);
   std::vector<formats::CountedKmer> kmers(kKmersAtATime);
-  std::vector<char> text(kKmersAtATime * k);
-  std::vector<std::string_view> words(kKmersAtATime);
-  std::vector<std::uint64_t> counts(kKmersAtATime);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = {text.data() + i * k, k};
   while (const std::size_t n = first.read(kmers)) {
-    for (std::size_t i = 0; i < n; ++i) kmer_to_text(kmers[i].kmer, k, text.data() + i * k);
-    second.find_all(std::span(words).first(n), counts.data());
+    const std::vector<std::uint64_t> counts = counts_in(second, std::span(kmers).first(n), k);
     for (std::size_t i = 0; i < n; ++i) table.at(kmers[i].count).at(counts[i]) += 1;
   }
   return table;
