@@ -10,10 +10,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <string_view>
 
 #include "base/error.h"
 #include "file/input_error.h"
+#include "io/text/line_reader.h"
 
 namespace warpmer::cli {
 namespace {
@@ -52,12 +53,10 @@ std::string shell_or_default(std::string shell) {
 GeneratorCommands::GeneratorCommands(const std::string& path, std::string shell) : path_(path) {
   if (path.empty()) return;
   shell = shell_or_default(std::move(shell));
-  std::ifstream lines(path);
-  if (!lines) throw InputError(fmt::format("{}: {}", file::quoted(path), std::strerror(errno)));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find_first_not_of(" \t\v\f\r");
-    if (first != std::string::npos && line[first] != '#') commands_.push_back({.text = line});
-  }
+  constexpr io::LineLimit kLongestCommand{std::size_t{1} << 20, "this line is too long for a command"};
+  io::LineReader lines(path, 1, kLongestCommand);
+  for (std::string_view command; lines.next_entry(command);)
+    commands_.push_back({.text = std::string(command)});
   if (commands_.empty()) throw InputError(fmt::format("{}: there is no command in it", file::quoted(path)));
   for (Command& each : commands_) start(each, shell);
 }
