@@ -131,6 +131,10 @@ class BloomCounters(NamesTest):
         self.warpmer("jellyfish", "count", "-s", "1M", "-m", 15, "-C", "-g", "commands", "-o", "x.jf")
         counts = naive_count(self.sequences + [sequence for _, sequence in read_sequences(self.folder / "genome.fa")], 15)
         self.assertEqual(self.warpmer("jellyfish", "dump", "-c", "x.jf").count("\n"), len(counts))
+        # As Windows writes it: a shell would take the carriage return for a part of the name.
+        self.file("commands", b"\xef\xbb\xbf# reads\r\n\r\ncat a.fq\r\ncat genome.fa\r\n")
+        self.warpmer("jellyfish", "count", "-s", "1M", "-m", 15, "-C", "-g", "commands", "-o", "windows.jf")
+        self.assertEqual(self.warpmer("jellyfish", "dump", "-c", "windows.jf"), self.warpmer("jellyfish", "dump", "-c", "x.jf"))
         self.file("commands", "cat a.fq\n")
         self.run_both("jellyfish", "bc", "-m", 13, "-s", "20k", "-C", "-g", "commands", "-o", "{}.bc")
         header, digits = digits_of((self.folder / f"{OURS}.bc").read_bytes())
@@ -146,7 +150,7 @@ class BloomCounters(NamesTest):
         count = ("jellyfish", "count", "-s", "1M", "-m", 15, "-o", "x.jf", "-g", "commands")
         for commands, pattern in (
             ("cat a.fq; exit 3\n", "exit status 3"), ("cat a.fq\ncat absent.fq 2> /dev/null\n", "'cat absent.fq .* exit status 1"),
-            ("cat a.fq; kill -9 $$\n", "signal 9"), ("# nothing\n\n", "no command"), ("echo nonsense\nwhile true; do cat a.fq; done\n", "FASTA"),
+            ("cat a.fq; kill -9 $$\n", "signal 9"), ("# nothing\n\n", "no command"), ("x" * (1 << 21), "line 1: this line is too long for a command"), ("echo nonsense\nwhile true; do cat a.fq; done\n", "FASTA"),
         ):  # fmt: skip
             self.file("commands", commands)
             self.refused_named(pattern, *count, status=1)
