@@ -41,10 +41,10 @@ BESIDE = "."
 ROOMS = {
     "file": [BESIDE, "output"],
     "index": [BESIDE, "writer", "positions"],
-    "backend": [BESIDE, "lookup", "indexes"],
+    "backend": [BESIDE, "lookup", "live", "indexes"],
     "formats": ["stream", "text", "jellyfish", "fastk"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
-    "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update"],
+    "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update", "live"],
     "kernels": ["memory", "warps", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "tables"],
     "cli": ["framework", "arguments", "output", "personalities", "commands"],

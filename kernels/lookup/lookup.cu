@@ -91,11 +91,11 @@ LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_byte
 /// Several GPUs take batches in turn. Each has the whole index, where there is memory for that; else a part
 /// of the shards, and k-mers go to the GPU that has theirs; else each by itself pages. An index of one shard
 /// is always whole.
-class CudaLookup : public Lookup {
+class CudaLookup : public backend::IndexLookup {
  public:
   CudaLookup(const index::IndexFile& index, const backend::LookupOptions& options,
              const std::vector<int>& gpus, const LookupMemory& memory)
-      : Lookup(index), lenient_(options.lenient), peers_(gpus) {
+      : IndexLookup(index), lenient_(options.lenient), peers_(gpus) {
     const std::uint64_t allowed = memory.bytes;
     const std::uint64_t whole = frozen_shards_bytes(index);
     const std::uint64_t needed = whole + LaneShape{}.device_bytes();

@@ -79,7 +79,10 @@ void find_in_strings(const index::IndexFile& index, std::span<const std::string_
 
 }  // namespace
 
-Lookup::Lookup(const index::IndexFile& index) : index_(index) { check_params(index); }
+IndexLookup::IndexLookup(const index::IndexFile& index)
+    : Lookup({index.params().k, index.params().canonical}), index_(index) {
+  check_params(index);
+}
 
 std::uint64_t Lookup::find(std::string_view text) const {
   std::uint64_t count = 0;
@@ -87,8 +90,8 @@ std::uint64_t Lookup::find(std::string_view text) const {
   return count;
 }
 
-void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
-  const std::uint32_t k = index_.params().k;
+void IndexLookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
+  const std::uint32_t k = kmers().k;
   for (const std::string_view text : texts) require_kmer(text, k);
   if (k <= kMaxDenseK) return find_in_entries(index_, texts, counts);
   groups::with_key_types(
@@ -118,7 +121,7 @@ void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
 }
 
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
-  const std::uint32_t k = index_.params().k;
+  const std::uint32_t k = kmers_.k;
   out.first.assign(1, 0);
   for (const io::Piece& piece : batch.pieces)
     out.first.push_back(out.first.back() + (piece.length < k ? 0 : piece.length - k + 1));
@@ -127,7 +130,7 @@ void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
 }
 
 void Lookup::widen(const io::Batch& batch, Profile& out) const {
-  const std::uint32_t k = index_.params().k;
+  const std::uint32_t k = kmers_.k;
   std::vector<std::uint64_t> all, exact;
   all.reserve(out.counts.size());
   bool has_large = false;

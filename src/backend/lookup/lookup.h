@@ -1,5 +1,5 @@
 #pragma once
-/// Looking k-mers up in an index: single k-mers, and every position of a batch of reads.
+/// Looking k-mers up: single k-mers, and every position of a batch of reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "backend/lookup/read_summary.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::backend {
 
@@ -59,18 +60,20 @@ struct LookupOptions {
   bool may_page = true;  ///< shards of an index that GPUs do not hold take turns there
 };
 
-/// Thread-safe: any number of threads may call `find` and `profile` at once.
+/// Counts of k-mers to ask for. Thread-safe: any number of threads may call all of it at once.
 class Lookup {
  public:
   virtual ~Lookup() = default;
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  /// Returns the stored count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
-  /// characters of A C G T U, any case. Reads the mapped index, whatever device profiles.
+  [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
+
+  /// Returns the count of a k-mer given as text; 0 when absent. UsageError when it is not exactly k
+  /// characters of A C G T U, any case.
   [[nodiscard]] std::uint64_t find(std::string_view kmer) const;
   /// Does so with several k-mers, in less time for each than one by one. `counts` has as many.
-  void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const;
+  virtual void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const = 0;
 
   /// Looks up all k-mers of a batch.
   /// InputError for characters that are no nucleotide code, unless lenient.
@@ -89,14 +92,26 @@ class Lookup {
   [[nodiscard]] virtual unsigned callers(unsigned threads) const { return threads; }
 
  protected:
-  /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
-  explicit Lookup(const index::IndexFile& index);
-  [[nodiscard]] const index::IndexFile& index() const { return index_; }
+  explicit Lookup(const KmerParams& kmers) : kmers_(kmers) {}
   /// Makes room in `out` for the pieces of a batch, with no k-mer at any position.
   void lay_out(const io::Batch& batch, Profile& out) const;
   /// Looks up again what is kLargeCount, or was not looked up and is set to that. Makes `out.wide` if it is
   /// needed.
   void widen(const io::Batch& batch, Profile& out) const;
+
+ private:
+  const KmerParams kmers_;
+};
+
+/// Looks up in an index. Single k-mers are looked up in the mapped file, whatever device profiles.
+class IndexLookup : public Lookup {
+ public:
+  void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const override;
+
+ protected:
+  /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.
+  explicit IndexLookup(const index::IndexFile& index);
+  [[nodiscard]] const index::IndexFile& index() const { return index_; }
 
  private:
   const index::IndexFile& index_;

@@ -74,10 +74,10 @@ class DenseFinder : public Finder {
   SeenKmers* met_;
 };
 
-class CpuLookup : public Lookup {
+class CpuLookup : public IndexLookup {
  public:
   CpuLookup(const index::IndexFile& index, bool lenient, SeenKmers* met)
-      : Lookup(index), lenient_(lenient), met_(met) {}
+      : IndexLookup(index), lenient_(lenient), met_(met) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);

@@ -1,0 +1,87 @@
+#pragma once
+/// K-mers with counts that change while they are asked for.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/backend.h"
+#include "backend/lookup/lookup.h"
+#include "backend/tally.h"
+#include "backend/update_session.h"
+#include "index/index_file.h"
+#include "io/text/batch.h"
+#include "kmer/kmer.h"
+
+namespace warpmer::backend {
+
+/// The hash tables that hold what is new. Counts and everything that is written do not depend on it.
+enum class LiveScheme : std::uint8_t { automatic, warpdrive, slab };
+
+/// Says what a live table is to hold.
+struct LiveTablePlan {
+  KmerParams kmers;
+  LiveScheme scheme = LiveScheme::automatic;
+  unsigned threads = 1;            ///< threads that call it at once; more wait for their turn
+  std::uint64_t memory_bytes = 0;  ///< the most that it may hold; else ResourceError
+  /// The index that it begins with, or null. It has the same k and strand, and outlives the table. It is read
+  /// from the mapped file where it has not changed.
+  const index::IndexFile* base = nullptr;
+};
+
+/// Numbers of what has been added and not been removed again.
+struct LiveTotals {
+  std::uint64_t records = 0;
+  std::uint64_t bases = 0;
+};
+
+/// What came of removing a batch.
+struct Removal {
+  std::uint64_t kmers = 0;  ///< occurrences of k-mers in the batch
+  Shortfall shortfall;      ///< what was not there; counts end at 0
+};
+
+/// A table of k-mers. Any number of threads may call all of it at once.
+///
+/// **Order.** What a call has done is seen by every call that begins after it has returned. Of calls side by
+/// side, each k-mer's counts are as if they had been made one after another. `save` and `tally` see a batch
+/// as a whole or not at all.
+///
+/// **Errors.** A call that ends by an error (InputError for a character that is no nucleotide code,
+/// ResourceError where there is no memory) leaves the table as if it had not been made.
+class LiveTable {
+ public:
+  virtual ~LiveTable() = default;
+  LiveTable(const LiveTable&) = delete;
+  LiveTable& operator=(const LiveTable&) = delete;
+
+  /// Adds all k-mers of a batch, and returns their number. `lenient` as in io::ReadingOptions.
+  virtual std::uint64_t add(const io::Batch& batch, bool lenient) = 0;
+  /// Takes all k-mers of a batch away, as often as they are in it.
+  virtual Removal remove(const io::Batch& batch, bool lenient) = 0;
+
+  /// Returns the way to ask for counts; it lives as long as the table.
+  [[nodiscard]] virtual const Lookup& lookup(bool lenient) const = 0;
+
+  /// Returns totals and histogram as they are now. Reads all of the table.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual LiveTotals totals() const = 0;
+
+  /// Gives all shards, frozen as a count of the same reads would freeze them, to `sink`, from several
+  /// threads. `totals` is set to what they hold. What is to be added or removed meanwhile waits; questions do
+  /// not.
+  virtual Tally save(const ShardSink& sink, LiveTotals& totals) = 0;
+
+  /// Bytes that it holds now.
+  [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
+  /// Says which tables it uses and why, in a few words.
+  [[nodiscard]] virtual std::string describe() const = 0;
+
+ protected:
+  LiveTable() = default;
+};
+
+/// Implemented in src/cpu/live.
+std::unique_ptr<LiveTable> make_cpu_live_table(const LiveTablePlan& plan);
+
+}  // namespace warpmer::backend
