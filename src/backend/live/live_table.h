@@ -2,6 +2,7 @@
 /// K-mers with counts that change while they are asked for.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -41,11 +42,29 @@ struct Removal {
   Shortfall shortfall;      ///< what was not there; counts end at 0
 };
 
+/// A table as it was at one moment. While it exists, additions and removals wait; questions do not.
+class LiveSnapshot {
+ public:
+  virtual ~LiveSnapshot() = default;
+  LiveSnapshot(const LiveSnapshot&) = delete;
+  LiveSnapshot& operator=(const LiveSnapshot&) = delete;
+
+  /// Does the same as CountingSession::finish: gives each shard to `sink` once, frozen as a count of the same
+  /// reads would freeze it. Called concurrently, with a different `thread` each, of LiveTablePlan::threads.
+  virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
+  /// Returns totals and histogram of what `finish` has given, when all threads have returned from it.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual LiveTotals totals() const = 0;
+
+ protected:
+  LiveSnapshot() = default;
+};
+
 /// A table of k-mers. Any number of threads may call all of it at once.
 ///
 /// **Order.** What a call has done is seen by every call that begins after it has returned. Of calls side by
-/// side, each k-mer's counts are as if they had been made one after another. `save` and `tally` see a batch
-/// as a whole or not at all.
+/// side, each k-mer's counts are as if they had been made one after another. `snapshot` and `tally` see a
+/// batch as a whole or not at all.
 ///
 /// **Errors.** A call that ends by an error (InputError for a character that is no nucleotide code,
 /// ResourceError where there is no memory) leaves the table as if it had not been made.
@@ -63,14 +82,11 @@ class LiveTable {
   /// Returns the way to ask for counts; it lives as long as the table.
   [[nodiscard]] virtual const Lookup& lookup(bool lenient) const = 0;
 
-  /// Returns totals and histogram as they are now. Reads all of the table.
-  [[nodiscard]] virtual Tally tally() const = 0;
+  /// Returns totals and histogram as they are now. Reads all of the table; additions wait.
+  [[nodiscard]] virtual Tally tally() = 0;
   [[nodiscard]] virtual LiveTotals totals() const = 0;
-
-  /// Gives all shards, frozen as a count of the same reads would freeze them, to `sink`, from several
-  /// threads. `totals` is set to what they hold. What is to be added or removed meanwhile waits; questions do
-  /// not.
-  virtual Tally save(const ShardSink& sink, LiveTotals& totals) = 0;
+  /// Waits for additions and removals that have begun. Of several snapshots one exists at a time.
+  [[nodiscard]] virtual std::unique_ptr<LiveSnapshot> snapshot() = 0;
 
   /// Bytes that it holds now.
   [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
