@@ -39,8 +39,9 @@ void add_flags_but_length(CLI::App& app, CountFlags& flags) {
       app, flags.device,
       "auto, cpu, cpu:N for a CPU that acts as N devices, cuda for all GPUs that can be used, together, "
       "cuda:N for the one that 'warpmer devices' lists under that number, or cuda:N,M for several. Default: "
-      "auto, which is the GPU with the most free memory where one can be used and the input is not small, "
-      "else the CPU. Under mpirun, cuda is a process's share of its node's GPUs, and auto the CPU.");
+      "auto, which is the CPU for small inputs and where there is no GPU; all GPUs that Slurm or "
+      "CUDA_VISIBLE_DEVICES grants; and the one with the most free memory where nothing was said. Under "
+      "mpirun, cuda is a process's share of its node's GPUs, and auto, too, if each has GPUs of its own.");
   add_table_flag(app, flags.job.table);
 }
 
@@ -49,9 +50,7 @@ void add_flags_but_length(CLI::App& app, CountFlags& flags) {
 void CountFlags::complete() {
   check_count_range(job.kept);
   job.kmers.canonical = !forward;
-  // Several ranks count on GPUs when told so.
-  if (device.device == "auto" && job.ranks->are_several()) device.device = "cpu";
-  job.device = choose_device(device, job.inputs);
+  job.device = choose_device(device, job.inputs, *job.ranks);
 }
 
 void add_counting_flags(CLI::App& app, CountFlags& flags) {

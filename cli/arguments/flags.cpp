@@ -145,6 +145,14 @@ jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std
   return choice;
 }
 
+jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
+                                 mpi::ProcessGroup& ranks) {
+  if (flags.device != "auto" || !ranks.are_several()) return choose_device(flags, inputs);
+  jobs::DeviceChoice choice = jobs::choose_device_together(ranks, known_bytes(inputs));
+  choice.memory_bytes = flags.memory_bytes;
+  return choice;
+}
+
 void warn_of(const jobs::DeviceChoice& choice) {
   if (!choice.warning.empty()) warn(choice.warning);
 }

@@ -49,6 +49,9 @@ struct DeviceFlags {
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
 /// Returns the device to use for these inputs.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
+/// Does so for all ranks together.
+jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
+                                 mpi::ProcessGroup& ranks);
 /// Warns when a GPU is passed over.
 void warn_of(const jobs::DeviceChoice& choice);
 

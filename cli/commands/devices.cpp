@@ -1,5 +1,8 @@
 /// `warpmer devices`: what this machine can count on.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <memory>
 #include <string>
 
@@ -22,7 +25,7 @@ struct DeviceReport {
   jobs::DeviceChoice automatic = jobs::choose_device("auto", 0, [this] { return survey; });
 
   [[nodiscard]] std::string automatic_name() const {
-    return automatic.gpus.empty() ? "cpu" : device_name(automatic.gpus.front());
+    return automatic.gpus.empty() ? "cpu" : fmt::format("cuda:{}", fmt::join(automatic.gpus, ","));
   }
 };
 

@@ -360,7 +360,7 @@ void check(const QueryOptions& options) {
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
 jobs::DeviceChoice device_for(const QueryOptions& options) {
   DeviceFlags flags = options.device;
-  if (flags.device == "auto" && (options.reads.empty() || options.ranks->are_several())) {
+  if (flags.device == "auto" && options.reads.empty()) {
     flags.device = "cpu";
   }
   return choose_device(flags, options.reads);
@@ -479,10 +479,10 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   add_device_flags(
       command, options.device,
       "With --reads: auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
-      "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can be used and "
-      "the reads are not few, else the CPU. Several GPUs divide an index that is larger than the memory of "
-      "each. Parts of one that is larger than that of all take turns there, if the GPU was asked for: that "
-      "is for very many reads.");
+      "'warpmer devices' lists under these numbers. Default: auto, which is all GPUs that were granted to "
+      "this process, or the one with the most free memory, where the reads are not few; else the CPU. "
+      "Several GPUs divide an index that is larger than the memory of each. Parts of one that is larger than "
+      "that of all take turns there, if the GPU was asked for: that is for very many reads.");
   add_text_output_flag(command, options.output);
   add_index_argument(command, options.index);
   command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");

@@ -138,8 +138,9 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_device_flags(
       app, command.device,
       "auto, cpu, cuda for all GPUs that can be used, together, cuda:N for the one that 'warpmer devices' "
-      "lists under that number, or cuda:N,M for several. Default: auto, which is the GPU with the most free "
-      "memory where one can be used and the input is not small, else the CPU.");
+      "lists under that number, or cuda:N,M for several. Default: auto, which is all GPUs that were "
+      "granted to this process, or the one with the most free memory, where the input is not small; else the "
+      "CPU.");
   add_progress_flag(app, command.progress);
   add_stats_flag(app, command.stats);
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "host/gpus.h"
 #include "kernels/exchange/nccl.cuh"
 
 namespace warpmer::gpu {
@@ -64,3 +65,16 @@ void NcclLibrary::check(Result result, const char* doing) const {
 }
 
 }  // namespace warpmer::gpu
+
+namespace warpmer::host {
+
+std::string problem_of_ranks_on_gpus() {
+  try {
+    gpu::NcclLibrary::open();
+    return "";
+  } catch (const ResourceError& error) {
+    return error.what();
+  }
+}
+
+}  // namespace warpmer::host

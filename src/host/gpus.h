@@ -36,4 +36,7 @@ struct GpuSurvey {
 /// Looks at all GPUs. Never throws; starting the driver takes some tenths of a second.
 GpuSurvey survey_gpus();
 
+/// Says why several processes cannot count together on GPUs, as far as that is known beforehand; else empty.
+std::string problem_of_ranks_on_gpus();
+
 }  // namespace warpmer::host

@@ -6,8 +6,10 @@ namespace warpmer::host {
 
 GpuSurvey survey_gpus() {
   GpuSurvey survey;
-  survey.problem = "this warpmer was built without CUDA";
+  survey.problem = problem_of_ranks_on_gpus();
   return survey;
 }
+
+std::string problem_of_ranks_on_gpus() { return "this warpmer was built without CUDA"; }
 
 }  // namespace warpmer::host

@@ -1,5 +1,7 @@
 #include "host/node_share.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -34,6 +36,11 @@ std::optional<std::uint64_t> tasks_of_step_here() {
 
 }  // namespace
 
+std::string machine_name() {
+  utsname names{};
+  return ::uname(&names) == 0 ? names.nodename : "";
+}
+
 NodeShare node_share() {
   const auto share = [](std::optional<std::uint64_t> processes, const char* index) {
     NodeShare result;
@@ -52,15 +59,37 @@ std::uint64_t part_of(std::uint64_t all, const NodeShare& share) {
   return all == 0 ? 0 : std::max<std::uint64_t>(all / share.processes, 1);
 }
 
-std::vector<Gpu> own_gpus(const std::vector<Gpu>& visible, const NodeShare& share) {
+namespace {
+
+/// True when the launcher has given each process GPUs of its own.
+bool are_gpus_bound(const std::vector<Gpu>& visible) {
   const auto on_node = environment_number("SLURM_GPUS_ON_NODE");
-  const bool bound = on_node && visible.size() < *on_node;
-  if (bound || share.processes == 1 || visible.empty()) return visible;
+  return on_node && visible.size() < *on_node;
+}
+
+bool is_set(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr && *text != '\0';
+}
+
+}  // namespace
+
+std::vector<Gpu> own_gpus(const std::vector<Gpu>& visible, const NodeShare& share) {
+  if (are_gpus_bound(visible) || share.processes == 1 || visible.empty()) return visible;
   if (visible.size() <= share.processes) return {visible[share.index % visible.size()]};
   const auto first_of = [&](unsigned index) {
     return visible.begin() + static_cast<std::ptrdiff_t>(visible.size() * index / share.processes);
   };
   return {first_of(share.index), first_of(share.index + 1)};
+}
+
+bool are_gpus_shared(const std::vector<Gpu>& visible, const NodeShare& share) {
+  return !are_gpus_bound(visible) && visible.size() < share.processes;
+}
+
+bool are_gpus_granted() {
+  return is_set("CUDA_VISIBLE_DEVICES") || is_set("SLURM_JOB_GPUS") || is_set("SLURM_STEP_GPUS") ||
+         environment_number("SLURM_GPUS_ON_NODE").has_value();
 }
 
 }  // namespace warpmer::host

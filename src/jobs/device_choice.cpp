@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/warning.h"
 #include "host/node_share.h"
+#include "mpi/process_group.h"
+#include "mpi/rank_link.h"
 
 namespace warpmer::jobs {
 
@@ -76,25 +80,6 @@ std::string problem_of(const host::GpuSurvey& survey) {
   return survey.problem.empty() ? "this machine has no GPU" : survey.problem;
 }
 
-DeviceChoice choose_automatically(std::uint64_t input_bytes,
-                                  const std::function<host::GpuSurvey()>& survey_now) {
-  DeviceChoice choice;
-  choice.automatic = true;
-  if (input_bytes > 0 && input_bytes < kLeastGpuInputBytes) {
-    choice.note = "the input is too small for a GPU to be worth starting";
-    return choice;
-  }
-  const host::GpuSurvey survey = survey_now();
-  if (const std::optional<host::Gpu> gpu = most_free(survey.gpus)) {
-    choice.gpus = {gpu->ordinal};
-    choice.note = survey.gpus.size() == 1 ? "there is a GPU" : "the GPU with the most free memory";
-    return choice;
-  }
-  choice.note = problem_of(survey);
-  if (!survey.gpus.empty()) choice.warning = "running on the CPU: " + problem_of(survey);
-  return choice;
-}
-
 /// Names the first two GPUs of a choice between which there is no link, if there are any.
 std::string slow_way_between(const std::vector<int>& chosen, const std::vector<host::Gpu>& gpus) {
   for (const int from : chosen) {
@@ -107,6 +92,67 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<h
             "host's",
             from, to);
       }
+    }
+  }
+  return "";
+}
+
+/// Returns the usable ones of GPUs that were granted, where they reach each other's memory; else none.
+std::vector<int> granted(const host::GpuSurvey& survey) {
+  if (!host::are_gpus_granted()) return {};
+  std::vector<int> gpus;
+  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {
+    if (gpu.problem.empty()) gpus.push_back(gpu.ordinal);
+  }
+  return slow_way_between(gpus, survey.gpus).empty() ? gpus : std::vector<int>();
+}
+
+DeviceChoice choose_automatically(std::uint64_t input_bytes,
+                                  const std::function<host::GpuSurvey()>& survey_now) {
+  DeviceChoice choice;
+  choice.automatic = true;
+  if (input_bytes > 0 && input_bytes < kLeastGpuInputBytes) {
+    choice.note = "the input is too small for a GPU to be worth starting";
+    return choice;
+  }
+  const host::GpuSurvey survey = survey_now();
+  if (host::are_gpus_shared(survey.gpus, host::node_share()) && !survey.gpus.empty()) {
+    choice.note = "this node has more processes of the job than GPUs";
+    return choice;
+  }
+  if (const std::vector<int> gpus = granted(survey); gpus.size() > 1) {
+    choice.gpus = gpus;
+    choice.note = "all GPUs that this job was given";
+    return choice;
+  }
+  if (const std::optional<host::Gpu> gpu = most_free(survey.gpus)) {
+    choice.gpus = {gpu->ordinal};
+    choice.note = survey.gpus.size() == 1 ? "there is a GPU" : "the GPU with the most free memory";
+    return choice;
+  }
+  choice.note = problem_of(survey);
+  if (!survey.gpus.empty()) choice.warning = "running on the CPU: " + problem_of(survey);
+  return choice;
+}
+
+/// Returns what tells a rank's GPUs from all others: a line each, of this machine and a place in it.
+std::string places_of(const std::vector<int>& gpus, const host::GpuSurvey& survey) {
+  std::string places;
+  for (const host::Gpu& gpu : survey.gpus) {
+    if (std::find(gpus.begin(), gpus.end(), gpu.ordinal) != gpus.end())
+      places += fmt::format("{} {}\n", host::machine_name(), gpu.pci_address);
+  }
+  return places;
+}
+
+/// Says why ranks whose GPUs are at these places cannot use them together; else empty.
+std::string problem_of_places(const std::vector<mpi::Message>& places) {
+  std::set<std::string> all;
+  for (const mpi::Message& of_rank : places) {
+    std::string_view rest(of_rank.data(), of_rank.size());
+    if (rest.empty()) return "a rank has no GPU of its own";
+    for (; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+      if (!all.emplace(rest.substr(0, rest.find('\n'))).second) return "two ranks have the same GPU";
     }
   }
   return "";
@@ -157,6 +203,29 @@ DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes
   if (!request.starts_with("cpu:")) throw_malformed(request);
   choice.cpu_devices = parse_number(std::string_view(request).substr(4)).value_or(0);
   if (choice.cpu_devices < 1 || choice.cpu_devices > kMostCpuDevices) throw_malformed(request);
+  return choice;
+}
+
+DeviceChoice choose_device_together(mpi::ProcessGroup& ranks, std::uint64_t input_bytes,
+                                    const std::function<host::GpuSurvey()>& survey_now,
+                                    const std::function<std::string()>& problem_of_ranks) {
+  host::GpuSurvey survey;
+  DeviceChoice choice = choose_automatically(input_bytes, [&] { return survey = survey_now(); });
+  choice.automatic = false;  // one rank alone cannot choose otherwise
+  if (!choice.gpus.empty()) {
+    if (std::string problem = problem_of_ranks(); !problem.empty()) {
+      choice.gpus.clear();
+      choice.note = std::move(problem);
+    }
+  }
+  const std::string own = places_of(choice.gpus, survey);
+  const std::vector<mpi::Message> all = ranks.gather({own.begin(), own.end()});
+  const std::string verdict = ranks.is_first() ? problem_of_places(all) : "";
+  const mpi::Message problem = ranks.broadcast({verdict.begin(), verdict.end()});
+  if (!problem.empty() && !choice.gpus.empty()) {
+    choice.gpus.clear();
+    choice.note.assign(problem.begin(), problem.end());
+  }
   return choice;
 }
 

@@ -12,6 +12,10 @@
 #include "base/error.h"
 #include "host/gpus.h"
 
+namespace warpmer::mpi {
+class ProcessGroup;  // mpi/process_group.h
+}  // namespace warpmer::mpi
+
 namespace warpmer::jobs {
 
 struct DeviceChoice : backend::Devices {
@@ -22,12 +26,20 @@ struct DeviceChoice : backend::Devices {
 
 /// Decides on `auto`, `cpu`, `cpu:N` (the CPU acting as N devices), `cuda` (all GPUs that can be used) or
 /// `cuda:N,...`. UsageError, which lists these, for anything else. `cuda` never falls back to the CPU:
-/// ResourceError when a GPU that was named, or every one, cannot be used. `auto` is the usable GPU with the
-/// most free memory, else the CPU, and the CPU for an input so small that starting the driver would take
-/// longer than counting. `input_bytes`: 0 when unknown. `survey` is called only when the answer depends on
-/// it.
+/// ResourceError when a GPU that was named, or every one, cannot be used. `auto` is all usable GPUs where
+/// they were granted to this process and reach each other's memory, else the one with the most free memory,
+/// else the CPU; and the CPU for an input so small that starting the driver would take longer than counting,
+/// and where other processes of the job use the same GPU. `input_bytes`: 0 when unknown. `survey` is called
+/// only when the answer depends on it.
 DeviceChoice choose_device(const std::string& request, std::uint64_t input_bytes,
                            const std::function<host::GpuSurvey()>& survey = host::survey_gpus);
+
+/// Decides on `auto` for all processes of a job that exchanges what they count, together: each its own GPUs,
+/// or all the CPU.
+DeviceChoice choose_device_together(
+    mpi::ProcessGroup& ranks, std::uint64_t input_bytes,
+    const std::function<host::GpuSurvey()>& survey = host::survey_gpus,
+    const std::function<std::string()>& problem_of_ranks = host::problem_of_ranks_on_gpus);
 
 /// A choice that `auto` made becomes the CPU, and its warning, which is told at once (base/warning.h), says
 /// why.

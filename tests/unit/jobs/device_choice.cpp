@@ -9,6 +9,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "mpi/process_group.h"
+#include "unit/mpi/rank_threads.h"
 
 namespace {
 
@@ -29,9 +31,28 @@ Gpu gpu(int ordinal, std::uint64_t free_gigabytes, std::string problem = "") {
 GpuSurvey machine(std::vector<Gpu> gpus) { return {std::move(gpus), "13.0", ""}; }
 GpuSurvey no_driver() { return {{}, "", "there is no NVIDIA driver"}; }
 
+/// Tests say themselves what was granted.
+[[maybe_unused]] const bool kForgotten = [] {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE"})
+    unsetenv(name);
+  return true;
+}();
+
 DeviceChoice choose(const std::string& request, const GpuSurvey& survey, std::uint64_t input_bytes = 0) {
   return jobs::choose_device(request, input_bytes, [&] { return survey; });
 }
+
+/// Sets a variable for as long as this lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
 
 /// The message of the error of type E; empty when there is none.
 template <class E>
@@ -162,6 +183,69 @@ TEST_CASE("processes of one job on a node take different GPUs") {
         "--device cuda: cuda:3 (Some GPU): it is too old; use --device cpu");
   unsetenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   unsetenv("OMPI_COMM_WORLD_LOCAL_RANK");
+}
+
+TEST_CASE("auto takes all GPUs that were granted, if they reach each other's memory") {
+  const std::vector<Gpu> four = {gpu(0, 10), gpu(1, 80), gpu(2, 20, "it is too old"), gpu(3, 30)};
+  const GpuSurvey joined = linked(four, host::GpuLink::nvlink);
+  for (const char* name :
+       {"CUDA_VISIBLE_DEVICES", "SLURM_JOB_GPUS", "SLURM_STEP_GPUS", "SLURM_GPUS_ON_NODE"}) {
+    CAPTURE(name);
+    const Variable granted(name, "4");
+    CHECK(choose("auto", joined).gpus == std::vector<int>{0, 1, 3});
+    CHECK(choose("auto", joined).note == "all GPUs that this job was given");
+    CHECK(choose("auto", joined).automatic);
+    CHECK(choose("auto", linked(four, host::GpuLink::none)).gpus == std::vector<int>{1});
+    CHECK(choose("auto", linked({gpu(0, 10)}, host::GpuLink::none)).gpus == std::vector<int>{0});
+    CHECK(jobs::choose_device("auto", 1 << 20, never).gpus.empty());
+  }
+  CHECK(choose("auto", joined).gpus == std::vector<int>{1});
+  const Variable none("CUDA_VISIBLE_DEVICES", "");
+  CHECK(choose("auto", joined).gpus == std::vector<int>{1});
+}
+
+TEST_CASE("auto leaves a GPU alone that several processes of a job would share") {
+  const Variable size("OMPI_COMM_WORLD_LOCAL_SIZE", "3"), rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+  CHECK(choose("auto", machine({gpu(0, 80), gpu(1, 80)})).gpus.empty());
+  CHECK(choose("auto", machine({gpu(0, 80), gpu(1, 80)})).note ==
+        "this node has more processes of the job than GPUs");
+  CHECK(choose("auto", machine({gpu(0, 80), gpu(1, 80), gpu(2, 80)})).gpus == std::vector<int>{1});
+}
+
+/// The choices of ranks that see GPUs at these places of one machine.
+std::vector<DeviceChoice> choose_together(const std::vector<std::vector<std::string>>& places,
+                                          const std::string& problem = "") {
+  std::vector<DeviceChoice> choices(places.size());
+  const auto choose_one = [&](mpi::ProcessGroup& ranks) {
+    std::vector<Gpu> gpus;
+    for (const std::string& place : places[ranks.rank()]) {
+      gpus.push_back(gpu(static_cast<int>(gpus.size()), 80));
+      gpus.back().pci_address = place;
+    }
+    choices[ranks.rank()] = jobs::choose_device_together(
+        ranks, 0, [&] { return machine(gpus); }, [&] { return problem; });
+  };
+  for (const std::string& error : test::on_ranks(static_cast<unsigned>(places.size()), choose_one))
+    CHECK(error.empty());
+  return choices;
+}
+
+TEST_CASE("ranks all take GPUs of their own, or all the CPU") {
+  for (const DeviceChoice& choice : choose_together({{"1:0"}, {"2:0"}, {"3:0"}})) {
+    CHECK(choice.gpus == std::vector<int>{0});
+    CHECK(!choice.automatic);
+  }
+  for (const auto& places : std::vector<std::vector<std::vector<std::string>>>{
+           {{"1:0"}, {}}, {{}, {"1:0"}}, {{"1:0"}, {"2:0"}, {"1:0"}}}) {
+    for (const DeviceChoice& choice : choose_together(places)) {
+      CHECK(choice.gpus.empty());
+      CHECK(choice.cpu_devices == 1);
+      CHECK(!choice.note.empty());
+    }
+  }
+  CHECK(choose_together({{"1:0"}, {}})[0].note == "a rank has no GPU of its own");
+  CHECK(choose_together({{"1:0"}, {"1:0"}})[1].note == "two ranks have the same GPU");
+  CHECK(choose_together({{"1:0"}, {"2:0"}}, "there is no NCCL")[0].note == "there is no NCCL");
 }
 
 TEST_CASE("cuda:N,... are those GPUs and no others") {
