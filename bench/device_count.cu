@@ -14,6 +14,7 @@
 #include "base/thread_team.h"
 #include "command_line.h"
 #include "kernels/exchange/peers.cuh"
+#include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/session/device_counter.cuh"
 #include "kernels/text/text_packing.cuh"
 
@@ -134,6 +135,13 @@ void feed(DeviceCounter& counter, const Reads& reads) {
   counter.end_of_input();
 }
 
+/// Leaves frozen chunks on the device.
+class LeftChunks : public ChunkSink {
+ public:
+  void put(FrozenChunk&& /*chunk*/) override {}
+  void wait_for(std::uint32_t /*first_shard*/) override {}
+};
+
 Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads) {
   DeviceCountPlan plan;
   plan.kmers.k = options.k;
@@ -168,7 +176,10 @@ Round run(const Options& options, Peers& peers, const std::vector<Reads>& reads)
   const auto begin = std::chrono::steady_clock::now();
   on_each([&](unsigned number) { feed(*counters[number], reads[number]); });
   const std::chrono::duration<double> input_seconds = std::chrono::steady_clock::now() - begin;
-  on_each([&](unsigned number) { counters[number]->finish([](FrozenChunk&&) {}, [](std::uint32_t) {}); });
+  on_each([&](unsigned number) {
+    LeftChunks chunks;
+    counters[number]->finish(chunks);
+  });
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   Round round{seconds.count(), {}, backend::Tally(), {}, input_seconds.count()};
   for (std::uint32_t i = 0; i < peers.size(); ++i) {

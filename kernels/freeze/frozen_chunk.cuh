@@ -1,5 +1,5 @@
 #pragma once
-/// Frozen shards on the device, as a counter hands them over.
+/// Frozen shards on the device, as a counter hands them over, and what takes them.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ struct StringPlan {
   std::uint64_t first_word;  ///< number of its payload's first word in the output
 };
 
-/// Some consecutive frozen shards. A chunk is valid until `reclaim` of its first shard has returned.
+/// Some consecutive frozen shards. A chunk is valid until `ChunkSink::wait_for` its first shard has returned.
 struct FrozenChunk {
   std::uint32_t first_shard = 0;
   std::vector<StringPlan> strings = {};         ///< one for each shard
@@ -30,6 +30,17 @@ struct FrozenChunk {
     frozen.sizes = strings[number].sizes;
     return frozen;
   }
+};
+
+/// Takes the chunks of one GPU, in order.
+class ChunkSink {
+ public:
+  virtual ~ChunkSink() = default;
+  /// Takes a chunk; the work that makes it is enqueued.
+  virtual void put(FrozenChunk&& chunk) = 0;
+  /// Returns when the chunk that begins with this shard, and was put, is no longer needed: its memory is used
+  /// again. It must not wait for a later one.
+  virtual void wait_for(std::uint32_t first_shard) = 0;
 };
 
 }  // namespace warpmer::gpu

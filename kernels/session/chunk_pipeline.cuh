@@ -14,9 +14,9 @@
 #include "backend/tally.h"
 #include "kernels/count/bin_counting.cuh"
 #include "kernels/freeze/frozen_chunk.cuh"
+#include "kernels/freeze/payload_ring.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/memory/host_fence.cuh"
-#include "kernels/memory/payload_ring.cuh"
 #include "kernels/memory/small_copy.cuh"
 
 namespace warpmer::gpu {
@@ -36,12 +36,8 @@ class ChunkPipeline {
     std::uint64_t entries;  ///< number of k-mers kept
     std::uint32_t bins;
   };
-  struct Outlets {
-    std::function<void(FrozenChunk&&)> take;
-    std::function<void(std::uint32_t first_shard)> reclaim;  ///< see DeviceCounter::finish
-    /// If it is set, it returns when the words of all shards before `end_shard` are there.
-    std::function<void(std::uint32_t end_shard)> wait_for_words;
-  };
+  /// Returns when the words of all shards before `end_shard` are there.
+  using WaitForWords = std::function<void(std::uint32_t end_shard)>;
 
   /// The most bytes of a counted entry, its part of a payload, and what it takes while it is frozen.
   static constexpr std::uint64_t kEntryBytes =
@@ -78,9 +74,11 @@ class ChunkPipeline {
   /// number of occurrences in all of them, or nothing if there may be any number of large counts; `size` is
   /// the memory that chunks may take. `spare_bytes` of device memory may be taken for a shard that is larger
   /// than a chunk. With `foresees`, if there are many more k-mers than chunks take, the number of distinct
-  /// ones in a chunk is estimated from the chunks before.
+  /// ones in a chunk is estimated from the chunks before. `chunks` gets the chunks, until `finish` has
+  /// returned.
   void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
-             const ChunkSize& size, std::uint64_t spare_bytes, bool foresees) {
+             const ChunkSize& size, std::uint64_t spare_bytes, bool foresees, ChunkSink& chunks) {
+    chunks_ = &chunks;
     loads_ = std::move(loads);
     size_ = size;
     spare_bytes_ = spare_bytes;
@@ -95,21 +93,23 @@ class ChunkPipeline {
   }
 
   /// Counts and freezes the shards [first, end), which come after those before. The words must stay until two
-  /// chunks later, or until `finish`.
-  void add(std::uint32_t first, std::uint32_t end, const Waiting& words, const Outlets& outlets) {
+  /// chunks later, or until `finish`. Words that are on their way are waited for, if there is a function for
+  /// that.
+  void add(std::uint32_t first, std::uint32_t end, const Waiting& words,
+           const WaitForWords& wait_for_words = {}) {
     while (first < end) {
       // The first chunk has few shards: they show how large tables have to be.
       const std::uint32_t most =
           number_ == 0 ? std::max(1u, (1u << range_.shard_bits) / plan_.owners / 64) : end - first;
       ShardChunk chunk = plan_chunk(first, std::min(most, end - first), words);
       ChunkBuffers& buffers = buffers_[number_ % 2];
-      if (outlets.wait_for_words) outlets.wait_for_words(chunk.first_shard + chunk.shards);
+      if (wait_for_words) wait_for_words(chunk.first_shard + chunk.shards);
       count(chunk, buffers);
-      if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+      if (before_) freeze(*before_, buffers_[(number_ + 1) % 2]);
       before_.reset();
       if (number_ == 0) {
         // There is nothing to overlap with, and its result is wanted now.
-        freeze(chunk, buffers, outlets);
+        freeze(chunk, buffers);
       } else {
         before_ = chunk;
       }
@@ -119,8 +119,8 @@ class ChunkPipeline {
   }
 
   /// Enqueues all that has been added, and waits until it is counted; its words are no longer needed then.
-  void settle(const Outlets& outlets) {
-    if (before_) freeze(*before_, buffers_[(number_ + 1) % 2], outlets);
+  void settle() {
+    if (before_) freeze(*before_, buffers_[(number_ + 1) % 2]);
     before_.reset();
   }
 
@@ -146,8 +146,8 @@ class ChunkPipeline {
   }
 
   /// Enqueues the rest; no more shards come. `end` marks when all is frozen.
-  void finish(const Outlets& outlets, const Event& end) {
-    settle(outlets);
+  void finish(const Event& end) {
+    settle();
     end.record(freeze_stream_);
     histogram_.resize(tallies_.size());
     copy_to_host(histogram_.data(), tallies_.data(), tallies_.size(), freeze_stream_);
@@ -269,12 +269,12 @@ class ChunkPipeline {
 
   /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more
   /// k-mers than were foreseen is counted again.
-  void freeze(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets) {
+  void freeze(const ShardChunk& chunk, ChunkBuffers& buffers) {
     buffers.counted_fence.wait();
     const std::uint64_t entries = buffers.result().size;
     if (buffers.result().fault == CountFault::output_full && chunk.bound < chunk.kmers && foresees_) {
       note_kept(chunk, entries);
-      return count_in_halves(chunk, entries, buffers, outlets);
+      return count_in_halves(chunk, entries, buffers);
     }
     counting_.throw_fault(buffers.result().fault);
     counting_.learn(task_for(chunk), entries);
@@ -284,19 +284,19 @@ class ChunkPipeline {
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
     const PayloadRing::Room room = plan_.histogram_only && !any_are_large_
-                                       ? freeze_nothing(chunk, outlets, frozen.strings)
-                                       : freeze_strings(chunk, buffers, outlets, entries, frozen.strings);
+                                       ? freeze_nothing(chunk, frozen.strings)
+                                       : freeze_strings(chunk, buffers, entries, frozen.strings);
     buffers.frozen_event.record(freeze_stream_);
     room.ready->record(freeze_stream_);
     frozen.payload = room.words;
     frozen.ready = room.ready;
-    outlets.take(std::move(frozen));
+    chunks_->put(std::move(frozen));
   }
 
   /// Enqueues the making of strings. The sizes of payloads come from the device; meanwhile it counts the next
   /// chunk.
-  PayloadRing::Room freeze_strings(const ShardChunk& chunk, ChunkBuffers& buffers, const Outlets& outlets,
-                                   std::uint64_t entries, std::vector<StringPlan>& plans) {
+  PayloadRing::Room freeze_strings(const ShardChunk& chunk, ChunkBuffers& buffers, std::uint64_t entries,
+                                   std::vector<StringPlan>& plans) {
     CountedShards<Key> shards{};
     shards.counted = buffers.counted.view(task_for(chunk).first_bin);
     shards.first_shard = chunk.first_shard;
@@ -314,16 +314,15 @@ class ChunkPipeline {
     if (any_are_large_) freezer_->note_large_counts(large_counts_, freeze_stream_);
     words += kSpareWords;
     const PayloadRing::Room room =
-        payloads_.take(chunk.first_shard, words, ring_words(words, entries), outlets.reclaim);
+        payloads_.take(chunk.first_shard, words, ring_words(words, entries), *chunks_);
     clock_.time(freeze_stream_, [&] { freezer_->write(room.words, freeze_stream_); });
     return room;
   }
 
   /// Says that the shards are empty: their counts are noted already.
-  PayloadRing::Room freeze_nothing(const ShardChunk& chunk, const Outlets& outlets,
-                                   std::vector<StringPlan>& plans) {
+  PayloadRing::Room freeze_nothing(const ShardChunk& chunk, std::vector<StringPlan>& plans) {
     plans.assign(chunk.shards, {});
-    return payloads_.take(chunk.first_shard, kSpareWords, kSpareWords, outlets.reclaim);
+    return payloads_.take(chunk.first_shard, kSpareWords, kSpareWords, *chunks_);
   }
 
   /// The words behind a payload's end that a read of its last fields may touch.
@@ -341,8 +340,7 @@ class ChunkPipeline {
   }
   static constexpr double kRingMargin = 1.125, kMuchRing = 1 << 25;
 
-  void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, ChunkBuffers& buffers,
-                       const Outlets& outlets) {
+  void count_in_halves(const ShardChunk& chunk, std::uint64_t entries, ChunkBuffers& buffers) {
     // Shards go in order, so that both halves take turns in one buffer.
     ShardChunk halves[2] = {chunk, chunk};
     halves[0].shards = chunk.shards / 2;
@@ -357,7 +355,7 @@ class ChunkPipeline {
       // A half that is still too large is halved again; only a single shard may take more than a chunk has.
       if (half.shards > 1) half.bound = std::min(half.bound, size_.entries);
       count(half, buffers);
-      freeze(half, buffers, outlets);
+      freeze(half, buffers);
     }
   }
 
@@ -385,6 +383,7 @@ class ChunkPipeline {
   const DeviceCountPlan& plan_;
   const BinRange range_;
   Counting& counting_;
+  ChunkSink* chunks_ = nullptr;  ///< from `begin` on
   ChunkSize size_{};
   const cudaStream_t stream_;
   Stream freeze_stream_{Stream::Priority::high};  ///< the rest of one launch runs beside the next count

@@ -159,8 +159,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     comes_in_slices_ = comes_in_slices;
   }
 
-  void finish(const std::function<void(FrozenChunk&&)>& take,
-              const std::function<void(std::uint32_t first_shard)>& reclaim) override {
+  void finish(ChunkSink& chunks) override {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
@@ -173,18 +172,18 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     }
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
-    const typename Chunks::Outlets outlets{take, reclaim, words_on_their_way()};
+    const auto wait_for_words = words_on_their_way();
     if (resident_) {
-      finish_resident_table(loads, outlets);
+      finish_resident_table(loads, chunks);
     } else if (spilled_.is_empty()) {
       chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
-                    false);
+                    false, chunks);
       chunks_.add(range_.first_shard(), range_.end_shard(),
-                  {pending_.views(), pending_.segments(), waiting_kmers()}, outlets);
+                  {pending_.views(), pending_.segments(), waiting_kmers()}, wait_for_words);
     } else {
-      finish_groups(std::move(loads), most_kmers, outlets);
+      finish_groups(std::move(loads), most_kmers, chunks);
     }
-    chunks_.finish(outlets, end);
+    chunks_.finish(end);
     if (exchange_) exchange_->wait_until_over();
     count_and_freeze_seconds_ = end.seconds_since(begin);
     for (SpanClock* clock : {&cut_clock_, &split_clock_}) clock->collect();
@@ -411,13 +410,12 @@ class Counter : public DeviceCounter, public BinSink<Words> {
 
   /// Freezes the k-mers of the resident table, together with the words that are still pending, partition
   /// after partition.
-  void finish_resident_table(const std::vector<unsigned long long>& pending,
-                             const typename Chunks::Outlets& outlets) {
+  void finish_resident_table(const std::vector<unsigned long long>& pending, ChunkSink& chunks) {
     std::vector<unsigned long long> loads = pending;  // and what is certain of the table
     for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
       loads[shard - range_.first_shard()] += plan_.resident.index->kmers(shard);
     chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
-                  false);
+                  false, chunks);
     while (const auto part = resident_->next(stream_)) {
       const WaitingKmers<Key> kmers{pending_.bin_kmers(), &part->run};
       std::vector<std::uint64_t> all = part->kmers;
@@ -426,9 +424,8 @@ class Counter : public DeviceCounter, public BinSink<Words> {
       chunks_.set_loads(part->first_shard, all);
       counting_.find_long_bins(kmers, part->first_shard * range_.bins_per_shard(),
                                part->end_shard * range_.bins_per_shard());
-      chunks_.add(part->first_shard, part->end_shard, {pending_.views(), pending_.segments(), kmers},
-                  outlets);
-      chunks_.settle(outlets);  // the next part comes in place of this one
+      chunks_.add(part->first_shard, part->end_shard, {pending_.views(), pending_.segments(), kmers});
+      chunks_.settle();  // the next part comes in place of this one
     }
   }
 
@@ -441,8 +438,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   };
 
   /// Brings back what was spilled, group after group, and counts it with what has stayed.
-  void finish_groups(std::vector<unsigned long long> loads, std::uint64_t most_kmers,
-                     const typename Chunks::Outlets& outlets) {
+  void finish_groups(std::vector<unsigned long long> loads, std::uint64_t most_kmers, ChunkSink& chunks) {
     const std::uint64_t all = budget_ + Chunks::bytes_for(chunk_size_);
     const typename Chunks::ChunkSize usual = chunk_size_beside_groups(all);
     typename Chunks::ChunkSize size = enlarged(usual, all, loads);
@@ -452,10 +448,10 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     const std::uint64_t rest = all - Chunks::bytes_for(size);
     groups->start();
     chunks_.begin(std::move(loads), most_kmers, size, rest - std::min(rest, held_bytes() + group_bytes()),
-                  true);
+                  true, chunks);
     for (std::size_t number = 0; number < groups->groups().size(); ++number)
-      add_group(groups->groups()[number], groups->take(number), run, outlets);
-    chunks_.settle(outlets);  // the last one's words go now
+      add_group(groups->groups()[number], groups->take(number), run);
+    chunks_.settle();  // the last one's words go now
   }
 
   /// Returns the size of chunks beside groups, out of `all` memory that is not for input: they become larger
@@ -496,22 +492,21 @@ class Counter : public DeviceCounter, public BinSink<Words> {
 
   /// Counts a group that has come back; a piece of a shard into the run of those before.
   void add_group(const ShardGroup& group, const typename SpilledGroups<Words>::GroupViews& views,
-                 PiecesRun& run, const typename Chunks::Outlets& outlets) {
+                 PiecesRun& run) {
     const std::uint32_t first_bin = group.first_shard * range_.bins_per_shard();
     WaitingKmers<Key> kmers = waiting_kmers();
     if (run.bins) kmers.run = &run.view;
     if (!group.is_last) {
-      chunks_.settle(outlets);
+      chunks_.settle();
       run.bins = count_piece(group, {views.own, 1, kmers});
       run.view = run.bins->view(first_bin);
       chunks_.hold_beside(run.bins->bytes());
       counting_.find_long_bins({kmers.bin_kmers, &run.view}, first_bin, first_bin + range_.bins_per_shard());
       return;
     }
-    chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers},
-                outlets);
+    chunks_.add(group.first_shard, group.first_shard + group.shards, {views.all, views.all_size, kmers});
     if (!run.bins) return;
-    chunks_.settle(outlets);
+    chunks_.settle();
     run.bins.reset();
     chunks_.hold_beside(0);
     counting_.find_long_bins(waiting_kmers(), range_.first_bin, range_.end_bin);

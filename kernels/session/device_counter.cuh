@@ -3,7 +3,6 @@
 /// shards on the device. The session feeds it; the bench times it. Several work together by an exchange.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -49,10 +48,8 @@ class DeviceCounter : public KmerCounter {
   virtual void end_of_input() = 0;
 
   /// After that: counts and freezes its shards, in chunks, in order, and hands each over when it is enqueued.
-  /// A chunk's memory is used again for later ones, maybe for the next: `reclaim(first_shard)` must return
-  /// only when that earlier chunk is no longer needed, and without waiting for a later one.
-  virtual void finish(const std::function<void(FrozenChunk&&)>& take,
-                      const std::function<void(std::uint32_t first_shard)>& reclaim) = 0;
+  /// A chunk's memory is used again for later ones, maybe for the next.
+  virtual void finish(ChunkSink& chunks) = 0;
 
   /// After the end of input: true when there is a resident table. Then `finish` also freezes the k-mers of
   /// its index.

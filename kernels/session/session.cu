@@ -299,9 +299,8 @@ class DeviceShardedSession : public Session<ShardedCounting> {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
-      counters_[number]->finish(outlets.take, outlets.reclaim);
-    });
+    delivery_.run(thread, sink, shard_done,
+                  [&](std::uint32_t number, ChunkSink& chunks) { counters_[number]->finish(chunks); });
   }
   [[nodiscard]] DeviceCounter& device_counter(std::uint32_t number) override { return *counters_[number]; }
 

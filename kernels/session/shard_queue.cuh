@@ -8,13 +8,17 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "kernels/freeze/frozen_chunk.cuh"
 
 namespace warpmer::gpu {
 
 /// Thread-safe. Shards leave in order of their numbers, as far as they are there: the file is written in this
-/// order, and a shard that comes too early has to wait in memory.
+/// order, and a shard that comes too early has to wait in memory. Where many do, the thread that brought one
+/// has to wait, too. So one thread takes shards `strictly` in order, only when all shards before are taken:
+/// then there always is a thread that can bring what the others wait for.
 class ShardQueue {
  public:
   struct QueuedShard {
@@ -29,8 +33,11 @@ class ShardQueue {
     [[nodiscard]] index::FrozenShard head() const { return chunk->head(number); }
   };
 
-  /// `gpus` GPUs put chunks of shards; each calls `close`.
-  explicit ShardQueue(std::uint32_t gpus) : open_(gpus) {}
+  /// `gpus` GPUs put chunks of shards, each in order, and those of a GPU come before those of the next; each
+  /// calls `close`.
+  explicit ShardQueue(std::uint32_t gpus) {
+    for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) open_.insert(gpu);
+  }
 
   /// Throws when a thread has failed.
   void put(FrozenChunk&& frozen, std::uint32_t gpu) {
@@ -42,26 +49,20 @@ class ShardQueue {
       items_.emplace(chunk->first_shard + s, QueuedShard{chunk, s, gpu});
     changed_.notify_all();
   }
-  /// Waits for an item, and returns it; none when no more come.
-  std::optional<QueuedShard> take() {
+  /// Waits for an item, and returns it; none when no more come, or when a thread has failed.
+  std::optional<QueuedShard> take(bool strictly) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return open_ == 0 || failure_ || !items_.empty(); });
+    changed_.wait(lock, [&] { return open_.empty() || failure_ || may_leave(items_.begin(), strictly); });
     if (items_.empty()) return std::nullopt;
     return pop(items_.begin());
   }
-  /// Returns an item that is there and comes no later than the chunk that begins with this shard, if any. A
-  /// thread that waits for a chunk helps with these; with later ones it would keep the GPU waiting, and
-  /// itself, if it makes the shards before them.
-  std::optional<QueuedShard> try_take(std::uint32_t first_shard) {
-    return try_take_after(std::nullopt, first_shard);
-  }
-  /// Returns such an item that comes behind `before`, for a thread that already has that one. It must not get
-  /// any that comes earlier: it may be waiting, with its first item, until all shards before that are
-  /// written.
-  std::optional<QueuedShard> try_take_after(std::optional<std::uint32_t> before, std::uint32_t first_shard) {
+  /// Returns an item that is there and comes behind `before`, if any, for a thread that already has that one.
+  /// It must not get any that comes earlier: it may be waiting, with its first item, until all shards before
+  /// that are written.
+  std::optional<QueuedShard> try_take_after(std::uint32_t before, bool strictly) {
     const std::lock_guard lock(mutex_);
-    const auto at = before ? items_.upper_bound(*before) : items_.begin();
-    if (at == items_.end() || at->second.chunk->first_shard > first_shard) return std::nullopt;
+    const auto at = items_.upper_bound(before);
+    if (!may_leave(at, strictly)) return std::nullopt;
     return pop(at);
   }
   /// Reports that the item's part of the chunk's memory is no longer needed.
@@ -77,10 +78,10 @@ class ShardQueue {
     changed_.wait(lock, [&] { return failure_ || left_[first_shard] == 0; });
     if (failure_) std::rethrow_exception(failure_);
   }
-  /// Ends the chunks of one of the GPUs.
-  void close() {
+  /// Ends the chunks of a GPU.
+  void close(std::uint32_t gpu) {
     const std::lock_guard lock(mutex_);
-    --open_;
+    open_.erase(gpu);
     changed_.notify_all();
   }
   /// Stops all threads, because one has failed.
@@ -92,7 +93,14 @@ class ShardQueue {
   }
 
  private:
-  QueuedShard pop(std::map<std::uint32_t, QueuedShard>::iterator at) {
+  using Items = std::map<std::uint32_t, QueuedShard>;  ///< by shard
+
+  /// Strictly in order, no GPU before the item's may put more.
+  [[nodiscard]] bool may_leave(Items::const_iterator at, bool strictly) const {
+    if (at == items_.end()) return false;
+    return !strictly || open_.empty() || at->second.gpu <= *open_.begin();
+  }
+  QueuedShard pop(Items::iterator at) {
     QueuedShard item = std::move(at->second);
     items_.erase(at);
     return item;
@@ -100,10 +108,10 @@ class ShardQueue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint32_t, QueuedShard> items_;  ///< by shard
-  std::map<std::uint32_t, std::size_t> left_;   ///< number of shards not fetched, by the chunk's first shard
-  std::uint32_t open_;                          ///< number of GPUs that may put more
-  std::exception_ptr failure_;                  ///< the first failure
+  Items items_;
+  std::map<std::uint32_t, std::size_t> left_;  ///< number of shards not fetched, by the chunk's first shard
+  std::set<std::uint32_t> open_;               ///< GPUs that may put more
+  std::exception_ptr failure_;                 ///< the first failure
 };
 
 }  // namespace warpmer::gpu

@@ -12,17 +12,18 @@
 #include <utility>
 
 #include "base/error.h"
+#include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/session/device_counter.cuh"
 
 namespace warpmer::gpu {
 
 /// The counter works in a thread of its own, so that several can be gone through together.
-class ChunkFeed {
+class ChunkFeed : private ChunkSink {
  public:
   /// Begins to count what the counter has, on GPU `gpu`. The counter must outlive the feed.
   ChunkFeed(DeviceCounter& counter, int gpu) : thread_([this, &counter, gpu] { count(counter, gpu); }) {}
   /// After an error, too, the counter is left alone afterwards.
-  ~ChunkFeed() {
+  ~ChunkFeed() override {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
@@ -70,26 +71,26 @@ class ChunkFeed {
   void count(DeviceCounter& counter, int gpu) {
     try {
       check(cudaSetDevice(gpu), "choosing a GPU");
-      counter.finish(
-          [&](FrozenChunk&& chunk) {
-            const std::lock_guard lock(mutex_);
-            stop_if_over();
-            chunks_.push_back(std::move(chunk));
-            changed_.notify_all();
-          },
-          [&](std::uint32_t first_shard) {
-            std::unique_lock lock(mutex_);
-            changed_.wait(lock, [&] { return is_over_ || passed_.count(first_shard) > 0; });
-            stop_if_over();
-            const auto passed = passed_.extract(first_shard);
-            lock.unlock();
-            passed.mapped().wait();
-          });
+      counter.finish(*this);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!is_over_) failure_ = std::current_exception();
       changed_.notify_all();
     }
+  }
+  void put(FrozenChunk&& chunk) override {
+    const std::lock_guard lock(mutex_);
+    stop_if_over();
+    chunks_.push_back(std::move(chunk));
+    changed_.notify_all();
+  }
+  void wait_for(std::uint32_t first_shard) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_over_ || passed_.count(first_shard) > 0; });
+    stop_if_over();
+    const auto passed = passed_.extract(first_shard);
+    lock.unlock();
+    passed.mapped().wait();
   }
   static std::uint32_t end_of(const FrozenChunk& chunk) { return chunk.first_shard + chunk.shards(); }
   void stop_if_over() const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "kernels/memory/payload_ring.cuh"
+#include "kernels/freeze/payload_ring.cuh"
 #include "kernels/memory/span_clock.cuh"
 #include "kernels/update/index_merger.cuh"
 #include "kernels/update/string_merge.cuh"
@@ -57,14 +57,14 @@ class Merger : public IndexMerger {
   }
   ~Merger() override { cudaStreamSynchronize(stream_); }
 
-  void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) override {
+  void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, ChunkSink& chunks) override {
     added_ = added;
     removed_ = removed;
     takes_index_ = !has_index;
     if (takes_index_) coming_.begin();
     for (std::uint32_t shard = shards_.first; shard < shards_.end;) {
       const index::ShardRange range = plan_step(shard);
-      merge_step(range, outlets);
+      merge_step(range, chunks);
       shard = range.end;
     }
     strings_.add_to(tally_, stream_);
@@ -119,7 +119,7 @@ class Merger : public IndexMerger {
     const StringPlan& plan = chunk->strings[shard - chunk->first_shard];
     return {plan.sizes, reinterpret_cast<const std::uint64_t*>(chunk->payload) + plan.first_word};
   }
-  void merge_step(const index::ShardRange& range, const ChunkOutlets& outlets) {
+  void merge_step(const index::ShardRange& range, ChunkSink& chunks) {
     const auto waits_since = std::chrono::steady_clock::now();
     if (takes_index_) coming_.wait_for(range.end, stream_);
     waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
@@ -137,12 +137,12 @@ class Merger : public IndexMerger {
       if (feed != nullptr) feed->give_back(range.end, stream_);
     }
     words += kSpareWords;
-    const PayloadRing::Room room = payloads_.take(range.first, words, ring_words(words), outlets.reclaim);
+    const PayloadRing::Room room = payloads_.take(range.first, words, ring_words(words), chunks);
     clock_.time(stream_, [&] { strings_.write(room.words, stream_); });
     room.ready->record(stream_);
     frozen.payload = room.words;
     frozen.ready = room.ready;
-    outlets.take(std::move(frozen));
+    chunks.put(std::move(frozen));
   }
 
   /// Returns the words for some payloads such as that of this step, which has so many.

@@ -8,7 +8,7 @@
 #include "backend/tally.h"
 #include "backend/update_session.h"
 #include "index/index_file.h"
-#include "kernels/session/shard_delivery.cuh"
+#include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/update/chunk_feed.cuh"
 
 namespace warpmer::gpu {
@@ -40,7 +40,7 @@ class IndexMerger {
   /// Makes all shards, as DeviceCounter::finish does: those of the index, with those of `added` added to
   /// them, and then those of `removed` taken away; either may be null. With `has_index`, `added` has the
   /// index's k-mers, too. Throws an InputError for a damaged shard.
-  virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, const ChunkOutlets& outlets) = 0;
+  virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, ChunkSink& chunks) = 0;
 
   // The following are called after `merge`.
   [[nodiscard]] virtual const backend::Tally& tally() const = 0;

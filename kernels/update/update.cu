@@ -109,14 +109,13 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, const ChunkOutlets& outlets) {
-      if (is_counted_whole(number))
-        return added_->device_counter(number).finish(outlets.take, outlets.reclaim);
+    delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, ChunkSink& chunks) {
+      if (is_counted_whole(number)) return added_->device_counter(number).finish(chunks);
       std::optional<ChunkFeed> added, removed;
       if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
       if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
       mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, is_resident(number),
-                              outlets);
+                              chunks);
       if (added) added->finish();
       if (removed) removed->finish();
     });

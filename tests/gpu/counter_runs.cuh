@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/session/device_counter.cuh"
 #include "kernels/text/text_packing.cuh"
 
@@ -41,23 +42,34 @@ inline void feed(gpu::DeviceCounter& counter, const std::vector<std::string>& re
   }
 }
 
+/// Copies chunks at once.
+class CopiedChunks : public gpu::ChunkSink {
+ public:
+  explicit CopiedChunks(Payloads& payloads) : payloads_(payloads) {}
+
+  void put(gpu::FrozenChunk&& chunk) override {
+    gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
+    for (std::uint32_t s = 0; s < chunk.shards(); ++s) {
+      const gpu::StringPlan& plan = chunk.strings[s];
+      if (plan.sizes.words == 0) continue;
+      auto& payload = payloads_[chunk.first_shard + s];
+      payload.resize(plan.sizes.words);
+      gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan.first_word, payload.size() * 8,
+                                 cudaMemcpyDeviceToHost, gpu::DriverLock::Shared(cudaStreamPerThread)),
+                 "copying");
+      gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");
+    }
+  }
+  void wait_for(std::uint32_t /*first_shard*/) override {}
+
+ private:
+  Payloads& payloads_;
+};
+
 /// Counts the reads that were fed, when all counters that work together have been told that no more come.
 inline void finish(gpu::DeviceCounter& counter, Payloads& payloads) {
-  counter.finish(
-      [&](gpu::FrozenChunk&& chunk) {
-        gpu::check(cudaEventSynchronize(*chunk.ready), "freezing");
-        for (std::uint32_t s = 0; s < chunk.shards(); ++s) {
-          const gpu::StringPlan& plan = chunk.strings[s];
-          if (plan.sizes.words == 0) continue;
-          auto& payload = payloads[chunk.first_shard + s];
-          payload.resize(plan.sizes.words);
-          gpu::check(cudaMemcpyAsync(payload.data(), chunk.payload + plan.first_word, payload.size() * 8,
-                                     cudaMemcpyDeviceToHost, gpu::DriverLock::Shared(cudaStreamPerThread)),
-                     "copying");
-          gpu::check(cudaStreamSynchronize(cudaStreamPerThread), "copying");
-        }
-      },
-      [](std::uint32_t) {});
+  CopiedChunks chunks(payloads);
+  counter.finish(chunks);
 }
 
 }  // namespace warpmer::tests

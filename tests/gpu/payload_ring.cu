@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "kernels/memory/payload_ring.cuh"
+#include "kernels/freeze/payload_ring.cuh"
+#include "kernels/memory/ring_places.cuh"
 
 namespace {
 
@@ -28,20 +29,28 @@ TEST_CASE("places are taken and given back round and round") {
   CHECK(places.take(100) == 0);
 }
 
+/// Has no use for any chunk.
+class NoReader : public ChunkSink {
+ public:
+  void put(FrozenChunk&& /*chunk*/) override {}
+  void wait_for(std::uint32_t first_shard) override { waited_for.push_back(first_shard); }
+
+  std::vector<std::uint32_t> waited_for;
+};
+
 TEST_CASE("payloads wait for the earliest ones") {
   REQUIRE(cudaSetDevice(tests::gpu_under_test().ordinal) == cudaSuccess);
   PayloadRing ring;
-  std::vector<std::uint32_t> reclaimed;
-  const auto reclaim = [&](std::uint32_t first_shard) { reclaimed.push_back(first_shard); };
-  const PayloadRing::Room first = ring.take(1, 100, 200, reclaim);
-  CHECK(ring.take(2, 100, 200, reclaim).words == first.words + 100);
-  CHECK(reclaimed.empty());
-  CHECK(ring.take(3, 50, 200, reclaim).words == first.words);
-  CHECK(reclaimed == std::vector<std::uint32_t>{1});
-  CHECK(ring.take(4, 120, 200, reclaim).words == first.words + 50);
-  CHECK(reclaimed == std::vector<std::uint32_t>{1, 2});
-  CHECK(ring.take(5, 1000, 200, reclaim).words != nullptr);  // more than there was
-  CHECK(reclaimed == std::vector<std::uint32_t>{1, 2, 3, 4});
+  NoReader chunks;
+  const PayloadRing::Room first = ring.take(1, 100, 200, chunks);
+  CHECK(ring.take(2, 100, 200, chunks).words == first.words + 100);
+  CHECK(chunks.waited_for.empty());
+  CHECK(ring.take(3, 50, 200, chunks).words == first.words);
+  CHECK(chunks.waited_for == std::vector<std::uint32_t>{1});
+  CHECK(ring.take(4, 120, 200, chunks).words == first.words + 50);
+  CHECK(chunks.waited_for == std::vector<std::uint32_t>{1, 2});
+  CHECK(ring.take(5, 1000, 200, chunks).words != nullptr);  // more than there was
+  CHECK(chunks.waited_for == std::vector<std::uint32_t>{1, 2, 3, 4});
 }
 
 }  // namespace

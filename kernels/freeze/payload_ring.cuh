@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 
+#include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/ring_places.cuh"
 
@@ -13,8 +13,6 @@ namespace warpmer::gpu {
 /// Not thread-safe. Chunks are given back in the order in which they came.
 class PayloadRing {
  public:
-  using Reclaim = std::function<void(std::uint32_t first_shard)>;
-
   /// A chunk's memory, and the event that marks its end of writing; both are there until the chunk is given
   /// back.
   struct Room {
@@ -23,10 +21,9 @@ class PayloadRing {
   };
 
   /// Returns room for `words` words of the chunk that begins with `first_shard`: the room of the earliest
-  /// chunks, once `reclaim` of them has returned. If the whole ring is smaller, it grows to this size, or to
+  /// chunks, once `chunks` no longer needs them. If the whole ring is smaller, it grows to this size, or to
   /// `wanted_words`.
-  Room take(std::uint32_t first_shard, std::uint64_t words, std::uint64_t wanted_words,
-            const Reclaim& reclaim);
+  Room take(std::uint32_t first_shard, std::uint64_t words, std::uint64_t wanted_words, ChunkSink& chunks);
 
  private:
   struct PayloadChunk {
@@ -34,7 +31,7 @@ class PayloadRing {
     Event ready;
   };
 
-  void give_back(const Reclaim& reclaim);
+  void give_back(ChunkSink& chunks);
 
   DeviceArray<unsigned long long> memory_;
   RingPlaces places_{0};
