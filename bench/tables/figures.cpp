@@ -35,33 +35,73 @@ Figure warpdrive8() {
   return {"warpdrive8", "the same, Zipf-distributed keys, s = 1 + 1e-6 (Fig. 8)", {series}};
 }
 
-/// Awad et al. 2023, section 7: 50 million keys, and averages over loads; probes at the highest loads;
-/// success rates of 200 builds.
+/// Awad et al. 2023, section 7: 50 million keys unless it says otherwise.
+constexpr std::size_t kAwadKeys = 50'000'000;
+
+Series awad_speed(Choice choice, std::vector<double> loads, std::size_t keys = kAwadKeys) {
+  Series series{.choice = std::move(choice), .loads = std::move(loads)};
+  series.pairs = keys;
+  return series;
+}
+/// The share of so many builds that placed all keys.
+Series awad_success(Choice choice, std::vector<double> loads, std::uint32_t builds) {
+  Series series{.choice = std::move(choice), .loads = std::move(loads)};
+  series.pairs = kAwadKeys;
+  series.builds = builds;
+  series.rounds = 1;
+  return series;
+}
+Choice named(const char* table, std::vector<int> groups = {}, std::vector<int> buckets = {}) {
+  return {.tables = {table}, .groups = std::move(groups), .buckets = std::move(buckets), .windows = {}};
+}
+
+/// Averages over loads; probes at the highest loads; success rates of 200 builds.
 Figure bcht_table3() {
-  constexpr std::size_t kKeys = 50'000'000;
-  const auto speed = [](Choice choice, std::vector<double> loads) {
-    Series series{.choice = std::move(choice), .loads = std::move(loads)};
-    series.pairs = kKeys;
-    return series;
-  };
-  const auto success = [](Choice choice, double load) {
-    Series series{.choice = std::move(choice), .loads = {load}};
-    series.pairs = kKeys;
-    series.builds = 200;
-    series.rounds = 1;
-    return series;
-  };
-  const Choice bcht{.tables = {"bcht"}, .groups = {}, .buckets = {8, 16}, .windows = {}};
-  const Choice one_slot{.tables = {"1cht"}, .groups = {}, .buckets = {}, .windows = {}};
-  const Choice iceberg{.tables = {"iceberg"}, .groups = {}, .buckets = {}, .windows = {}};
   return {
       "bcht-table3",
       "BCHT, 1CHT and IHT: speed, probes, success rates (Awad et al. 2023, Table 3, sections 7.3 and 7.4)",
-      {speed(bcht, {0.6, 0.7, 0.8, 0.9, 0.95, 0.99}), speed(one_slot, {0.6, 0.7, 0.8, 0.9}),
-       speed(iceberg, {0.6, 0.7, 0.8, 0.86, 0.9, 0.92}),
-       success({.tables = {"bcht"}, .groups = {4}, .buckets = {16}, .windows = {}}, 0.98),
-       success(one_slot, 0.88),
-       success({.tables = {"iceberg"}, .groups = {8}, .buckets = {32}, .windows = {}}, 0.91)}};
+      {awad_speed(named("bcht", {}, {8, 16, 32}), {0.6, 0.7, 0.8, 0.9, 0.95, 0.99}),
+       awad_speed(named("1cht"), {0.6, 0.7, 0.8, 0.9}),
+       awad_speed(named("iceberg"), {0.6, 0.7, 0.75, 0.8, 0.86, 0.9, 0.92}),
+       awad_success(named("bcht", {4}, {16}), {0.98}, 200), awad_success(named("1cht"), {0.88}, 200),
+       awad_success(named("iceberg", {8}, {32}), {0.91}, 200)}};
+}
+
+/// Sections 7.3 and 7.4: tables of different sizes.
+Figure bcht_sizes() {
+  Figure figure{
+      "bcht-sizes", "BCHT, 1CHT and IHT by size, 10^6 to 10^8 keys (Awad et al. 2023, Table 3)", {}};
+  for (const std::size_t keys : {1'000'000u, 3'000'000u, 10'000'000u, 30'000'000u, 100'000'000u}) {
+    figure.series.push_back(awad_speed(named("bcht", {}, {8, 16, 32}), {0.8, 0.9}, keys));
+    figure.series.push_back(awad_speed(named("1cht"), {0.8, 0.9}, keys));
+    figure.series.push_back(awad_speed(named("iceberg"), {0.75, 0.8, 0.9}, keys));
+  }
+  return figure;
+}
+
+/// Section 7.1: how full tables can be built, by size of bucket.
+Figure bcht_success() {
+  constexpr std::uint32_t kBuilds = 40;
+  return {"bcht-success",
+          "builds that succeed, by load and bucket (Awad et al. 2023, Figs. 1 and 2)",
+          {awad_success(named("1cht"), {0.8, 0.84, 0.86, 0.88, 0.9}, kBuilds),
+           awad_success(named("bcht", {2}, {8}), {0.94, 0.95, 0.96, 0.97, 0.98}, kBuilds),
+           awad_success(named("bcht", {4}, {16}), {0.96, 0.97, 0.98, 0.985, 0.99}, kBuilds),
+           awad_success(named("bcht", {8}, {32}), {0.97, 0.98, 0.985, 0.99, 0.995}, kBuilds),
+           awad_success(named("iceberg", {8}, {8}), {0.6, 0.65, 0.7, 0.73, 0.76}, kBuilds),
+           awad_success(named("iceberg", {16}, {16}), {0.78, 0.8, 0.82, 0.84, 0.86}, kBuilds),
+           awad_success(named("iceberg", {32}, {32}), {0.88, 0.9, 0.91, 0.92, 0.93}, kBuilds)}};
+}
+
+/// Section 7.1.2: the threshold at which a primary bucket sends keys on.
+Figure iceberg_threshold() {
+  Figure figure{
+      "iceberg-threshold", "IHT by threshold: probes, speed, success (Awad et al. 2023, section 7.1.2)", {}};
+  for (const char* table : {"iceberg-50", "iceberg-65", "iceberg", "iceberg-95"}) {
+    figure.series.push_back(awad_success(named(table, {16}, {16}), {0.7, 0.8, 0.82, 0.84}, 10));
+    figure.series.push_back(awad_success(named(table, {32}, {32}), {0.8, 0.88, 0.9, 0.92}, 10));
+  }
+  return figure;
 }
 
 /// Share of slots that are filled when so much of the memory holds elements: 120 of a slab's 128 bytes can.
@@ -194,10 +234,20 @@ bool Choice::takes(const Configuration& configuration) const {
 }
 
 const std::vector<Figure>& figures() {
-  static const std::vector<Figure> all = {
-      warpdrive7(),    warpdrive8(), bcht_table3(), peers(),     slabhash4(),
-      slabhash5(),     slabhash6(),  slabhash7(),   slaballoc(), hashgraph_duplicates(),
-      hashgraph_load()};
+  static const std::vector<Figure> all = {warpdrive7(),
+                                          warpdrive8(),
+                                          bcht_table3(),
+                                          bcht_sizes(),
+                                          bcht_success(),
+                                          iceberg_threshold(),
+                                          peers(),
+                                          slabhash4(),
+                                          slabhash5(),
+                                          slabhash6(),
+                                          slabhash7(),
+                                          slaballoc(),
+                                          hashgraph_duplicates(),
+                                          hashgraph_load()};
   return all;
 }
 

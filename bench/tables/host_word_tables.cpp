@@ -137,8 +137,8 @@ constexpr TableEntry kWordTables[] = {
     entry<WarpDriveFamily<32>, 8>("warpdrive", 0.99), entry<WarpDriveFamily<32>, 32>("warpdrive", 0.99),
     entry<WarpDriveFamily<8>, 8>("warpdrive", 0.99),  entry<CuckooFamily<3>, 16>("bcht", 0.99),
     entry<CuckooFamily<3>, 8>("bcht", 0.98),          entry<CuckooFamily<4>, 1>("1cht", 0.9),
-    entry<CuckooFamily<2>, 8>("megakv", 0.97),        entry<IcebergFamily, 16>("iceberg", 0.86),
-    entry<IcebergFamily, 32>("iceberg", 0.93),
+    entry<CuckooFamily<2>, 8>("megakv", 0.97),        entry<IcebergFamily<>, 16>("iceberg", 0.86),
+    entry<IcebergFamily<>, 32>("iceberg", 0.93),
 };
 }  // namespace
 

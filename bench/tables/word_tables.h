@@ -108,12 +108,14 @@ struct CuckooFamily : BucketFamily {
   };
 };
 
+/// `ThresholdPercent`: filled so far, a primary bucket sends keys on.
+template <int ThresholdPercent = 80>
 struct IcebergFamily : BucketFamily {
   static constexpr int kHashes = 3;
 
   template <class T>
-  struct On : OnBuckets<T, table::Iceberg<T>> {
-    using Scheme = table::Iceberg<T>;
+  struct On : OnBuckets<T, table::Iceberg<T, ThresholdPercent>> {
+    using Scheme = table::Iceberg<T, ThresholdPercent>;
     WARPMER_HD static bool insert_distinct(const Scheme& scheme, const T& tile,
                                            table::Slot<table::Key32> in) {
       return scheme.insert(tile, in.key, in.count).placed;

@@ -1,4 +1,4 @@
-// Bucketed cuckoo hashing with three hash functions, buckets of 32, 64 and 128 bytes (Awad et al. 2023).
+// Bucketed cuckoo hashing with three hash functions, buckets of 32 to 256 bytes (Awad et al. 2023).
 
 #include "tables/gpu/gpu_word_table.cuh"
 
@@ -12,7 +12,8 @@ constexpr TableEntry kBchtTables[] = {
     entry<BchtFamily, 4, 4>("bcht", 0.99),  entry<BchtFamily, 8, 1>("bcht", 0.98),
     entry<BchtFamily, 4, 2>("bcht", 0.98),  entry<BchtFamily, 2, 4>("bcht", 0.98),
     entry<BchtFamily, 1, 8>("bcht", 0.98),  entry<BchtFamily, 2, 2>("bcht", 0.97),
-    entry<BchtFamily, 1, 4>("bcht", 0.97),
+    entry<BchtFamily, 1, 4>("bcht", 0.97),  entry<BchtFamily, 32, 1>("bcht", 0.995),
+    entry<BchtFamily, 8, 4>("bcht", 0.995),
 };
 
 }  // namespace
