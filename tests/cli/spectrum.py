@@ -13,17 +13,18 @@ import subprocess
 
 from common_cli import DATA, USAGE, CliTest, main, naive_count, read_sequences
 
-BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu"))
+SIMULATOR = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu")) / "bin" / "simulate_reads"
 K = 31
 LENGTH, READ = 400_000, 150
 
 
 class Model(CliTest):
-    def simulate(self, *options):
-        program = BUILD / "bin" / "simulate_reads"
-        if not program.exists():
+    def needs_simulator(self):
+        if not SIMULATOR.exists():
             self.skipTest("no simulate_reads")
-        subprocess.run([program, "-t", "2", *map(str, options)], cwd=self.folder, check=True, capture_output=True)
+
+    def simulate(self, *options):
+        subprocess.run([SIMULATOR, "-t", "2", *map(str, options)], cwd=self.folder, check=True, capture_output=True)
 
     def spectrum(self, *inputs):
         return json.loads(self.warpmer("stats", "--json", self.count(*inputs, k=K)))["spectrum"]
@@ -32,6 +33,7 @@ class Model(CliTest):
         self.assertLess(abs(value - expected), share * expected, (value, expected))
 
     def test_haploid(self):
+        self.needs_simulator()
         for coverage, error_rate in ((20, 0.005), (60, 0.01), (35, 0.001)):
             with self.subTest(coverage=coverage):
                 self.simulate("--genome-length", LENGTH, "--coverage", coverage, "-e", error_rate,
@@ -52,6 +54,7 @@ class Model(CliTest):
         self.assertFalse(index["spectrum"]["is_clear"])
 
     def test_diploid(self):
+        self.needs_simulator()
         self.simulate("--genome-length", LENGTH, "--coverage", 1, "--write-genome", "a.fa", "-o", "none.fq")
         self.simulate("--genome", "a.fa", "--mutants", 1, "-e", 0.01, "-o", "b.fa")
         for haplotype in "ab":
