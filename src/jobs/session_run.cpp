@@ -16,11 +16,6 @@ namespace {
 /// Reserve for what is accounted for nowhere: stacks, allocator slack, the C++ runtime.
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
 
-/// Bases of a piece that were not in the piece before.
-std::uint64_t new_bases(const io::Piece& piece, std::uint32_t k) {
-  return piece.first_base == 0 ? piece.length : piece.length - std::min(piece.length, k - 1);
-}
-
 }  // namespace
 
 void SessionRun::complete(backend::CountPlan& plan, const io::InputSet& input,
@@ -66,7 +61,7 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
           return true;
         };
         while (!failed_ && input.next(batch, thread)) {
-          for (const io::Piece& piece : batch.pieces) bases += new_bases(piece, k);
+          for (const io::Piece& piece : batch.pieces) bases += piece.new_bases(k);
           const bool is_of_part = batch.is_of_part;
           try {
             run([&] { return session.add(batch, thread); });

@@ -1,6 +1,7 @@
 #pragma once
 /// K-mers with counts that change while they are asked for.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,9 @@ struct LiveTablePlan {
   /// The index that it begins with, or null. It has the same k and strand, and outlives the table. It is read
   /// from the mapped file where it has not changed.
   const index::IndexFile* base = nullptr;
+  /// K-mers of a shard that have changed before it is frozen with them, at least; frozen k-mers take least
+  /// memory. Tests have small numbers.
+  std::size_t fold_kmers = 1024;
 };
 
 /// Numbers of what has been added and not been removed again.

@@ -8,13 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "cpu/memory/huge_array.h"
-#include "cpu/simd/flanked_cutter.h"
+#include "cpu/lookup/asked_batch.h"
 #include "cpu/simd/kernels.h"
 #include "groups/flanked_word.h"
 #include "groups/group_shape.h"
 #include "groups/string_lookup.h"
-#include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
 
@@ -29,42 +27,27 @@ class StringFinder : public Finder {
       : index_(index),
         kernels_(best_kernels()),
         k_(index.params().k),
-        cutter_(kernels_, k_, index.params().canonical, lenient, kSuperKmersAtOnce),
+        asked_(kernels_, k_, index.params().canonical, lenient),
         met_(met),
         shards_(kShards, groups::ShardBits(groups::GroupShape(k_), {}, nullptr, nullptr)),
         is_open_(kShards) {}
 
   bool profile(const io::Batch& batch, backend::Profile& out) override {
     bool has_large = false;
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      // A super-k-mer's start is its first k-mer's place in `out.counts`.
-      cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]),
-                  [&] { has_large = look_up(out.counts.data()) || has_large; });
-    }
-    return look_up(out.counts.data()) || has_large;
+    asked_.for_each_part(batch, out, [&] { has_large = look_up(out.counts.data()) || has_large; });
+    return has_large;
   }
 
  private:
-  /// Those of a batch, or most of them: a shard then has so many at a time that most of the lines and pages
-  /// fetched for one serve others, too.
-  static constexpr std::size_t kSuperKmersAtOnce = std::size_t{1} << 18;
-  static constexpr std::size_t kShards = std::size_t{1} << kShardBits;
+  static constexpr std::size_t kShards = AskedBatch<Words>::kShards;
 
   /// Returns whether a count is large.
   bool look_up(std::uint32_t* counts) {
-    order_by_shard();
-    for (std::uint32_t shard = 0, begin = 0; shard < kShards; begin = ends_[shard++]) {
-      if (begin < ends_[shard]) open(shard);
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      if (!asked_.of_shard(shard).empty()) open(shard);
     }
-    const std::size_t size = cutter_.list().size;
-    cutter_.clear();
-    const std::span<const AskedSuperKmer<Words>> asked(asked_.data(), size);
-    if (met_ != nullptr) return look_up_and_note(asked, counts);
-    if constexpr (Words == 2) {
-      return kernels_.find_strings2(shards_.data(), k_, asked.data(), size, counts);
-    } else {
-      return kernels_.find_strings4(shards_.data(), k_, asked.data(), size, counts);
-    }
+    if (met_ != nullptr) return look_up_and_note(asked_.all(), counts);
+    return find_strings(kernels_, shards_.data(), k_, asked_.all(), counts);
   }
 
   /// Gets a shard from the index, which checks it, when the first k-mers are looked up there.
@@ -72,23 +55,6 @@ class StringFinder : public Finder {
     if (is_open_[shard]) return;
     shards_[shard] = index_.strings(shard);
     is_open_[shard] = true;
-  }
-
-  /// Sorts super-k-mers by shard.
-  void order_by_shard() {
-    const auto& list = cutter_.list();
-    ends_.assign(kShards, 0);
-    for (std::size_t i = 0; i < list.size; ++i) ++ends_[list.shards[i]];
-    std::uint32_t before = 0;
-    for (std::uint32_t& end : ends_) {
-      const std::uint32_t size = end;
-      end = before;
-      before += size;
-    }
-    for (std::size_t i = 0; i < list.size; ++i) {
-      const std::uint16_t shard = list.shards[i];
-      asked_.data()[ends_[shard]++] = {list.words[i], list.starts[i], shard, list.is_forward[i] != 0};
-    }
   }
 
   bool look_up_and_note(std::span<const AskedSuperKmer<Words>> all, std::uint32_t* counts) {
@@ -118,12 +84,10 @@ class StringFinder : public Finder {
   const index::IndexFile& index_;
   const Kernels& kernels_;
   const std::uint32_t k_;
-  FlankedCutter<Words> cutter_;
+  AskedBatch<Words> asked_;
   backend::SeenKmers* met_;
   std::vector<groups::ShardBits> shards_;
   std::vector<bool> is_open_;
-  HugeArray<AskedSuperKmer<Words>> asked_{kSuperKmersAtOnce};  ///< in order of shards
-  std::vector<std::uint32_t> ends_;                            ///< of each shard's, in `asked_`
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ class Bcht : public InBuckets<table::Cuckoo<BucketTile<Key>, 3>> {
 
 }  // namespace
 
+WARPMER_KERNELS_IN(bcht, Bcht)
 WARPMER_COUNT_IN(bcht, Bcht)
 
 }  // namespace warpmer::cpu

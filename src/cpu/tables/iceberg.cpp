@@ -17,6 +17,7 @@ class Iht : public InBuckets<table::Iceberg<BucketTile<Key>>> {
 
 }  // namespace
 
+WARPMER_KERNELS_IN(iceberg, Iht)
 WARPMER_COUNT_IN(iceberg, Iht)
 
 }  // namespace warpmer::cpu

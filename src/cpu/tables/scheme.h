@@ -14,8 +14,11 @@
 ///       void prefetch(Key) const;                 // of what `insert` of the key will look at
 ///       Displacement<Key> insert(Key, std::uint32_t count);   // tells what is left over, if anything
 ///       static void for_each(const Table&, visit);            // calls visit(Slot<Key>) for all keys
+///       std::uint32_t find(Key) const;            // for live tables (cpu/live) alone: the count, or 0
 ///     };
-///     WARPMER_COUNT_IN(name, Scheme)              // in namespace warpmer::cpu
+///     WARPMER_KERNELS_IN(name, Scheme)            // in namespace warpmer::cpu; then one of these, or both:
+///     WARPMER_COUNT_IN(name, Scheme)
+///     WARPMER_LIVE_IN(name, Scheme)
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -125,8 +128,27 @@ void list_table(const typename Scheme::Table& table, HashList<typename Scheme::K
 }
 
 template <class Scheme>
+void find_list(const typename Scheme::Table& table, const typename Scheme::Key* keys, std::size_t n,
+               std::uint32_t* counts) {
+  const Scheme scheme(table);
+  for (std::size_t i = 0; i < n; ++i) {
+    scheme.prefetch(keys[i + kTableAhead < n ? i + kTableAhead : i]);
+    counts[i] = scheme.find(keys[i]);
+  }
+}
+/// Returns `find_list` where the scheme has a `find`, else null.
+template <class Scheme>
+constexpr auto find_kernel() -> decltype(TableKernels<typename Scheme::Table>::find) {
+  if constexpr (requires(const Scheme& scheme, typename Scheme::Key key) { scheme.find(key); }) {
+    return find_list<Scheme>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <class Scheme>
 constexpr TableKernels<typename Scheme::Table> kTableKernels = {insert_list<Scheme>, rehash_table<Scheme>,
-                                                                list_table<Scheme>};
+                                                                list_table<Scheme>, find_kernel<Scheme>()};
 
 template <template <class> class Scheme>
 using KernelsOf = SchemeKernels<typename Scheme<Key64>::Table, typename Scheme<Key128>::Table>;
@@ -158,7 +180,9 @@ std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels,
   const KernelsOf<Scheme> WARPMER_KERNELS_FOR(name, isa) = kSchemeKernels<Scheme>;
 
 #if defined(WARPMER_ISA)
-#define WARPMER_COUNT_IN(name, Scheme) WARPMER_DEFINE_KERNELS(name, WARPMER_ISA, Scheme)
+#define WARPMER_KERNELS_IN(name, Scheme) WARPMER_DEFINE_KERNELS(name, WARPMER_ISA, Scheme)
+#define WARPMER_COUNT_IN(name, Scheme)
+#define WARPMER_LIVE_IN(name, Scheme)
 #else
 #if defined(WARPMER_X86_KERNELS)
 #define WARPMER_ALL_KERNELS(name, Scheme)                                                    \
@@ -169,9 +193,10 @@ std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels,
 #define WARPMER_ALL_KERNELS(name, Scheme) \
   constexpr const KernelsOf<Scheme>* kAll_##name[] = {&WARPMER_KERNELS(name, v2)};
 #endif
+#define WARPMER_KERNELS_IN(name, Scheme)   \
+  WARPMER_DEFINE_KERNELS(name, v2, Scheme) \
+  WARPMER_ALL_KERNELS(name, Scheme)
 #define WARPMER_COUNT_IN(name, Scheme)                                                            \
-  WARPMER_DEFINE_KERNELS(name, v2, Scheme)                                                        \
-  WARPMER_ALL_KERNELS(name, Scheme)                                                               \
   template <class Key>                                                                            \
   std::unique_ptr<HashCounter<Key>> make_##name(const Kernels& kernels, std::uint32_t k,          \
                                                 SortedBuckets<Key>& buckets) {                    \
@@ -181,4 +206,13 @@ std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels,
                                                            SortedBuckets<Key64>&);                \
   template std::unique_ptr<HashCounter<Key128>> make_##name(const Kernels&, std::uint32_t,        \
                                                             SortedBuckets<Key128>&);
+#define WARPMER_LIVE_IN(name, Scheme)                                                        \
+  template <>                                                                                \
+  const TableKernels<typename Scheme<Key64>::Table>& live_kernels(const Kernels& kernels) {  \
+    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->narrow;                       \
+  }                                                                                          \
+  template <>                                                                                \
+  const TableKernels<typename Scheme<Key128>::Table>& live_kernels(const Kernels& kernels) { \
+    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->wide;                         \
+  }
 #endif

@@ -24,6 +24,8 @@ struct TableKernels {
   bool (*rehash)(const Table& from, Table& to);
   /// Appends all keys in the table with their counts, in any order. The list has room for `size` more.
   void (*list)(const Table&, HashList<Key>&);
+  /// Finds the counts of keys, 0 for those that are not there. Null for schemes in which no live table is.
+  void (*find)(const Table&, const Key* keys, std::size_t n, std::uint32_t* counts);
 };
 
 /// Says how full a table is to get, and how many hash functions are tried before one that is not full is made

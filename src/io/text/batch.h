@@ -1,6 +1,7 @@
 #pragma once
 /// A batch: sequences as text, as they come out of any input, ready to be cut into super-k-mers.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,6 +76,11 @@ struct Piece {
   /// (InputOptions::keep_alignments) the record as it is in BAM. 0: nothing.
   std::uint32_t companion_offset = 0;
   bool last = true;  ///< no further piece of this record follows
+
+  /// Returns the number of bases that were not in the piece before, if pieces overlap by k - 1.
+  [[nodiscard]] std::uint32_t new_bases(std::uint32_t k) const {
+    return first_base == 0 ? length : length - std::min(length, k - 1);
+  }
 };
 
 /// Returns the most pieces in a batch of `text_bytes`: records of next to nothing must not make the list of

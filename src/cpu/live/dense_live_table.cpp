@@ -1,0 +1,193 @@
+#include "cpu/live/dense_live_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "backend/dense_counts.h"
+#include "backend/lookup/kmer_text.h"
+#include "backend/update_session.h"
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "cpu/simd/kmer_window.h"
+#include "kmer/hash.h"
+
+namespace warpmer::cpu {
+
+namespace {
+
+/// Calls `visit(place, kmer)` for the k-mers of a batch, each with its place in its piece.
+template <class Visit>
+void for_each_kmer(StretchFinder& finder, const io::Batch& batch, const io::Piece& piece,
+                   const KmerParams& kmers, Visit&& visit) {
+  finder.for_each(batch, piece,
+                  [&](const std::uint64_t* packed, std::size_t first, std::size_t bases, std::size_t at) {
+                    KmerWindow<Key64> window(kmers.k);
+                    for (std::size_t j = 0; j < bases; ++j) {
+                      window.push(packed_base(packed, first + j));
+                      if (j + 1 >= kmers.k)
+                        visit(at + j + 1 - kmers.k, kmers.canonical ? window.canonical() : window.forward());
+                    }
+                  });
+}
+
+/// Returns what the table takes before anything is in it: counts, a copy of them that is frozen, and what
+/// threads work in.
+std::uint64_t least_bytes(const backend::LiveTablePlan& plan) {
+  constexpr std::uint64_t kThreadBytes = std::uint64_t{1} << 20;
+  return (std::uint64_t{sizeof(std::uint64_t)} << (2 * plan.kmers.k)) +
+         backend::dense_freeze_bytes(plan.kmers.k) + plan.threads * kThreadBytes;
+}
+
+}  // namespace
+
+DenseLiveLookup::DenseLiveLookup(const DenseCounts& counts, bool lenient, unsigned threads)
+    : Lookup(counts.kmers()),
+      counts_(counts),
+      finders_(
+          [this, lenient] { return std::make_unique<StretchFinder>(best_kernels(), kmers().k, lenient); },
+          threads) {}
+
+void DenseLiveLookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
+  for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
+  const auto lock = counts_.lock_to_read();
+  for (const std::string_view text : texts) {
+    Key64 kmer = 0;
+    kmer_from_text(text, kmer);
+    *counts++ = counts_.all()[kmers().canonical ? canonical(kmer, kmers().k) : kmer];
+  }
+}
+
+void DenseLiveLookup::profile(const io::Batch& batch, backend::Profile& out) const {
+  lay_out(batch, out);
+  const auto finder = finders_.take();
+  bool has_large = false;
+  {
+    const auto lock = counts_.lock_to_read();
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      std::uint32_t* const places = out.counts.data() + out.first[i];
+      for_each_kmer(*finder, batch, batch.pieces[i], kmers(), [&](std::size_t place, Key64 kmer) {
+        const std::uint64_t count = counts_.all()[kmer];
+        has_large = has_large || count >= backend::Profile::kLargeCount;
+        places[place] = backend::narrow_count(count);
+      });
+    }
+  }
+  if (has_large) widen(batch, out);
+}
+
+DenseLiveTable::DenseChanger::DenseChanger(const backend::LiveTablePlan& plan, LiveBudget& budget)
+    : strict(best_kernels(), plan.kmers.k, false),
+      lenient(best_kernels(), plan.kmers.k, true),
+      bytes(budget, 0) {}
+
+void DenseLiveTable::DenseChanger::cut(const io::Batch& batch, bool is_lenient, const KmerParams& params,
+                                       LiveBudget& budget) {
+  kmers.clear();
+  std::size_t most = 0;
+  for (const io::Piece& piece : batch.pieces) most += piece.length;
+  if (!bytes.try_set(std::max(most, kmers.capacity()) * sizeof(std::uint32_t))) {
+    throw ResourceError(fmt::format("the live table holds {} of {} and has no room for a batch of {}",
+                                    mebibytes_needed(budget.held()), mebibytes(budget.most()),
+                                    mebibytes_needed(most * sizeof(std::uint32_t))));
+  }
+  kmers.reserve(most);
+  for (const io::Piece& piece : batch.pieces) {
+    for_each_kmer(is_lenient ? lenient : strict, batch, piece, params,
+                  [&](std::size_t, Key64 kmer) { kmers.push_back(static_cast<std::uint32_t>(kmer)); });
+  }
+}
+
+/// Freezes a copy, on one thread.
+class DenseLiveTable::DenseSnapshot : public backend::LiveSnapshot {
+ public:
+  explicit DenseSnapshot(DenseLiveTable& table)
+      : table_(table), view_(table.gate_, true), totals_(table.totals_.get()) {}
+
+  void finish(unsigned thread, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    if (thread != 0) return;
+    const auto counts = table_.counts_.all();
+    sink(0, backend::freeze_dense({counts.begin(), counts.end()}, table_.plan_.kmers.k, false, tally_));
+    shard_done();
+  }
+  [[nodiscard]] backend::Tally tally() const override { return tally_; }
+  [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
+
+ private:
+  DenseLiveTable& table_;
+  const UpdateGate::WholeView view_;
+  const backend::LiveTotals totals_;
+  backend::Tally tally_;
+};
+
+DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
+    : plan_(plan),
+      budget_(plan.memory_bytes),
+      fixed_bytes_(budget_, least_bytes(plan)),
+      counts_(plan.kmers),
+      totals_(plan.base),
+      changers_([this] { return std::make_unique<DenseChanger>(plan_, budget_); }, plan.threads),
+      strict_(counts_, false, plan.threads),
+      lenient_(counts_, true, plan.threads) {
+  if (!budget_.has(0)) {
+    throw ResourceError(fmt::format(
+        "a live table of {}-mers takes {} with {}, and {} are left for it; {}", plan.kmers.k,
+        mebibytes_needed(least_bytes(plan) + plan.memory_bytes / 16), number_of_threads(plan.threads),
+        mebibytes(plan.memory_bytes), memory_advice(plan.threads)));
+  }
+  if (plan.base == nullptr) return;
+  const KmerHash<Key64> hash(plan.kmers.k);
+  backend::for_each_entry_of<Key64>(
+      *plan.base, 0, [&](Key64 h, std::uint64_t count) { counts_.data()[hash.inverse(h)] = count; });
+}
+
+std::uint64_t DenseLiveTable::add(const io::Batch& batch, bool lenient) {
+  const auto changer = changers_.take();
+  changer->cut(batch, lenient, plan_.kmers, budget_);
+  const UpdateGate::Change turn(gate_);
+  {
+    const auto lock = counts_.lock_to_write();
+    for (const std::uint32_t kmer : changer->kmers) ++counts_.data()[kmer];
+  }
+  totals_.add(batch, plan_.kmers.k);
+  return changer->kmers.size();
+}
+
+backend::Removal DenseLiveTable::remove(const io::Batch& batch, bool lenient) {
+  const auto changer = changers_.take();
+  changer->cut(batch, lenient, plan_.kmers, budget_);
+  std::vector<std::uint32_t>& kmers = changer->kmers;
+  std::sort(kmers.begin(), kmers.end());
+  backend::Removal removal{kmers.size(), {}};
+  const UpdateGate::Change turn(gate_);
+  {
+    const auto lock = counts_.lock_to_write();
+    for (std::size_t i = 0, next = 0; i < kmers.size(); i = next) {
+      while (next < kmers.size() && kmers[next] == kmers[i]) ++next;
+      std::uint64_t& count = counts_.data()[kmers[i]];
+      const std::uint64_t wanted = next - i;
+      if (wanted > count) removal.shortfall.note(count, wanted - count);
+      count -= std::min(count, wanted);
+    }
+  }
+  totals_.remove(batch, plan_.kmers.k);
+  return removal;
+}
+
+backend::Tally DenseLiveTable::tally() {
+  const UpdateGate::WholeView view(gate_);
+  backend::Tally tally;
+  for (const std::uint64_t count : counts_.all()) {
+    if (count > 0) tally.note(count, 1);
+  }
+  return tally;
+}
+
+std::unique_ptr<backend::LiveSnapshot> DenseLiveTable::snapshot() {
+  return std::make_unique<DenseSnapshot>(*this);
+}
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,109 @@
+#pragma once
+/// The bytes that a live table holds, and may hold.
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+
+namespace warpmer::cpu {
+
+/// Thread-safe. A part is set aside for folding, which is how other memory becomes free: at least a
+/// sixteenth, and what the largest shard so far takes.
+class LiveBudget {
+ public:
+  explicit LiveBudget(std::uint64_t most) : most_(most), set_aside_(most / 16) {}
+
+  /// Adds bytes if there is room for them.
+  [[nodiscard]] bool try_add(std::uint64_t bytes) {
+    const std::uint64_t room = most_ - std::min(most_, set_aside_.load());
+    std::uint64_t held = held_.load();
+    do {
+      if (held + bytes > room) return false;
+    } while (!held_.compare_exchange_weak(held, held + bytes));
+    return true;
+  }
+  /// True when `bytes` more would find room.
+  [[nodiscard]] bool has(std::uint64_t bytes) const {
+    return held_.load() + bytes + set_aside_.load() <= most_;
+  }
+  /// Adds bytes that are there anyway.
+  void add(std::uint64_t bytes) { held_ += bytes; }
+  void remove(std::uint64_t bytes) { held_ -= bytes; }
+
+  [[nodiscard]] std::uint64_t held() const { return held_.load() + folding_.load(); }
+  [[nodiscard]] std::uint64_t most() const { return most_; }
+
+  /// Memory to fold in. Waits while others have what is set aside; one that is larger gets it alone.
+  class FoldingRoom {
+   public:
+    FoldingRoom(LiveBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {
+      budget_.begin_folding(bytes_);
+    }
+    ~FoldingRoom() { budget_.end_folding(bytes_); }
+    FoldingRoom(const FoldingRoom&) = delete;
+    FoldingRoom& operator=(const FoldingRoom&) = delete;
+
+   private:
+    LiveBudget& budget_;
+    const std::uint64_t bytes_;
+  };
+
+ private:
+  void begin_folding(std::uint64_t bytes) {
+    std::unique_lock lock(mutex_);
+    set_aside_ = std::max(set_aside_.load(), bytes);
+    ended_.wait(lock, [&] { return folding_ == 0 || folding_ + bytes <= set_aside_; });
+    folding_ += bytes;
+  }
+  void end_folding(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    folding_ -= bytes;
+    ended_.notify_all();
+  }
+
+  const std::uint64_t most_;
+  std::atomic<std::uint64_t> set_aside_;
+  std::atomic<std::uint64_t> held_{0};
+  std::atomic<std::uint64_t> folding_{0};  ///< of what is set aside
+  std::mutex mutex_;                       ///< held to change that
+  std::condition_variable ended_;
+};
+
+/// Bytes that an owner of memory has told a budget of.
+class LiveBytes {
+ public:
+  LiveBytes() = default;
+  LiveBytes(LiveBudget& budget, std::uint64_t bytes) : budget_(&budget), bytes_(bytes) { budget.add(bytes); }
+  LiveBytes(LiveBytes&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  LiveBytes& operator=(LiveBytes&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~LiveBytes() {
+    if (budget_ != nullptr) budget_->remove(bytes_);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// Says that they are others now.
+  void set(std::uint64_t bytes) {
+    budget_->add(bytes);
+    budget_->remove(std::exchange(bytes_, bytes));
+  }
+  /// Does so if there is room; else nothing changes.
+  [[nodiscard]] bool try_set(std::uint64_t bytes) {
+    if (bytes > bytes_ && !budget_->try_add(bytes - bytes_)) return false;
+    if (bytes < bytes_) budget_->remove(bytes_ - bytes);
+    bytes_ = bytes;
+    return true;
+  }
+
+ private:
+  LiveBudget* budget_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace warpmer::cpu

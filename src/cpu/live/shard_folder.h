@@ -1,0 +1,152 @@
+#pragma once
+/// A shard's strings and what has changed since, made one: strings again. One per thread; its memory is
+/// reused.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "backend/tally.h"
+#include "cpu/count/sorted_buckets.h"
+#include "cpu/live/change_table.h"
+#include "cpu/sets/shard_keys.h"
+#include "cpu/sets/shard_pieces.h"
+#include "cpu/sets/sorted_lists.h"
+#include "groups/group_key.h"
+#include "groups/shard_bits.h"
+#include "groups/shard_encoder.h"
+#include "index/index_file.h"
+#include "kmer/hash.h"
+
+namespace warpmer::cpu {
+
+template <class Key>
+class ShardFolder {
+ public:
+  template <int Words>
+  ShardFolder(const ShardKernels<Key, Words>& kernels, const index::IndexParams& params)
+      : hash_(params.k),
+        keys_(params),
+        decoder_(keys_),
+        encoder_(params.k),
+        by_group_(kernels, keys_.bits()) {}
+
+  /// Returns what the following take for a shard, about.
+  static std::uint64_t bytes_for(std::uint64_t kmers, std::size_t changes) {
+    constexpr std::uint64_t kStringBytes = 26;  // for each k-mer of a result, in the making and then
+    constexpr std::uint64_t kChangeBytes = 3 * sizeof(Key) + 2 * sizeof(std::uint64_t);
+    return (kmers + changes) * kStringBytes + changes * kChangeBytes +
+           2 * ListBuffer<Key>::bytes_for(kPartEntries, false);
+  }
+
+  /// Returns the shard as it is with its changes (null: none). `strings` have so many `kmers`.
+  groups::EncodedShard fold(const groups::ShardBits& strings, std::uint64_t kmers,
+                            const ChangeTable<Key>* changes, backend::Tally& tally,
+                            std::vector<std::uint64_t>&& spent = {}) {
+    encoder_.begin();
+    for_each_part(strings, kmers, changes, [&](ListBuffer<Key>& list) {
+      const std::size_t kept = tally.filter(list.hashes(), list.counts(), list.size);
+      encoder_.add({list.hashes(), kept}, {list.counts(), kept});
+    });
+    groups::EncodedShard shard = encoder_.finish(std::move(spent));
+    trim();
+    return shard;
+  }
+  /// Takes note of all counts.
+  void note(const groups::ShardBits& strings, std::uint64_t kmers, const ChangeTable<Key>* changes,
+            backend::Tally& tally) {
+    for_each_part(strings, kmers, changes,
+                  [&](ListBuffer<Key>& list) { tally.note(list.counts(), list.size); });
+    trim();
+  }
+
+ private:
+  /// Memory that is kept for the next shard, at most.
+  static constexpr std::uint64_t kKeptBytes = std::uint64_t{1} << 20;
+
+  void trim() {
+    if (encoder_.memory_bytes() > kKeptBytes) encoder_.clear();
+    if (by_group_.memory_bytes() + arrays_.keys.bytes() + arrays_.counts.bytes() > kKeptBytes) {
+      by_group_.clear();
+      arrays_ = {};
+    }
+  }
+
+  /// Calls `visit(list)` for one range of groups after the other.
+  template <class Visit>
+  void for_each_part(const groups::ShardBits& strings, std::uint64_t kmers, const ChangeTable<Key>* changes,
+                     Visit&& visit) {
+    const std::size_t changed = changes == nullptr ? 0 : order(*changes);
+    const std::uint32_t part_bits = part_bits_of(kmers + changed, kPartEntries, keys_.most_part_bits());
+    std::size_t at = 0;
+    for (std::uint64_t part = 0; part < std::uint64_t{1} << part_bits; ++part) {
+      was_.empty();
+      decoder_.append(strings, part, part_bits, [&](std::size_t n) { return was_.extend(n); });
+      std::size_t end = at;
+      while (end < changed && part_bits_match(arrays_.keys.data()[end], part, part_bits)) ++end;
+      if (at == end) {
+        visit(was_);
+      } else {
+        merge(at, end);
+        visit(is_);
+      }
+      at = end;
+    }
+  }
+  [[nodiscard]] bool part_bits_match(Key key, std::uint64_t part, std::uint32_t part_bits) const {
+    return part_bits == 0 || static_cast<std::uint64_t>(key >> (keys_.bits() - part_bits)) == part;
+  }
+
+  /// Puts changes in order of their k-mers' keys, in `arrays_`. Returns their number.
+  std::size_t order(const ChangeTable<Key>& changes) {
+    const std::size_t room = changes.listed() + 8;
+    HashList<Key> list{arrays_.keys.get(room), arrays_.weights.get(room), 0, 0};
+    Carries<Key> rests, by_key;
+    changes.list(list, rests);
+    for (std::size_t i = 0; i < list.size; ++i) {
+      list.keys[i] = hash_.inverse(list.keys[i]);
+      list.weights_or |= list.weights[i];
+    }
+    for (const auto& [hash, rest] : rests) by_key[hash_.inverse(hash)] += rest;
+    const std::size_t size = by_group_.reduce(list, arrays_, by_key);
+    for (const auto& [key, rest] : by_key)
+      arrays_.counts.data()[std::lower_bound(arrays_.keys.data(), arrays_.keys.data() + size, key) -
+                            arrays_.keys.data()] += rest;
+    return size;
+  }
+
+  /// Makes `is_` of `was_` and the changes [at, end).
+  void merge(std::size_t at, std::size_t end) {
+    is_.empty();
+    is_.reserve(was_.size + (end - at), 0, false);
+    const Key* const keys = arrays_.keys.data();
+    const std::uint64_t* const changes = arrays_.counts.data();
+    const Key* const hashes = was_.hashes();
+    const std::uint64_t* const counts = was_.counts();
+    std::size_t i = 0, to = 0;
+    const auto put = [&](Key key, std::uint64_t count) {
+      is_.hashes()[to] = key;
+      is_.counts()[to] = count;
+      to += count != 0 ? 1 : 0;
+    };
+    for (; at < end; ++at) {
+      for (; i < was_.size && hashes[i] < keys[at]; ++i) put(hashes[i], counts[i]);
+      const bool is_there = i < was_.size && hashes[i] == keys[at];
+      put(keys[at], count_after(changes[at], [&] { return is_there ? counts[i] : 0; }));
+      i += is_there ? 1 : 0;
+    }
+    for (; i < was_.size; ++i) put(hashes[i], counts[i]);
+    is_.size = to;
+  }
+
+  KmerHash<Key> hash_;
+  ShardKeys<Key> keys_;
+  StringDecoder<Key> decoder_;
+  groups::KeyEncoder<Key, Key> encoder_;
+  SortedBuckets<Key> by_group_;
+  ShardArrays<Key> arrays_;   ///< changes in order
+  ListBuffer<Key> was_, is_;  ///< k-mers of a range of groups
+};
+
+}  // namespace warpmer::cpu

@@ -1,0 +1,408 @@
+#pragma once
+/// The live table for k > 12: shards of strings with what has changed since.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/index_params.h"
+#include "backend/live/live_table.h"
+#include "backend/lookup/kmer_text.h"
+#include "base/buffer_pool.h"
+#include "base/error.h"
+#include "base/memory_text.h"
+#include "base/thread_team.h"
+#include "cpu/live/cut_batch.h"
+#include "cpu/live/live_budget.h"
+#include "cpu/live/live_finder.h"
+#include "cpu/live/live_shards.h"
+#include "cpu/live/read_totals.h"
+#include "cpu/live/update_gate.h"
+#include "cpu/memory/scratch.h"
+#include "cpu/sets/shard_keys.h"
+#include "cpu/simd/kernels.h"
+#include "groups/string_lookup.h"
+
+namespace warpmer::cpu {
+
+/// Returns the count that strings have of a k-mer, given by its key.
+template <class Key>
+std::uint64_t count_in(const groups::ShardBits& strings, const groups::GroupKeys<Key, Key>& keys, Key key) {
+  std::uint64_t count = 0;
+  const auto kmer = groups::super_kmer_of(groups::FlankedKmer<Key>{0, keys.layer(key), keys.flanks(key)},
+                                          keys.shape().flank_bases());
+  groups::find_super_kmer(strings, keys.rest(key), kmer,
+                          [&](std::uint32_t, std::uint32_t, const groups::StringCounts& counts,
+                              std::uint32_t i) { count = counts[i]; });
+  return count;
+}
+
+/// The questions to a live table.
+template <class Key, int Words>
+class ShardedLiveLookup : public backend::Lookup {
+ public:
+  ShardedLiveLookup(const LiveShards<Key>& shards, const KmerParams& kmers, bool lenient, unsigned threads)
+      : Lookup(kmers), shards_(shards), lenient_(lenient), keys_(kmers.k), hash_(kmers.k), most_(threads) {}
+
+  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
+    for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
+    for (const std::string_view text : texts) *counts++ = count_of(text);
+  }
+
+  void profile(const io::Batch& batch, backend::Profile& out) const override {
+    lay_out(batch, out);
+    auto finder = finders_.take();
+    try {
+      if (finder->profile(batch, out)) widen(batch, out);
+    } catch (...) {
+      finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
+      throw;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t count_of(std::string_view text) const {
+    Key kmer = 0;
+    kmer_from_text(text, kmer);
+    const auto place = keys_.place(kmer, kmers().canonical);
+    const LiveShard<Key>& shard = shards_[place.shard];
+    const std::shared_lock lock(shard.mutex);
+    const auto in_strings = [&] { return count_in(shards_.strings(place.shard), keys_, place.key); };
+    if (!shard.moment().has_changes) return in_strings();
+    const Key hash = hash_(place.key);
+    std::uint32_t low = 0;
+    std::uint64_t change = 0;
+    shard.changes->find(&hash, 1, &low, &change);
+    return count_after(change, in_strings);
+  }
+
+  const LiveShards<Key>& shards_;
+  const bool lenient_;
+  const groups::GroupKeys<Key, Key> keys_;
+  const KmerHash<Key> hash_;
+  const std::size_t most_;
+  mutable BufferPool<Finder> finders_{[this]() -> std::unique_ptr<Finder> {
+                                        return std::make_unique<LiveFinder<Key, Words>>(shards_, kmers(),
+                                                                                        lenient_);
+                                      },
+                                      most_};
+};
+
+template <class Key, int Words>
+class ShardedLiveTable : public backend::LiveTable {
+  using Shards = LiveShards<Key>;
+
+ public:
+  explicit ShardedLiveTable(const backend::LiveTablePlan& plan)
+      : plan_(plan),
+        kernels_(best_kernels()),
+        params_(backend::params_for(plan.kmers.k, plan.kmers.canonical)),
+        keys_(plan.kmers.k),
+        hash_(plan.kmers.k),
+        budget_(plan.memory_bytes),
+        shards_(plan, budget_),
+        fixed_bytes_(budget_, fixed_bytes(plan)),
+        totals_(plan.base),
+        strict_(shards_, plan.kmers, false, plan.threads),
+        lenient_(shards_, plan.kmers, true, plan.threads) {
+    if (budget_.has(0)) return;
+    throw ResourceError(fmt::format(
+        "a live table of {}-mers takes {} with {} before anything is in it, and "
+        "{} are left for it; {}",
+        plan.kmers.k, mebibytes_needed(fixed_bytes(plan) + plan.memory_bytes / 16),
+        number_of_threads(plan.threads), mebibytes(plan.memory_bytes), memory_advice(plan.threads)));
+  }
+
+  std::uint64_t add(const io::Batch& batch, bool lenient) override {
+    const auto changer = changers_.take();
+    cut(*changer, batch, lenient);
+    const UpdateGate::Change turn(gate_);
+    Reservation reservation(*this, *changer);
+    for (const std::uint16_t shard : reservation.shards()) {
+      add_to(shard, *changer);
+      reservation.next();
+    }
+    totals_.add(batch, plan_.kmers.k);
+    return changer->cut.kmers();
+  }
+
+  backend::Removal remove(const io::Batch& batch, bool lenient) override {
+    const auto changer = changers_.take();
+    cut(*changer, batch, lenient);
+    const UpdateGate::Change turn(gate_);
+    Reservation reservation(*this, *changer);
+    // What may be damaged is looked at before anything is changed.
+    for (const std::uint16_t shard : reservation.shards()) {
+      const std::shared_lock lock(shards_[shard].mutex);
+      static_cast<void>(shards_.strings(shard));
+    }
+    backend::Removal removal{changer->cut.kmers(), {}};
+    for (const std::uint16_t shard : reservation.shards()) {
+      remove_from(shard, *changer, removal.shortfall);
+      reservation.next();
+    }
+    totals_.remove(batch, plan_.kmers.k);
+    return removal;
+  }
+
+  [[nodiscard]] const backend::Lookup& lookup(bool lenient) const override {
+    return lenient ? lenient_ : strict_;
+  }
+
+  [[nodiscard]] backend::Tally tally() override {
+    const UpdateGate::WholeView view(gate_);
+    std::atomic<std::uint32_t> next{0};
+    backend::Tally all;
+    std::mutex mutex;
+    run_team(
+        plan_.threads,
+        [&](unsigned) {
+          ShardFolder<Key> folder(kernels_.shard<Key, Words>(), params_);
+          backend::Tally mine;
+          for (std::uint32_t shard; (shard = next.fetch_add(1)) < Shards::kShards;) note(shard, folder, mine);
+          const std::lock_guard lock(mutex);
+          all.merge(mine);
+        },
+        [&] { next = Shards::kShards; });
+    return all;
+  }
+  [[nodiscard]] backend::LiveTotals totals() const override { return totals_.get(); }
+  [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
+    return std::make_unique<Snapshot>(*this);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const override { return budget_.held(); }
+  [[nodiscard]] std::string describe() const override { return describe_live(plan_.scheme); }
+
+ private:
+  /// Super-k-mers that are made k-mers of at a time.
+  static constexpr std::size_t kWordsAtOnce = 128;
+
+  /// Working memory of a thread that adds or removes.
+  struct Changer {
+    explicit Changer(ShardedLiveTable& table)
+        : cut(table.kernels_, table.plan_.kmers),
+          folder(table.kernels_.template shard<Key, Words>(), table.params_),
+          bytes(table.budget_, 0) {
+      std::fill_n(twos, kWordsAtOnce, 2u);
+    }
+    [[nodiscard]] std::uint64_t memory_bytes() const {
+      return cut.memory_bytes() + hashes.bytes() + low.bytes() + changes.bytes();
+    }
+
+    CutBatch<Words> cut;
+    ShardFolder<Key> folder;
+    LiveBytes bytes;
+    TableLists<Key> lists;
+    std::uint32_t twos[kWordsAtOnce];
+    Scratch<Key> hashes;
+    Scratch<std::uint32_t> low;
+    Scratch<std::uint64_t> changes;
+  };
+
+  /// Room for a batch in the tables of its shards, until they have been changed. When it is made nothing can
+  /// fail any more for want of memory.
+  class Reservation {
+   public:
+    Reservation(ShardedLiveTable& table, Changer& changer) : table_(table), cut_(changer.cut) {
+      try {
+        for (; at_ < shards().size(); ++at_) {
+          const std::uint16_t shard = shards()[at_];
+          std::uint64_t wanted = 0;
+          while (!table.shards_.reserve(shard, cut_.kmers(shard), changer.folder, wanted))
+            table.make_room(wanted, changer);
+        }
+      } catch (...) {
+        while (at_ > 0) release(shards()[--at_]);
+        throw;
+      }
+      at_ = 0;
+    }
+    ~Reservation() {
+      while (at_ < shards().size()) release(shards()[at_++]);
+    }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
+
+    [[nodiscard]] std::span<const std::uint16_t> shards() const { return cut_.shards(); }
+    /// Says that the next shard has been changed, and has used its room.
+    void next() { ++at_; }
+
+   private:
+    void release(std::uint16_t number) {
+      auto& shard = table_.shards_[number];
+      const std::lock_guard lock(shard.mutex);
+      shard.reserved -= cut_.kmers(number);
+    }
+
+    ShardedLiveTable& table_;
+    const CutBatch<Words>& cut_;
+    std::size_t at_ = 0;
+  };
+
+  class Snapshot : public backend::LiveSnapshot {
+   public:
+    explicit Snapshot(ShardedLiveTable& table)
+        : table_(table), view_(table.gate_, true), totals_(table.totals_.get()) {}
+
+    void finish(unsigned /*thread*/, const backend::ShardSink& sink,
+                const std::function<void()>& shard_done) override {
+      ShardFolder<Key> folder(table_.kernels_.template shard<Key, Words>(), table_.params_);
+      backend::Tally mine;
+      for (std::uint32_t shard; (shard = next_.fetch_add(1)) < Shards::kShards; shard_done())
+        sink(shard, table_.freeze(shard, folder, mine, sink.take_payload()));
+      const std::lock_guard lock(mutex_);
+      tally_.merge(mine);
+    }
+    [[nodiscard]] backend::Tally tally() const override { return tally_; }
+    [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
+
+   private:
+    ShardedLiveTable& table_;
+    const UpdateGate::WholeView view_;
+    const backend::LiveTotals totals_;
+    std::atomic<std::uint32_t> next_{0};
+    std::mutex mutex_;
+    backend::Tally tally_;
+  };
+
+  static std::uint64_t fixed_bytes(const backend::LiveTablePlan& plan) {
+    constexpr std::uint64_t kShardBytes = sizeof(LiveShard<Key>) + sizeof(groups::ShardBits) + 512;
+    constexpr std::uint64_t kThreadBytes = std::uint64_t{4} << 20;
+    return Shards::kShards * kShardBytes + plan.threads * kThreadBytes;
+  }
+
+  void cut(Changer& changer, const io::Batch& batch, bool lenient) {
+    changer.cut.cut(batch, lenient);
+    if (!changer.bytes.try_set(changer.memory_bytes())) {
+      make_room(changer.memory_bytes() - changer.bytes.bytes(), changer);
+      changer.bytes.set(changer.memory_bytes());
+    }
+  }
+
+  /// Folds shards until there are so many bytes. ResourceError when that is no help.
+  void make_room(std::uint64_t bytes, Changer& changer) {
+    for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes); ++tried)
+      shards_.shrink(next_shrunk_.fetch_add(1) % Shards::kShards, changer.folder);
+    if (budget_.has(bytes)) return;
+    throw ResourceError(fmt::format("the live table holds {} of {} and has no room for more k-mers; {}",
+                                    mebibytes_needed(budget_.held()), mebibytes(budget_.most()),
+                                    memory_advice(plan_.threads)));
+  }
+
+  /// Appends the hashes of the keys of all k-mers of words.
+  void expand(std::span<const StoredFlankedWord<Words>> words, Changer& changer, HashList<Key>& list) const {
+    const std::size_t room = list.size + words.size() * kMostWordKmers<Words> + 8;
+    list.keys = changer.hashes.grow(room, list.size);
+    list.weights = changer.low.grow(room, list.size);
+    kernels_.shard<Key, Words>().append(words.data(), changer.twos, words.size(), plan_.kmers.k, list);
+  }
+
+  /// What a batch adds to one k-mer is seen all at once. Only the first words are made k-mers of before the
+  /// lock is taken: nearly always they are all.
+  void add_to(std::uint32_t number, Changer& changer) {
+    auto words = changer.cut.words(number);
+    HashList<Key> list{};
+    const auto expand_next = [&] {
+      const std::size_t n = std::min(kWordsAtOnce, words.size());
+      list.size = 0;
+      expand(words.first(n), changer, list);
+      words = words.subspan(n);
+    };
+    expand_next();
+    auto& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
+    shard.changes->add(list, changer.lists);
+    while (!words.empty()) {
+      expand_next();
+      shard.changes->add(list, changer.lists);
+    }
+    shard.reserved -= changer.cut.kmers(number);
+    shard.set_moment({shard.moment().folds, true});
+  }
+
+  void remove_from(std::uint32_t number, Changer& changer, backend::Shortfall& shortfall) {
+    HashList<Key> list{};
+    const auto words = changer.cut.words(number);
+    for (std::size_t at = 0; at < words.size(); at += kWordsAtOnce)
+      expand(words.subspan(at, std::min(kWordsAtOnce, words.size() - at)), changer, list);
+    std::sort(list.keys, list.keys + list.size);
+    auto& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
+    const groups::ShardBits strings = shards_.strings(number);
+    for (std::size_t i = 0, next = 0; i < list.size; i = next) {
+      const Key hash = list.keys[i];
+      while (next < list.size && list.keys[next] == hash) ++next;
+      std::uint32_t low = 0;
+      std::uint64_t change = 0;
+      shard.changes->find(&hash, 1, &low, &change);
+      const std::uint64_t there =
+          count_after(change, [&] { return count_in(strings, keys_, hash_.inverse(hash)); });
+      const std::uint64_t wanted = next - i;
+      if (wanted > there) shortfall.note(there, wanted - there);
+      if (there > 0)
+        shard.changes->set(hash, change, whole_change(there - std::min(there, wanted)), changer.lists);
+    }
+    shard.reserved -= changer.cut.kmers(number);
+    if (shard.changes->size() > 0) shard.set_moment({shard.moment().folds, true});
+  }
+
+  /// Returns the changes of a shard, or null; under its lock.
+  [[nodiscard]] const ChangeTable<Key>* changes_of(std::uint32_t number) const {
+    const LiveShard<Key>& shard = shards_[number];
+    return shard.moment().has_changes ? shard.changes.get() : nullptr;
+  }
+  [[nodiscard]] std::uint64_t folding_bytes(std::uint32_t number) const {
+    const ChangeTable<Key>* const changes = changes_of(number);
+    return ShardFolder<Key>::bytes_for(shards_.string_kmers(number), changes ? changes->size() : 0);
+  }
+
+  void note(std::uint32_t number, ShardFolder<Key>& folder, backend::Tally& tally) {
+    const std::shared_lock lock(shards_[number].mutex);
+    const LiveBudget::FoldingRoom room(budget_, folding_bytes(number));
+    folder.note(shards_.strings(number), shards_.string_kmers(number), changes_of(number), tally);
+  }
+  [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, ShardFolder<Key>& folder,
+                                          backend::Tally& tally, std::vector<std::uint64_t>&& spent) {
+    const std::shared_lock lock(shards_[number].mutex);
+    const LiveBudget::FoldingRoom room(budget_, folding_bytes(number));
+    const groups::ShardBits strings = shards_.strings(number);
+    const std::uint64_t kmers = shards_.string_kmers(number);
+    groups::EncodedShard shard;
+    if (const ChangeTable<Key>* const changes = changes_of(number)) {
+      shard = folder.fold(strings, kmers, changes, tally, std::move(spent));
+    } else {
+      folder.note(strings, kmers, nullptr, tally);
+      shard.sizes = shards_.sizes(number);
+      shard.payload = std::move(spent);
+      shard.payload.assign(strings.words, strings.words + shard.sizes.words);
+    }
+    return {{}, std::move(shard.payload), {}, std::nullopt, shard.sizes};
+  }
+
+  const backend::LiveTablePlan plan_;
+  const Kernels& kernels_;
+  const index::IndexParams params_;
+  const groups::GroupKeys<Key, Key> keys_;
+  const KmerHash<Key> hash_;
+  LiveBudget budget_;
+  Shards shards_;
+  const LiveBytes fixed_bytes_;
+  UpdateGate gate_;
+  LiveReadTotals totals_;
+  std::atomic<std::uint32_t> next_shrunk_{0};
+  BufferPool<Changer> changers_{[this] { return std::make_unique<Changer>(*this); }, plan_.threads};
+  const ShardedLiveLookup<Key, Words> strict_, lenient_;
+};
+
+}  // namespace warpmer::cpu
