@@ -25,13 +25,14 @@ ALLOWED = {
     "formats": {"base", "kmer", "file", "io", "index"},
     "backend": BELOW_BACKEND | {"table"},
     "mpi": BELOW_BACKEND | {"backend"},
+    "serve": BELOW_BACKEND | {"backend"},
     "stats": {"base", "index", "backend"},
     "jobs": BELOW_BACKEND | {"backend", "mpi", "stats"},
     "cpu": BELOW_BACKEND | {"table", "backend", "mpi"},
     "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
     # The public library, in include/.
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},
-    "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "stats", "jobs"},
+    "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "serve", "stats", "jobs"},
 }
 # Of base, the command line sees errors, warnings, and what its own threads need; nothing of how the library works.
 CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_team"}

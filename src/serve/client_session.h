@@ -1,0 +1,54 @@
+#pragma once
+/// One client of a server: requests that come, answers that go.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "backend/live/live_table.h"
+#include "serve/frame_stream.h"
+#include "serve/protocol.h"
+
+namespace warpmer::serve {
+
+/// What all sessions of a server have in common.
+struct SessionTerms {
+  backend::LiveTable& table;
+  KmerParams kmers;
+  unsigned threads = 1;           ///< that take a snapshot
+  const std::string& read_only;   ///< ServerOptions
+  unsigned patience_seconds = 0;  ///< ServerOptions
+};
+
+class ClientSession {
+ public:
+  /// Both outlive the session.
+  ClientSession(const SessionTerms& terms, FrameStream& stream) : terms_(terms), stream_(stream) {}
+
+  /// Answers until the client has ended. What goes wrong between both sides ends it, too.
+  void run() noexcept;
+
+ private:
+  void greet();
+  void answer(const FrameHead& header);
+  void answer_request(const FrameHead& header);
+  void find();
+  void profile();
+  void summarise();
+  void change(FrameKind kind);
+  void send_totals();
+  void send_tally(const backend::Tally& tally, const backend::LiveTotals& totals);
+  void send_snapshot();
+  void send_shard(std::uint32_t shard, const index::FrozenShard& frozen);
+  void send_error(const Error& error);
+  void require_changes() const;
+
+  const SessionTerms& terms_;
+  FrameStream& stream_;
+  io::Batch batch_;  ///< its text is the request
+  backend::BatchSummary answers_;
+  Payload payload_;
+  std::vector<std::uint64_t> counts_;
+};
+
+}  // namespace warpmer::serve

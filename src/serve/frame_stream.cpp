@@ -1,0 +1,89 @@
+#include "serve/frame_stream.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+
+#include "base/error.h"
+
+namespace warpmer::serve {
+
+namespace {
+
+constexpr std::size_t kMostParts = 4;
+
+}  // namespace
+
+FrameStream::~FrameStream() { close(socket_); }
+
+void FrameStream::send(FrameKind kind, std::initializer_list<std::string_view> payload) {
+  if (payload.size() >= kMostParts) throw InternalError("a frame of too many parts");
+  char header[kHeaderBytes];
+  std::array<iovec, kMostParts> parts{};
+  std::size_t bytes = 0, number = 1;
+  for (const std::string_view part : payload) {
+    bytes += part.size();
+    parts[number++] = {const_cast<char*>(part.data()), part.size()};
+  }
+  if (bytes > kMostAnswerBytes) throw InternalError("a frame of too many bytes");
+  encode({kind, static_cast<std::uint32_t>(bytes)}, header);
+  parts[0] = {header, kHeaderBytes};
+  msghdr message = {};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = number;
+  while (message.msg_iovlen > 0) {
+    const ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0) throw ConnectionLost{};
+    auto rest = static_cast<std::size_t>(sent);
+    for (; message.msg_iovlen > 0 && rest >= message.msg_iov->iov_len; --message.msg_iovlen)
+      rest -= (message.msg_iov++)->iov_len;
+    if (message.msg_iovlen == 0) break;
+    message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + rest;
+    message.msg_iov->iov_len -= rest;
+  }
+}
+
+std::optional<FrameHead> FrameStream::receive_header(std::size_t most_bytes) {
+  char bytes[kHeaderBytes];
+  ssize_t first = 0;
+  do {
+    first = recv(socket_, bytes, sizeof bytes, 0);
+  } while (first < 0 && errno == EINTR);
+  if (first < 0) throw ConnectionLost{};
+  if (first == 0) return std::nullopt;
+  receive(bytes + first, sizeof bytes - static_cast<std::size_t>(first));
+  return decode_header(bytes, most_bytes);
+}
+
+void FrameStream::receive(char* to, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t received = recv(socket_, to, bytes, MSG_WAITALL);
+    if (received < 0 && errno == EINTR) continue;
+    if (received <= 0) throw ConnectionLost{};
+    to += received;
+    bytes -= static_cast<std::size_t>(received);
+  }
+}
+
+std::string FrameStream::receive_payload(const FrameHead& header) {
+  std::string payload(header.bytes, '\0');
+  receive(payload.data(), payload.size());
+  return payload;
+}
+
+void FrameStream::limit_waiting(unsigned seconds) noexcept {
+  timeval limit = {};
+  limit.tv_sec = seconds;
+  setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+void FrameStream::shut_receiving() noexcept { shutdown(socket_, SHUT_RD); }
+void FrameStream::shut() noexcept { shutdown(socket_, SHUT_RDWR); }
+
+}  // namespace warpmer::serve

@@ -1,0 +1,65 @@
+#pragma once
+/// Serves a live table to other processes.
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "backend/live/live_table.h"
+#include "serve/frame_stream.h"
+#include "serve/unix_socket.h"
+
+namespace warpmer::serve {
+
+struct ServerOptions {
+  std::string path = {};
+  KmerParams kmers = {};           ///< of the table
+  unsigned threads = 1;            ///< LiveTablePlan::threads
+  std::string read_only = {};      ///< why nothing may be added, removed or saved; empty: it may
+  unsigned most_clients = 1024;    ///< connections at once; more are refused
+  unsigned grace_seconds = 2;      ///< after `stop`, for answers that are under way
+  unsigned patience_seconds = 60;  ///< for a client that takes a snapshot, as additions wait for it
+};
+
+/// Answers clients, each connection on a thread of its own. A connection holds a request and its answer, not
+/// more; one that does not send or take them waits for itself alone.
+class Server {
+ public:
+  /// Begins to listen. ResourceError when it cannot (unix_socket.h). The table outlives the server.
+  Server(backend::LiveTable& table, const ServerOptions& options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Answers until `stop`, a descriptor, can be read. Then it accepts nothing more, lets calls of the table
+  /// that are under way come to their end, and ends all connections. ResourceError when it cannot go on.
+  void run(int stop);
+
+ private:
+  struct Client {
+    explicit Client(int socket) : stream(socket) {}
+    FrameStream stream;
+    std::thread thread;
+    bool has_ended = false;  ///< guarded by mutex_
+  };
+
+  void accept();
+  void join_ended();
+  void serve(Client& client);
+  void end_all();
+
+  backend::LiveTable& table_;
+  const ServerOptions options_;
+  Listener listener_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::list<std::unique_ptr<Client>> clients_;
+  unsigned running_ = 0;
+  bool is_stopping_ = false;
+};
+
+}  // namespace warpmer::serve
