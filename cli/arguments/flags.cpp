@@ -246,6 +246,12 @@ void add_question_flags(CLI::App& app, Questions& questions, const std::string& 
   app.add_option("--reads", questions.reads, reads_help)->type_name("FILE");
 }
 
+void Questions::take_server() {
+  if (server.empty() || index.empty()) return;
+  kmers.insert(kmers.begin(), std::move(index));
+  index.clear();
+}
+
 void Questions::check() const {
   const int kinds = static_cast<int>(!kmers.empty()) + static_cast<int>(!kmer_file.empty()) +
                     static_cast<int>(!reads.empty());

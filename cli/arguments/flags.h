@@ -95,11 +95,14 @@ CLI::Option* add_index_argument(CLI::App& app, std::string& path);
 /// The k-mers to look up in an index: k-mers as arguments, those of a file, or those of reads.
 struct Questions {
   std::string index;
+  std::string server;  ///< instead of an index
   std::vector<std::string> kmers;
   std::string kmer_file;
   std::vector<std::string> reads;
   std::string output;
 
+  /// With a server, what stands first is no index, but a k-mer: to be called before all else.
+  void take_server();
   /// Throws a UsageError unless there is exactly one kind, and when standard input would be read twice.
   void check() const;
   /// Replaces lists of reads by the files that they name. Throws the UsageErrors of `check`, and one when the

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
@@ -26,7 +27,6 @@
 #include "cli/output/progress.h"
 #include "cli/output/read_output.h"
 #include "cli/output/report.h"
-#include "index/index_file.h"
 #include "jobs/device_choice.h"
 
 namespace warpmer::cli {
@@ -34,6 +34,7 @@ namespace {
 
 struct FilterOptions {
   std::string index;
+  std::string server;  ///< instead of an index
   std::vector<std::string> reads;
   std::vector<std::string> first, second;  ///< mates
   bool interleaved = false;
@@ -139,9 +140,9 @@ void check_rule(const FilterOptions& options) {
   if (options.min_length && !options.plan.trim) throw UsageError("--min-length needs --trim");
 }
 
-FilterPlan plan_of(const FilterOptions& options, const index::IndexFile& index) {
+FilterPlan plan_of(const FilterOptions& options, std::uint32_t k) {
   FilterPlan plan = options.plan;
-  plan.k = index.params().k;
+  plan.k = k;
   const bool has_threshold =
       options.min_kmers || options.max_kmers || options.min_fraction || options.max_fraction;
   plan.rule.min_kmers = options.min_kmers.value_or(has_threshold ? 0 : 1);
@@ -232,13 +233,20 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
   return totals;
 }
 
-Json report_json(const FilterOptions& options, const FilterTotals& totals, unsigned threads, double seconds) {
-  return {{"version", WARPMER_VERSION},      {"command_line", options.command_line},
-          {"index", options.index},          {"inputs", options.all_inputs()},
-          {"outputs", options.outputs()},    {"threads", threads},
-          {"wall_seconds", seconds},         {"reads", totals.reads},
-          {"reads_kept", totals.reads_kept}, {"bases", totals.bases},
-          {"bases_kept", totals.bases_kept}, {"bases_masked", totals.bases_masked}};
+Json report_json(const FilterOptions& options, const std::string& table, const FilterTotals& totals,
+                 unsigned threads, double seconds) {
+  return {{"version", WARPMER_VERSION},
+          {"command_line", options.command_line},
+          {"index", table},
+          {"inputs", options.all_inputs()},
+          {"outputs", options.outputs()},
+          {"threads", threads},
+          {"wall_seconds", seconds},
+          {"reads", totals.reads},
+          {"reads_kept", totals.reads_kept},
+          {"bases", totals.bases},
+          {"bases_kept", totals.bases_kept},
+          {"bases_masked", totals.bases_masked}};
 }
 
 void print_summary(const FilterTotals& totals, double seconds) {
@@ -249,18 +257,33 @@ void print_summary(const FilterTotals& totals, double seconds) {
                               counted(totals.reads, "read"), share, seconds));
 }
 
+/// With a server, what stands first is no index, but reads.
+void take_server(FilterOptions& options) {
+  check_server_device(options.server, options.device.device);
+  if (options.server.empty() || options.index.empty()) return;
+  options.reads.insert(options.reads.begin(), std::move(options.index));
+  options.index.clear();
+}
+
+jobs::DeviceChoice device_for(const FilterOptions& options) {
+  DeviceFlags flags = options.device;
+  if (!options.server.empty()) flags.device = "cpu";
+  return choose_device(flags, options.all_inputs());
+}
+
 int run_filter(FilterOptions options) {
+  take_server(options);
   check_inputs(options);
   check_outputs(options);
   expand_all_lists(options);
   check_rule(options);
   const auto start = std::chrono::steady_clock::now();
   const unsigned threads = threads_or_default(options.threads);
-  const index::IndexFile index(options.index);
-  const FilterPlan plan = plan_of(options, index);
-  jobs::DeviceChoice device = choose_device(options.device, options.all_inputs());
+  AskedTable table(options.index, options.server);
+  const FilterPlan plan = plan_of(options, table.kmers().k);
+  jobs::DeviceChoice device = device_for(options);
   warn_of(device);
-  const auto lookup = jobs::make_lookup(index, {options.reading.lenient}, device);
+  const backend::Lookup& lookup = table.lookup(options.reading.lenient, device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
@@ -269,13 +292,13 @@ int run_filter(FilterOptions options) {
 
   const FilterTotals totals =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
-        return filter_reads(options, plan, *lookup, outputs, threads, progress);
+        return filter_reads(options, plan, lookup, outputs, threads, progress);
       }).report;
   backend::warn_if_empty({totals.reads, totals.bases, totals.has_kmers ? 1u : 0u}, plan.k, "the reads");
   io::warn_of_phred64(options.reading.qualities);
   for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  stats.write(report_json(options, totals, threads, seconds));
+  stats.write(report_json(options, table.name(), totals, threads, seconds));
   for (const auto& output : outputs) output->finish();
   stats.finish();
   print_summary(totals, seconds);
@@ -384,10 +407,11 @@ Examples:
   warpmer filter sample.wmi --min-count 3 --min-fraction 0.9 sample.fq > out.fq
   warpmer filter sample.wmi --min-count 3 --trim --min-length 50 sample.fq \
       -o trimmed.fq.gz
+  warpmer filter --server contaminants.sock -v reads.fq.gz -o clean.fq.gz
   warpmer filter markers.wmi --names-only reads.bam > names.txt
   zcat reads.fq.gz | warpmer filter phage.wmi --interleaved - > phage.fq
 )");
-  add_index_argument(command, options->index);
+  add_server_flag(command, options->server, add_index_argument(command, options->index));
   command
       .add_option("READS", options->reads,
                   "Any input that 'warpmer count' takes, @LIST and - included, in this order.")

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
@@ -28,12 +29,14 @@
 #include "index/index_start.h"
 #include "io/fastx/sequence_data.h"
 #include "io/text/line_reader.h"
+#include "serve/remote_table.h"
 
 namespace warpmer::cli {
 namespace {
 
 struct HistoOptions {
   std::vector<std::string> inputs;  ///< indexes, or reads
+  std::string server;               ///< instead of any
   CountFlags counting;              ///< of reads
   bool has_length = false;          ///< `-k` was given: the inputs are reads
   std::string counting_flag;        ///< one of the flags for counting that was given; empty: none was
@@ -284,8 +287,21 @@ int print_of_indexes(const HistoOptions& options) {
   return kDone;
 }
 
+int print_of_server(const HistoOptions& options) {
+  check_only_server(options.server, options.inputs);
+  if (!options.counting_flag.empty())
+    throw UsageError(fmt::format("{} is for reads; a server has counted its own", options.counting_flag));
+  const serve::RemoteTable table(options.server);
+  TextOutput output(options.output);
+  const serve::TableContent content = table.content();
+  format_named(options.format).print(options, {content.histogram, options.server, table.kmers().k}, output);
+  output.finish();
+  return kDone;
+}
+
 int run_histo(const HistoOptions& options) {
   check(options);
+  if (!options.server.empty()) return print_of_server(options);
   return are_reads(options) ? print_of_reads(options) : print_of_indexes(options);
 }
 
@@ -327,6 +343,7 @@ Examples:
   warpmer histo --dense --max-count 1000 sample.wmi > counts.txt
   warpmer histo --max-count 255 a.wmi b.wmi > table.tsv
   warpmer histo --format genomescope sample.wmi > sample.hist
+  warpmer histo --server run.sock
   warpmer histo --format jellyfish -o sample_jf.hist sample.wmi  # for MultiQC
 )");
   command.add_flag("--dense", options->dense,
@@ -342,13 +359,15 @@ Examples:
   auto flags =
       std::make_shared<std::vector<const CLI::Option*>>(declare_counting_flags(command, options->counting));
   add_progress_flag(command, options->progress);
-  command
-      .add_option(
-          "INPUT", options->inputs,
-          "Indexes written by 'warpmer count', - for standard input; or reads, anything that 'warpmer "
-          "count' takes, for pipes and standard input with -k.")
-      ->required()
-      ->type_name("FILE");
+  CLI::Option* const inputs =
+      command
+          .add_option(
+              "INPUT", options->inputs,
+              "Indexes written by 'warpmer count', - for standard input; or reads, anything that 'warpmer "
+              "count' takes, for pipes and standard input with -k.")
+          ->required()
+          ->type_name("FILE");
+  add_server_flag(command, options->server, inputs);
   options->counting.job.provenance = application.provenance();
   options->counting.job.ranks = &application.ranks();
   application.on_run(command, [options, flags] {

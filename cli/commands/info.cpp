@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/index_params.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
@@ -11,6 +13,7 @@
 #include "cli/output/report.h"
 #include "index/index_file.h"
 #include "index/positions/position_file.h"
+#include "serve/remote_table.h"
 
 namespace warpmer::cli {
 namespace {
@@ -87,6 +90,7 @@ void print_info(const index::PositionFile& index, TextOutput& output) {
 
 struct InfoOptions {
   ReportFlags report;
+  std::string server;  ///< instead of indexes
   std::vector<std::string> indexes;
 };
 
@@ -100,8 +104,40 @@ void with_index(const std::string& path, Use&& use) {
   }
 }
 
+Json info_json(const serve::RemoteTable& table, const std::string& server) {
+  const auto [k, canonical] = table.kmers();
+  const backend::LiveTotals totals = table.totals();
+  return {{"server", server},
+          {"params", params_json(backend::params_for(k, canonical))},
+          {"totals", {{"records", totals.records}, {"bases", totals.bases}}},
+          {"memory_bytes", table.memory_bytes()},
+          {"table", table.describe()}};
+}
+
+void print_info(const serve::RemoteTable& table, const std::string& server, TextOutput& output) {
+  const auto [k, canonical] = table.kmers();
+  const backend::LiveTotals totals = table.totals();
+  print_field(output, "server", server);
+  print_field(output, "k", k);
+  print_field(output, "strand", strand_name(canonical));
+  print_field(output, "sequences", totals.records);
+  print_field(output, "bases", totals.bases);
+  print_field(output, "memory bytes", table.memory_bytes());
+  print_field(output, "table", table.describe());
+}
+
+int print_of_server(const InfoOptions& options) {
+  check_only_server(options.server, options.indexes);
+  const serve::RemoteTable table(options.server);
+  write_report(
+      options.report, [&] { return info_json(table, options.server); },
+      [&](TextOutput& output) { print_info(table, options.server, output); });
+  return kDone;
+}
+
 int run_info(const InfoOptions& options) {
   check_ending(options.report);
+  if (!options.server.empty()) return print_of_server(options);
   check_standard_input({{"as an index", options.indexes}});
   TextOutput output(options.report.output);
   Json all = Json::array();
@@ -138,14 +174,18 @@ Examples:
   warpmer info --json sample.wmi
   warpmer info genome.wmp
   warpmer info --json *.wmi
+  warpmer info --server run.sock
 )");
   add_report_flags(command, options->report);
-  command
-      .add_option("INDEX", options->indexes,
-                  "Indexes written by 'warpmer count' or 'warpmer positions'; - for standard input, for the "
-                  "former.")
-      ->required()
-      ->type_name("FILE");
+  CLI::Option* const indexes =
+      command
+          .add_option(
+              "INDEX", options->indexes,
+              "Indexes written by 'warpmer count' or 'warpmer positions'; - for standard input, for the "
+              "former.")
+          ->required()
+          ->type_name("FILE");
+  add_server_flag(command, options->server, indexes);
   application.on_run(command, [options] { return run_info(*options); });
 }
 

@@ -17,6 +17,7 @@
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
 #include "base/warning.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/kmer_list.h"
 #include "cli/arguments/quantity.h"
@@ -31,7 +32,6 @@
 #include "cli/output/read_profile.h"
 #include "cli/output/sequence_track.h"
 #include "file/output/temp_file_registry.h"
-#include "index/index_file.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"
 #include "mpi/group_qualities.h"
@@ -58,7 +58,6 @@ struct QueryOptions : Questions {
 /// The data that all three kinds of query share.
 struct Query {
   const QueryOptions& options;
-  const index::IndexFile& index;
   const backend::Lookup& lookup;
   TextOutput& output;
   unsigned threads;
@@ -111,7 +110,7 @@ std::vector<std::string_view> kmers_in(const KmerList& list, const KmerChunk& ch
 }
 
 std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
-  const std::vector<std::string_view> kmers = kmers_in(list, chunk, query.index.params().k);
+  const std::vector<std::string_view> kmers = kmers_in(list, chunk, query.lookup.kmers().k);
   std::vector<std::uint64_t> counts(kmers.size());
   query.lookup.find_all(kmers, counts.data());
   std::string out;
@@ -244,7 +243,7 @@ BatchAnswer answer_batch(Query& query, const io::Batch& batch, AnswerMemory& mem
 }
 
 io::InputOptions input_options_of(const Query& query) {
-  return input_in_order(query.options.reading, query.index.params().k, query.threads);
+  return input_in_order(query.options.reading, query.lookup.kmers().k, query.threads);
 }
 
 void read_alone(Query& query, BatchJoiner& joiner) {
@@ -310,7 +309,7 @@ std::uint64_t warn_if_no_kmers(const Query& query) {
   mpi::ProcessGroup& ranks = *query.options.ranks;
   backend::ReadTotals read = query.reads.totals();
   if (ranks.are_several()) read = {ranks.sum(read.records), ranks.sum(read.bases), ranks.sum(read.kmers)};
-  if (ranks.is_first()) backend::warn_if_empty(read, query.index.params().k, "the reads");
+  if (ranks.is_first()) backend::warn_if_empty(read, query.lookup.kmers().k, "the reads");
   return read.records;
 }
 
@@ -348,6 +347,7 @@ void check_output_ending(const QueryOptions& options) {
 
 void check(const QueryOptions& options) {
   options.check();
+  check_server_device(options.server, options.device.device);
   check_format(options);
   if (options.profile && options.reads.empty()) {
     throw UsageError("--profile needs --reads");
@@ -360,16 +360,16 @@ void check(const QueryOptions& options) {
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
 jobs::DeviceChoice device_for(const QueryOptions& options) {
   DeviceFlags flags = options.device;
-  if (flags.device == "auto" && options.reads.empty()) {
+  if (flags.device == "auto" && (options.reads.empty() || !options.server.empty())) {
     flags.device = "cpu";
   }
   return choose_device(flags, options.reads);
 }
 
-TrackRule track_of(const QueryOptions& options, const index::IndexFile& index) {
+TrackRule track_of(const QueryOptions& options, std::uint32_t k) {
   const auto format =
       options.format == "bed" ? TrackRule::TrackFormat::bed : TrackRule::TrackFormat::bedgraph;
-  return {format, index.params().k, options.found};
+  return {format, k, options.found};
 }
 
 /// The output of rank 0, which all ranks remove should one of them be killed.
@@ -426,21 +426,22 @@ std::string answer(Query& query) {
 }
 
 int run_query(QueryOptions options) {
+  options.take_server();
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
   if (options.ranks->is_first()) options.expand_lists();
   check_output_ending(options);
-  const index::IndexFile index(options.index);
+  AskedTable table(options.index, options.server);
   jobs::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
   const unsigned threads = threads_or_default(options.threads);
-  const auto lookup = jobs::make_lookup(index, {options.reading.lenient}, device);
+  const backend::Lookup& lookup = table.lookup(options.reading.lenient, device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;
   const auto [asked, seconds] = run_with_meter(
       speaks ? progress_style(options.progress) : ProgressStyle::none, [&](backend::JobProgress& progress) {
-        Query query{options, index, *lookup, output.text(), threads, track_of(options, index), progress};
+        Query query{options, lookup, output.text(), threads, track_of(options, table.kmers().k), progress};
         const std::string what = answer(query);
         found_any = query.found_any;
         return what;
@@ -448,7 +449,7 @@ int run_query(QueryOptions options) {
   mpi::warn_of_phred64(*options.ranks, options.reading.qualities);
   output.finish();
   if (speaks && !asked.empty()) {
-    print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,
+    print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, table.name(), seconds,
                                 shown_output(options.output),
                                 format_bytes(static_cast<double>(output.text().bytes_written()))));
   }
@@ -484,7 +485,7 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
       "Several GPUs divide an index that is larger than the memory of each. Parts of one that is larger than "
       "that of all take turns there, if the GPU was asked for: that is for very many reads.");
   add_text_output_flag(command, options.output);
-  add_index_argument(command, options.index);
+  add_server_flag(command, options.server, add_index_argument(command, options.index));
   command.add_option("KMER", options.kmers, "A k-mer to look up, on either strand of a canonical index.");
 }
 
@@ -521,6 +522,7 @@ Tracks, for reference sequences; positions count from 0, ends are exclusive:
 Examples:
   warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC
   warpmer query sample.wmi --kmers markers.txt > counts.tsv
+  warpmer query --server sample.sock ACGTTGCAACGTTGCAACGTTGCAACGTTGC
   warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
   warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
   warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph

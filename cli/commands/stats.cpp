@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/index_params.h"
 #include "base/error.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
@@ -18,6 +20,7 @@
 #include "cli/output/report.h"
 #include "index/index_file.h"
 #include "index/known_totals.h"
+#include "serve/remote_table.h"
 #include "stats/spectrum_model.h"
 
 namespace warpmer::cli {
@@ -26,8 +29,17 @@ namespace {
 using stats::GenomeEstimate;
 using stats::SpectrumModel;
 
-SpectrumModel model_of(const index::IndexFile& index) {
-  return stats::model_spectrum(index.params(), index.totals(), index.histogram());
+/// The k-mers of an index or of a server's table.
+struct Counted {
+  const index::IndexParams& params;
+  const index::Totals& totals;
+  const index::Histogram& histogram;
+
+  [[nodiscard]] SpectrumModel model() const { return stats::model_spectrum(params, totals, histogram); }
+};
+
+Counted counted_in(const index::IndexFile& index) {
+  return {index.params(), index.totals(), index.histogram()};
 }
 
 Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
@@ -136,15 +148,29 @@ void print_spectrum(const SpectrumModel& model, TextOutput& output) {
   }
 }
 
+/// Returns the begin, before what is said of where k-mers are kept.
+Json counted_json(const Counted& counted) {
+  Json json = {{"k", counted.params.k}, {"strand", strand_name(counted.params.canonical)}};
+  json.update(totals_json(counted.totals));
+  return json;
+}
+
 Json stats_json(const index::IndexFile& index, unsigned threads) {
-  Json json = {{"k", index.params().k}, {"strand", strand_name(index.params().canonical)}};
-  json.update(totals_json(index.totals()));
+  Json json = counted_json(counted_in(index));
   json["file_bytes"] = index.file_bytes();
   const BytesPerKmer bytes = bytes_per_kmer(index, threads);
   json["bytes_per_kmer"] = bytes.all;
   json["bytes_per_kmer_parts"] = {
       {"bases", bytes.bases}, {"counts", bytes.counts}, {"directory", bytes.directory}};
-  json["spectrum"] = spectrum_json(model_of(index));
+  json["spectrum"] = spectrum_json(counted_in(index).model());
+  return json;
+}
+
+Json stats_json(const serve::RemoteTable& table, const Counted& counted) {
+  Json json = counted_json(counted);
+  json["memory_bytes"] = table.memory_bytes();
+  json["table"] = table.describe();
+  json["spectrum"] = spectrum_json(counted.model());
   return json;
 }
 
@@ -167,10 +193,10 @@ void print_bytes(const BytesPerKmer& bytes, TextOutput& output) {
   print("  directory", all - kmers);
 }
 
-void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& output) {
-  const index::Totals& totals = index.totals();
-  print_field(output, "k", index.params().k);
-  print_field(output, "strand", strand_name(index.params().canonical));
+void print_counted(const Counted& counted, TextOutput& output) {
+  const index::Totals& totals = counted.totals;
+  print_field(output, "k", counted.params.k);
+  print_field(output, "strand", strand_name(counted.params.canonical));
   const auto text = [](bool is_known, std::uint64_t number) {
     return is_known ? fmt::format("{}", number) : std::string("unknown");
   };
@@ -183,12 +209,17 @@ void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& ou
   print_field(output, "k-mers stored", totals.stored_kmers);
   print_field(output, "  distinct", totals.stored_distinct);
   print_field(output, "largest count", totals.largest_count);
+}
+
+void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& output) {
+  print_counted(counted_in(index), output);
   print_field(output, "file bytes", index.file_bytes());
   print_bytes(bytes_per_kmer(index, threads), output);
-  print_spectrum(model_of(index), output);
+  print_spectrum(counted_in(index).model(), output);
 }
 
 struct StatsOptions {
+  std::string server;  ///< instead of indexes
   ReportFlags report;
   bool tsv = false;
   unsigned threads = 0;
@@ -239,9 +270,34 @@ Json named_json(const index::IndexFile& index, unsigned threads) {
   return json;
 }
 
+int print_of_server(const StatsOptions& options) {
+  check_only_server(options.server, options.indexes);
+  const serve::RemoteTable table(options.server);
+  const auto [k, canonical] = table.kmers();
+  const index::IndexParams params = backend::params_for(k, canonical);
+  TextOutput output(options.report.output);
+  const serve::TableContent content = table.content();
+  const Counted counted{params, content.totals, content.histogram};
+  if (options.tsv) {
+    Json json = {{"server", options.server}};
+    json.update(stats_json(table, counted));
+    print_table({json}, output);
+  } else if (options.report.json) {
+    output.write(json_text(stats_json(table, counted)));
+  } else {
+    print_counted(counted, output);
+    print_field(output, "memory bytes", table.memory_bytes());
+    print_field(output, "table", table.describe());
+    print_spectrum(counted.model(), output);
+  }
+  output.finish();
+  return kDone;
+}
+
 int run_stats(const StatsOptions& options) {
   if (options.tsv && options.report.json) throw UsageError("--tsv and --json are two formats; give one");
   check_ending(options.report, options.tsv ? formats::Content::tsv : formats::Content::text);
+  if (!options.server.empty()) return print_of_server(options);
   check_standard_input({{"as an index", options.indexes}});
   std::vector<std::unique_ptr<index::IndexFile>> indexes;
   for (const std::string& path : options.indexes) indexes.push_back(std::make_unique<index::IndexFile>(path));
@@ -315,13 +371,17 @@ Examples:
   warpmer stats sample.wmi
   warpmer stats --json sample.wmi
   warpmer stats --tsv *.wmi > table.tsv
+  warpmer stats --server run.sock
 )");
   add_report_flags(command, options->report);
   command.add_flag("--tsv", options->tsv, "Print a table: a header, and a line for each index.");
   add_threads_flag(command, options->threads);
-  command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
-      ->required()
-      ->type_name("FILE");
+  CLI::Option* const indexes =
+      command
+          .add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
+          ->required()
+          ->type_name("FILE");
+  add_server_flag(command, options->server, indexes);
   application.on_run(command, [options] { return run_stats(*options); });
 }
 

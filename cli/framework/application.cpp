@@ -131,6 +131,8 @@ Application::Application(std::string command_line, mpi::ProcessGroup& ranks)
   add_filter_command(*this);
   add_positions_command(*this);
   add_locate_command(*this);
+  add_live_commands(*this);
+  add_save_command(*this);
   add_stats_command(*this);
   add_info_command(*this);
   add_devices_command(*this);

@@ -15,6 +15,7 @@
 #include "host/limits.h"
 #include "index/known_totals.h"
 #include "io/input_set.h"
+#include "jobs/changeable_index.h"
 #include "jobs/device_choice.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
@@ -27,23 +28,8 @@ namespace {
 /// An index that can be changed: made with this program's hashes, and complete.
 void check(const index::IndexFile& index) {
   backend::check_params(index);
-  const index::Totals& totals = index.totals();
-  std::string left_out;
-  if (totals.min_count > 1) left_out = fmt::format("fewer than {}", totals.min_count);
-  if (totals.max_count != UINT64_MAX)
-    left_out += fmt::format("{}more than {}", left_out.empty() ? "" : " or ", totals.max_count);
-  if (left_out.empty()) {
-    if (totals.left_out() == 0) return;
-    throw InputError(
-        fmt::format("{} was made of indexes that lack k-mers by their counts, so its counts cannot be kept "
-                    "up; update one "
-                    "that was made without --min-count and --max-count",
-                    index.path()));
-  }
-  throw InputError(
-      fmt::format("{} has no k-mers that occurred {} times, so their counts cannot be kept up; update an "
-                  "index that was made without --min-count and --max-count",
-                  index.path(), left_out));
+  const std::string why = why_unchangeable(index);
+  if (!why.empty()) throw InputError(why);
 }
 
 std::string kmers_text(std::uint64_t kmers, std::uint64_t occurrences) {

@@ -28,6 +28,13 @@ std::string_view bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
+index::Totals totals_of(const backend::Tally& tally, const backend::LiveTotals& read) {
+  index::Totals totals = tally.totals();
+  totals.records = read.records;
+  totals.bases = read.bases;
+  return totals;
+}
+
 std::string_view bytes_of(std::span<const std::uint64_t> words) {
   return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
 }
@@ -90,7 +97,7 @@ void ClientSession::answer_request(const FrameHead& header) {
     case FrameKind::totals:
       return send_totals();
     case FrameKind::tally:
-      return send_tally(terms_.table.tally(), terms_.table.totals());
+      return send_tally();
     case FrameKind::snapshot:
       return send_snapshot();
     default:
@@ -150,9 +157,15 @@ void ClientSession::send_totals() {
   stream_.send(FrameKind::answer, payload_);
 }
 
-void ClientSession::send_tally(const backend::Tally& tally, const backend::LiveTotals& totals) {
+void ClientSession::send_tally() {
+  if (terms_.frozen != nullptr) return send_tally(terms_.frozen->histogram(), terms_.frozen->totals());
+  const backend::Tally tally = terms_.table.tally();
+  send_tally(tally.histogram(), totals_of(tally, terms_.table.totals()));
+}
+
+void ClientSession::send_tally(const index::Histogram& histogram, const index::Totals& totals) {
   payload_.clear();
-  for (const auto& [count, kmers] : tally.histogram()) {
+  for (const auto& [count, kmers] : histogram) {
     payload_.put(count);
     payload_.put(kmers);
     if (payload_.size() < kMostRows * 2 * sizeof(std::uint64_t)) continue;
@@ -161,8 +174,7 @@ void ClientSession::send_tally(const backend::Tally& tally, const backend::LiveT
   }
   stream_.send(FrameKind::rows, payload_);
   payload_.clear();
-  payload_.put(totals.records);
-  payload_.put(totals.bases);
+  put(payload_, totals);
   stream_.send(FrameKind::answer, payload_);
 }
 
@@ -181,7 +193,8 @@ void ClientSession::send_snapshot() {
   run_team(
       terms_.threads, [&](unsigned thread) { snapshot->finish(thread, sink, [] {}); },
       [&] { ordered.stop(); });
-  send_tally(snapshot->tally(), snapshot->totals());
+  const backend::Tally tally = snapshot->tally();
+  send_tally(tally.histogram(), totals_of(tally, snapshot->totals()));
   stream_.limit_waiting(0);
 }
 

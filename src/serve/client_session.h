@@ -15,8 +15,9 @@ namespace warpmer::serve {
 struct SessionTerms {
   backend::LiveTable& table;
   KmerParams kmers;
-  unsigned threads = 1;           ///< that take a snapshot
-  const std::string& read_only;   ///< ServerOptions
+  unsigned threads = 1;          ///< that take a snapshot
+  const std::string& read_only;  ///< ServerOptions, as is the next
+  const index::IndexFile* frozen = nullptr;
   unsigned patience_seconds = 0;  ///< ServerOptions
 };
 
@@ -37,7 +38,8 @@ class ClientSession {
   void summarise();
   void change(FrameKind kind);
   void send_totals();
-  void send_tally(const backend::Tally& tally, const backend::LiveTotals& totals);
+  void send_tally();
+  void send_tally(const index::Histogram& histogram, const index::Totals& totals);
   void send_snapshot();
   void send_shard(std::uint32_t shard, const index::FrozenShard& frozen);
   void send_error(const Error& error);

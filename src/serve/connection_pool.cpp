@@ -9,7 +9,10 @@
 
 namespace warpmer::serve {
 
-ConnectionPool::ConnectionPool(const std::string& path) : path_(path) { idle_.push_back(connect(kmers_)); }
+ConnectionPool::ConnectionPool(const std::string& path) : path_(path) {
+  idle_.reserve(2 * kMostConnections);
+  idle_.push_back(connect(kmers_));
+}
 
 std::unique_ptr<FrameStream> ConnectionPool::connect(KmerParams& kmers) const {
   auto stream = std::make_unique<FrameStream>(connect_to(path_));
@@ -32,14 +35,21 @@ std::unique_ptr<FrameStream> ConnectionPool::connect(KmerParams& kmers) const {
 }
 
 std::unique_ptr<FrameStream> ConnectionPool::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      auto stream = std::move(idle_.back());
-      idle_.pop_back();
-      return stream;
-    }
+  std::unique_lock lock(mutex_);
+  returned_.wait(lock, [&] { return in_use_ < kMostConnections; });
+  if (idle_.empty()) {
+    lock.unlock();
+    auto stream = connect();
+    lock.lock();
+    idle_.push_back(std::move(stream));
   }
+  auto stream = std::move(idle_.back());
+  idle_.pop_back();
+  ++in_use_;
+  return stream;
+}
+
+std::unique_ptr<FrameStream> ConnectionPool::connect() const {
   KmerParams kmers;
   auto stream = connect(kmers);
   if (kmers.k != kmers_.k || kmers.canonical != kmers_.canonical)
@@ -47,9 +57,12 @@ std::unique_ptr<FrameStream> ConnectionPool::take() {
   return stream;
 }
 
-void ConnectionPool::give_back(std::unique_ptr<FrameStream> stream) {
+/// There is room for all of them.
+void ConnectionPool::give_back(std::unique_ptr<FrameStream> stream) noexcept {
   const std::lock_guard lock(mutex_);
-  idle_.push_back(std::move(stream));
+  --in_use_;
+  if (stream) idle_.push_back(std::move(stream));
+  returned_.notify_one();
 }
 
 /// A server that ends, or refuses the connection, says why before it does.

@@ -147,6 +147,22 @@ backend::ReadSummary take_summary(PayloadReader& from) {
   return summary;
 }
 
+void put(Payload& to, const index::Totals& totals) {
+  for (const std::uint64_t number : {totals.counted_kmers, totals.counted_distinct, totals.counted_unique,
+                                     totals.stored_kmers, totals.stored_distinct, totals.largest_count,
+                                     totals.min_count, totals.max_count, totals.records, totals.bases})
+    to.put(number);
+}
+
+index::Totals take_totals(PayloadReader& from) {
+  index::Totals totals;
+  for (std::uint64_t* const number : {&totals.counted_kmers, &totals.counted_distinct, &totals.counted_unique,
+                                      &totals.stored_kmers, &totals.stored_distinct, &totals.largest_count,
+                                      &totals.min_count, &totals.max_count, &totals.records, &totals.bases})
+    *number = from.take<std::uint64_t>();
+  return totals;
+}
+
 void put(Payload& to, const backend::Shortfall& shortfall) {
   to.put(shortfall.absent_kmers);
   to.put(shortfall.absent_occurrences);

@@ -149,6 +149,9 @@ bool take_batch(io::Batch& batch);
 void put(Payload& to, const backend::ReadSummary& summary);
 backend::ReadSummary take_summary(PayloadReader& from);
 
+void put(Payload& to, const index::Totals& totals);
+index::Totals take_totals(PayloadReader& from);
+
 void put(Payload& to, const backend::Shortfall& shortfall);
 backend::Shortfall take_shortfall(PayloadReader& from);
 

@@ -59,28 +59,33 @@ std::string receive_plain_answer(FrameStream& stream) {
 }
 
 /// Takes rows, and the totals behind them.
-backend::LiveTotals receive_tally(FrameStream& stream, FrameHead header, backend::Tally& tally) {
+TableContent receive_content(FrameStream& stream, FrameHead header) {
+  TableContent content;
   for (; header.kind == FrameKind::rows; header = receive_answer(stream)) {
     const std::string payload = stream.receive_payload(header);
     for (PayloadReader rows(payload); !rows.rest().empty();) {
       const auto count = rows.take<std::uint64_t>();
-      tally.note(count, rows.take<std::uint64_t>());
+      content.histogram[count] += rows.take<std::uint64_t>();
     }
   }
   require(header.kind == FrameKind::answer);
   const std::string payload = stream.receive_payload(header);
   PayloadReader reader(payload);
-  backend::LiveTotals totals;
-  totals.records = reader.take<std::uint64_t>();
-  totals.bases = reader.take<std::uint64_t>();
+  content.totals = take_totals(reader);
   reader.expect_end();
-  return totals;
+  return content;
+}
+
+backend::Tally tally_of(const index::Histogram& histogram) {
+  backend::Tally tally;
+  for (const auto& [count, kmers] : histogram) tally.note(count, kmers);
+  return tally;
 }
 
 /// Shards as they come from the server, which holds additions up until all have been taken.
 class RemoteSnapshot : public backend::LiveSnapshot {
  public:
-  explicit RemoteSnapshot(ConnectionPool& pool) : pool_(pool), stream_(pool.take()) {
+  explicit RemoteSnapshot(ConnectionPool& pool) : pool_(pool), stream_(pool.connect()) {
     guarded([&] {
       stream_->send(FrameKind::snapshot, Payload());
       header_ = receive_answer(*stream_);
@@ -103,8 +108,10 @@ class RemoteSnapshot : public backend::LiveSnapshot {
       shard_done();
     }
   }
-  [[nodiscard]] backend::Tally tally() const override { return tally_; }
-  [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
+  [[nodiscard]] backend::Tally tally() const override { return tally_of(content_.histogram); }
+  [[nodiscard]] backend::LiveTotals totals() const override {
+    return {content_.totals.records, content_.totals.bases};
+  }
 
  private:
   template <class Work>
@@ -122,7 +129,7 @@ class RemoteSnapshot : public backend::LiveSnapshot {
   bool receive_shard(SentShard& head, index::FrozenShard& frozen) {
     if (has_ended_) return false;
     if (header_.kind != FrameKind::shard) {
-      totals_ = receive_tally(*stream_, header_, tally_);
+      content_ = receive_content(*stream_, header_);
       has_ended_ = true;
       return false;
     }
@@ -155,8 +162,7 @@ class RemoteSnapshot : public backend::LiveSnapshot {
   FrameHead header_;  ///< of the next frame
   std::uint32_t next_ = 0;
   bool has_ended_ = false;
-  backend::Tally tally_;
-  backend::LiveTotals totals_;
+  TableContent content_;
 };
 
 }  // namespace
@@ -250,11 +256,13 @@ backend::Removal RemoteTable::remove(const io::Batch& batch, bool lenient) {
   return change(FrameKind::remove, batch, lenient);
 }
 
-backend::Tally RemoteTable::tally() {
-  backend::Tally tally;
+backend::Tally RemoteTable::tally() { return tally_of(content().histogram); }
+
+TableContent RemoteTable::content() const {
+  TableContent content;
   pool_.ask(FrameKind::tally, {},
-            [&](FrameStream& stream) { receive_tally(stream, receive_answer(stream), tally); });
-  return tally;
+            [&](FrameStream& stream) { content = receive_content(stream, receive_answer(stream)); });
+  return content;
 }
 
 std::unique_ptr<backend::LiveSnapshot> RemoteTable::snapshot() {

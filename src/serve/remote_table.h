@@ -25,6 +25,12 @@ class RemoteLookup : public backend::Lookup {
   const bool lenient_;
 };
 
+/// All counts of a table.
+struct TableContent {
+  index::Totals totals;
+  index::Histogram histogram;
+};
+
 /// Batches that are larger than a request are added, and removed, in parts: an error leaves those that came
 /// before it.
 class RemoteTable : public backend::LiveTable {
@@ -33,6 +39,8 @@ class RemoteTable : public backend::LiveTable {
   explicit RemoteTable(const std::string& path) : pool_(path), strict_(pool_, false), lenient_(pool_, true) {}
 
   [[nodiscard]] const KmerParams& kmers() const { return pool_.kmers(); }
+  /// Returns what an index of the table would say.
+  [[nodiscard]] TableContent content() const;
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override;
   backend::Removal remove(const io::Batch& batch, bool lenient) override;

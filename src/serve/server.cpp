@@ -98,8 +98,8 @@ void Server::accept() {
 }
 
 void Server::serve(Client& client) {
-  const SessionTerms terms{table_, options_.kmers, options_.threads, options_.read_only,
-                           options_.patience_seconds};
+  const SessionTerms terms{table_,          options_.kmers,           options_.threads, options_.read_only,
+                           options_.frozen, options_.patience_seconds};
   ClientSession(terms, client.stream).run();
   std::unique_lock lock(mutex_);
   if (is_stopping_) {

@@ -17,12 +17,13 @@ namespace warpmer::serve {
 
 struct ServerOptions {
   std::string path = {};
-  KmerParams kmers = {};           ///< of the table
-  unsigned threads = 1;            ///< LiveTablePlan::threads
-  std::string read_only = {};      ///< why nothing may be added, removed or saved; empty: it may
-  unsigned most_clients = 1024;    ///< connections at once; more are refused
-  unsigned grace_seconds = 2;      ///< after `stop`, for answers that are under way
-  unsigned patience_seconds = 60;  ///< for a client that takes a snapshot, as additions wait for it
+  KmerParams kmers = {};                     ///< of the table
+  unsigned threads = 1;                      ///< LiveTablePlan::threads
+  std::string read_only = {};                ///< why nothing may be added, removed or saved; empty: it may
+  const index::IndexFile* frozen = nullptr;  ///< the index that the table is, if it is read only
+  unsigned most_clients = 1024;              ///< connections at once; more are refused
+  unsigned grace_seconds = 2;                ///< after `stop`, for answers that are under way
+  unsigned patience_seconds = 60;            ///< for a client that takes a snapshot, as additions wait for it
 };
 
 /// Answers clients, each connection on a thread of its own. A connection holds a request and its answer, not

@@ -1,0 +1,57 @@
+#pragma once
+/// What a command asks: an index, or, by `--server`, the table of a server.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/lookup/lookup.h"
+#include "index/index_file.h"
+#include "jobs/device_choice.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace warpmer::serve {
+class RemoteTable;  // serve/remote_table.h
+}  // namespace warpmer::serve
+
+namespace warpmer::cli {
+
+/// Adds `--server`, with which the argument that names the index need not be there.
+void add_server_flag(CLI::App& app, std::string& server, CLI::Option* index);
+/// Adds `--server` to a command that is for servers alone.
+void add_server_flag(CLI::App& app, std::string& server);
+
+/// Throws a UsageError when files are named, too.
+void check_only_server(const std::string& server, const std::vector<std::string>& files);
+/// Throws a UsageError when `--device` is given with `--server`.
+void check_server_device(const std::string& server, const std::string& device);
+
+/// Opens what is asked.
+class AskedTable {
+ public:
+  /// An empty `server` means the index.
+  AskedTable(const std::string& index, const std::string& server);
+  ~AskedTable();
+  AskedTable(const AskedTable&) = delete;
+  AskedTable& operator=(const AskedTable&) = delete;
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
+  /// Returns the lookup, of which there is one; `device` is for that in an index, and may become another.
+  const backend::Lookup& lookup(bool lenient, jobs::DeviceChoice& device);
+
+ private:
+  const std::string name_;
+  std::optional<index::IndexFile> index_;
+  std::unique_ptr<serve::RemoteTable> table_;
+  KmerParams kmers_;
+  std::unique_ptr<backend::Lookup> lookup_;
+};
+
+}  // namespace warpmer::cli
