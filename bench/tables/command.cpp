@@ -243,7 +243,9 @@ std::string footer() {
       "Tables: slab is the slab hash of pairs with SlabAlloc-light, slab-full the same with super blocks, "
       "slab64\n"
       "has 64-bit keys with counts. HashGraphs look keys up by probe-standard, those that end in -new by\n"
-      "probe-new; in grouped ones a key's entries are adjacent.\n\nFigures:\n";
+      "probe-new; in grouped ones a key's entries are adjacent; -N-bins (32, 256, 1024, 4096, 8192) says "
+      "how\n"
+      "many bins V2 has.\n\nFigures:\n";
   for (const Figure& figure : figures()) text += fmt::format("  {:<21} {}\n", figure.name, figure.what);
   return text;
 }
@@ -260,7 +262,7 @@ void add_tables_command(CLI::App& app, int& status) {
   list("--table", options->choice.tables,
        "warpdrive, bcht, 1cht, megakv, iceberg, cuckoo-late and cuckoo-late-2 (GPU),\n"
        "slab, slab-full, slab64, hashgraph-v1, hashgraph-v2, hashgraph-v2-new,\n"
-       "hashgraph-v2-grouped, hashgraph-v2-grouped-new; all when not given");
+       "hashgraph-v2-grouped, hashgraph-v2-grouped-new, hashgraph-v2-N-bins; all when not given");
   list("--group", options->choice.groups, "only groups of so many lanes");
   list("--bucket", options->choice.buckets, "only tables that look at so many slots together");
   list("--window", options->choice.windows, "only tables that walk so many slots before the next hash");

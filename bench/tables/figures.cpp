@@ -186,8 +186,27 @@ constexpr std::size_t kHashGraphPairs = std::size_t{1} << 25;
 
 Choice hash_graphs() {
   Choice choice;
-  for (const HashGraphKind& kind : kHashGraphKinds) choice.tables.emplace_back(kind.name);
+  for (const HashGraphKind& kind : kHashGraphKinds) {
+    if (kind.bins == 0) choice.tables.emplace_back(kind.name);
+  }
   return choice;
+}
+Choice hash_graphs_by_bins() {
+  Choice choice;
+  for (const HashGraphKind& kind : kHashGraphKinds) {
+    if (kind.bins != 0) choice.tables.emplace_back(kind.name);
+  }
+  return choice;
+}
+
+/// Keys drawn at random from so many fewer; all lookups find something.
+Series of_duplicates(Choice choice, double duplicates, std::size_t pairs) {
+  Series series{.choice = std::move(choice), .loads = {1}};
+  series.distributions = {Distribution::uniform};
+  series.repeats = duplicates;
+  series.pairs = pairs;
+  series.hits_percent = {100};
+  return series;
 }
 
 /// Sections 5.1 and 5.2: keys drawn at random from so many fewer.
@@ -195,15 +214,43 @@ Figure hashgraph_duplicates() {
   Figure figure{"hashgraph-duplicates",
                 "HashGraph V1 and V2, both probes, by duplicates of a key (Green 2019, Figs. 3 and 7)",
                 {}};
-  for (const double duplicates : {1., 2., 4., 8., 16., 32.}) {
-    Series series{.choice = hash_graphs(), .loads = {1}};
-    series.distributions = {Distribution::uniform};
-    series.repeats = duplicates;
-    series.pairs = kHashGraphPairs;
-    series.hits_percent = {100};
-    figure.series.push_back(series);
+  for (const double duplicates : {1., 2., 4., 8., 16., 32.})
+    figure.series.push_back(of_duplicates(hash_graphs(), duplicates, kHashGraphPairs));
+  return figure;
+}
+
+/// Section 5.1, bin count selection: 2, 8 and 32 Mi keys.
+Figure hashgraph_bins() {
+  Figure figure{"hashgraph-bins", "building HashGraph V2 by number of bins (Fig. 4)", {}};
+  for (const int log : {21, 23, 25}) {
+    for (const double duplicates : {1., 8., 32.})
+      figure.series.push_back(of_duplicates(hash_graphs_by_bins(), duplicates, std::size_t{1} << log));
   }
   return figure;
+}
+Figure hashgraph_sizes() {
+  Figure figure{"hashgraph-sizes", "HashGraph V2 by size, 2^19 to 2^27 keys (Fig. 5)", {}};
+  for (const int log : {19, 21, 23, 25, 27}) {
+    for (const double duplicates : {1., 8., 32.})
+      figure.series.push_back(of_duplicates(named("hashgraph-v2"), duplicates, std::size_t{1} << log));
+  }
+  return figure;
+}
+
+/// Sections 5.1 and 5.2: beside tables with open addressing, whose load is another: keys by slots.
+Figure hashgraph_peers() {
+  const std::vector<double> loads = {0.5, 0.6, 0.7, 0.8, 0.9};
+  Choice warp_drive = named("warpdrive");
+  warp_drive.windows = {32};
+  return {"hashgraph-peers",
+          "HashGraph, WarpDrive and 1CHT by load, each key once (Figs. 2 and 6)",
+          {found_or_not({.tables = {"hashgraph-v1", "hashgraph-v2", "hashgraph-v2-new"},
+                         .groups = {},
+                         .buckets = {},
+                         .windows = {}},
+                        loads, kHashGraphPairs),
+           found_or_not(warp_drive, loads, kHashGraphPairs),
+           found_or_not(named("1cht"), loads, kHashGraphPairs)}};
 }
 
 /// Section 5.3: each key once.
@@ -247,7 +294,10 @@ const std::vector<Figure>& figures() {
                                           slabhash7(),
                                           slaballoc(),
                                           hashgraph_duplicates(),
-                                          hashgraph_load()};
+                                          hashgraph_load(),
+                                          hashgraph_bins(),
+                                          hashgraph_sizes(),
+                                          hashgraph_peers()};
   return all;
 }
 

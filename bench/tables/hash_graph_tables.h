@@ -18,6 +18,7 @@ struct HashGraphKind {
   table::HashGraphVersion version;
   bool grouped;  ///< entries of a bucket in order, so that a key's are adjacent
   bool probes_new;
+  std::uint32_t bins = 0;  ///< of V2; 0: as many as are best on the device
 };
 
 inline constexpr HashGraphKind kHashGraphKinds[] = {
@@ -26,6 +27,11 @@ inline constexpr HashGraphKind kHashGraphKinds[] = {
     {"hashgraph-v2-new", table::HashGraphVersion::v2, false, true},
     {"hashgraph-v2-grouped", table::HashGraphVersion::v2, true, false},
     {"hashgraph-v2-grouped-new", table::HashGraphVersion::v2, true, true},
+    {"hashgraph-v2-32-bins", table::HashGraphVersion::v2, false, false, 32},
+    {"hashgraph-v2-256-bins", table::HashGraphVersion::v2, false, false, 256},
+    {"hashgraph-v2-1024-bins", table::HashGraphVersion::v2, false, false, 1024},
+    {"hashgraph-v2-4096-bins", table::HashGraphVersion::v2, false, false, 4096},
+    {"hashgraph-v2-8192-bins", table::HashGraphVersion::v2, false, false, 8192},
 };
 
 /// The largest useful number of entries per bucket.

@@ -80,7 +80,7 @@ class HostHashGraph : public TableUnderTest {
 
   [[nodiscard]] Graph build(const Key32* keys, const std::uint32_t* values, std::size_t n) const {
     return cpu::build_hash_graph(keys, values, n, table::HashedBucket<Key32>(buckets_, seed_),
-                                 {kind_.version, kind_.grouped, host_threads()});
+                                 {kind_.version, kind_.grouped, host_threads(), kind_.bins});
   }
 
   HashGraphKind kind_;
@@ -101,7 +101,8 @@ constexpr TableEntry entry() {
           }};
 }
 
-constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
+constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>(),
+                                            entry<5>(), entry<6>(), entry<7>(), entry<8>(), entry<9>()};
 
 }  // namespace
 

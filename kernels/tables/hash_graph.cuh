@@ -29,11 +29,13 @@ struct DeviceHashGraph {
 /// number of the entry. Keys may repeat. A grouped graph is the one that `cpu::build_hash_graph` builds; else
 /// the order inside a bucket is left to chance. Returns when the graph is complete. V2 takes the memory of
 /// the entries once more while it builds, and so do large buckets that are grouped. Throws a ResourceError
-/// beyond 2^32 - 1 entries, or without memory.
+/// beyond 2^32 - 1 entries, or without memory. V2 has about so many `bins`, 8192 at most; with 0, as many as
+/// are best.
 template <class Key>
 DeviceHashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
                                       const table::HashedBucket<Key>& bucket_of,
-                                      table::HashGraphVersion version, bool group, cudaStream_t stream);
+                                      table::HashGraphVersion version, bool group, cudaStream_t stream,
+                                      std::uint32_t bins = 0);
 
 /// The entries that a query finds.
 struct Matches {

@@ -234,11 +234,11 @@ class DeviceHashGraphBuilder {
     copy_to_device(graph_.offsets.data() + buckets_, &entries, 1, stream_);
   }
 
-  DeviceHashGraph<Key> build(table::HashGraphVersion version, bool group) {
+  DeviceHashGraph<Key> build(table::HashGraphVersion version, bool group, std::uint32_t bins) {
     if (n_ > 0 && version == table::HashGraphVersion::v1) {
       count_and_place(keys_, values_);
     } else if (n_ > 0) {
-      split();
+      split(bins);
     }
     if (n_ > 0 && group) this->group();
     graph_.grouped = group;
@@ -293,9 +293,10 @@ class DeviceHashGraphBuilder {
            graph_.keys.data(), graph_.values.data());
   }
 
-  void split() {
-    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
-        std::max<std::uint64_t>(n_, buckets_) / kBinEntries, 1, std::min(buckets_, kMostBins)));
+  void split(std::uint32_t asked) {
+    const auto wanted = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(asked != 0 ? asked : std::max<std::uint64_t>(n_, buckets_) / kBinEntries, 1,
+                                  std::min(buckets_, kMostBins)));
     std::uint32_t shift = 0;
     while (((buckets_ - 1) >> shift) + 1 > wanted) ++shift;
     const std::uint32_t bins = ((buckets_ - 1) >> shift) + 1;
@@ -369,19 +370,21 @@ class DeviceHashGraphBuilder {
 template <class Key>
 DeviceHashGraph<Key> build_hash_graph(const Key* keys, const std::uint32_t* values, std::size_t n,
                                       const table::HashedBucket<Key>& bucket_of,
-                                      table::HashGraphVersion version, bool group, cudaStream_t stream) {
-  return DeviceHashGraphBuilder<Key>(keys, values, n, bucket_of, stream).build(version, group);
+                                      table::HashGraphVersion version, bool group, cudaStream_t stream,
+                                      std::uint32_t bins) {
+  return DeviceHashGraphBuilder<Key>(keys, values, n, bucket_of, stream).build(version, group, bins);
 }
 
 template DeviceHashGraph<std::uint32_t> build_hash_graph(const std::uint32_t*, const std::uint32_t*,
                                                          std::size_t,
                                                          const table::HashedBucket<std::uint32_t>&,
-                                                         table::HashGraphVersion, bool, cudaStream_t);
+                                                         table::HashGraphVersion, bool, cudaStream_t,
+                                                         std::uint32_t);
 template DeviceHashGraph<Key64> build_hash_graph(const Key64*, const std::uint32_t*, std::size_t,
                                                  const table::HashedBucket<Key64>&, table::HashGraphVersion,
-                                                 bool, cudaStream_t);
+                                                 bool, cudaStream_t, std::uint32_t);
 template DeviceHashGraph<Key128> build_hash_graph(const Key128*, const std::uint32_t*, std::size_t,
                                                   const table::HashedBucket<Key128>&, table::HashGraphVersion,
-                                                  bool, cudaStream_t);
+                                                  bool, cudaStream_t, std::uint32_t);
 
 }  // namespace warpmer::gpu

@@ -14,7 +14,9 @@ BENCH = os.environ["WARPMER_BENCH"]
 WORD_TABLES = {"warpdrive", "bcht", "1cht", "megakv", "iceberg"}
 SLAB_HASHES = {"slab": (8, 15), "slab-full": (8, 15), "slab64": (12, 10)}  # bytes of an element, slots of a slab
 GROUPED = {"hashgraph-v2-grouped", "hashgraph-v2-grouped-new"}
-HASH_GRAPHS = {"hashgraph-v1", "hashgraph-v2", "hashgraph-v2-new"} | GROUPED
+BINNED = {f"hashgraph-v2-{bins}-bins" for bins in (32, 256, 1024, 4096, 8192)}
+UNBINNED = {"hashgraph-v1", "hashgraph-v2", "hashgraph-v2-new"} | GROUPED
+HASH_GRAPHS = UNBINNED | BINNED
 TABLES = WORD_TABLES | set(SLAB_HASHES) | HASH_GRAPHS
 
 
@@ -177,11 +179,25 @@ class Tables(unittest.TestCase):
 
     def test_figures_of_the_hash_graph(self):
         rows, _ = self.figure("hashgraph-duplicates", "10")
-        self.assertEqual({row["table"] for row in rows}, HASH_GRAPHS)
+        self.assertEqual({row["table"] for row in rows}, UNBINNED)
         self.assertEqual({row["repeats"] for row in rows}, {1, 2, 4, 8, 16, 32})
         rows, _ = self.figure("hashgraph-load", "10")
-        self.assertEqual({row["table"] for row in rows}, HASH_GRAPHS)
+        self.assertEqual({row["table"] for row in rows}, UNBINNED)
         self.assertEqual({round(row["load"], 1) for row in rows}, {0.5, 0.7, 1, 1.5, 2, 3, 4} - {0.7} | {0.8})
+
+    def test_hash_graphs_by_bins_sizes_and_beside_others(self):
+        rows, _ = self.figure("hashgraph-bins", "12")
+        self.assertEqual({row["table"] for row in rows}, BINNED)
+        self.assertEqual({row["pairs"] for row in rows}, {1 << log for log in (8, 10, 12)})
+        rows, _ = self.figure("hashgraph-sizes", "14")
+        self.assertEqual({row["table"] for row in rows}, {"hashgraph-v2"})
+        self.assertEqual({row["pairs"] for row in rows}, {1 << log for log in (6, 8, 10, 12, 14)})
+        self.assertEqual({row["repeats"] for row in rows}, {1, 8, 32})
+        rows, _ = self.figure("hashgraph-peers", "12")
+        self.assertEqual({row["table"] for row in rows}, UNBINNED - GROUPED | {"warpdrive", "1cht"})
+        self.assertEqual({row["keys"] for row in rows}, {"unique"})
+        self.assertEqual({len({row["load"] > 0.85 for row in rows if row["table"] == table})
+                          for table in ("1cht", "hashgraph-v2")}, {2})
 
     def test_choice(self):
         rows, _, _ = self.measure("--size", "10", "--table", "warpdrive", "--bucket", "8", "--window", "8")

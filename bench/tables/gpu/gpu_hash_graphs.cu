@@ -79,7 +79,7 @@ class GpuHashGraph : public TableUnderTest {
 
   [[nodiscard]] Graph build(const Key32* keys, const std::uint32_t* values, std::size_t n) const {
     return gpu::build_hash_graph<Key32>(keys, values, n, table::HashedBucket<Key32>(buckets_, seed_),
-                                        kind_.version, kind_.grouped, nullptr);
+                                        kind_.version, kind_.grouped, nullptr, kind_.bins);
   }
 
   HashGraphKind kind_;
@@ -100,7 +100,8 @@ constexpr TableEntry entry() {
           }};
 }
 
-constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>()};
+constexpr TableEntry kHashGraphsTables[] = {entry<0>(), entry<1>(), entry<2>(), entry<3>(), entry<4>(),
+                                            entry<5>(), entry<6>(), entry<7>(), entry<8>(), entry<9>()};
 
 }  // namespace
 

@@ -26,6 +26,7 @@ struct HashGraphPlan {
   HashGraphVersion version = HashGraphVersion::v2;
   bool group = true;  ///< order the entries of each bucket by key and value, so that a key's are adjacent
   unsigned threads = 1;
+  std::uint32_t bins = 0;  ///< of V2, about; 0: as many as are best
 };
 
 /// A HashGraph and its memory. With V2, or grouped, its arrays are the same for any number of threads.
@@ -204,8 +205,8 @@ class HashGraphBuilder {
 
   void build_v2() {
     const std::uint64_t bytes = keys_.size() * (sizeof(Key) + sizeof(Value) + sizeof(Offset));
-    const auto wanted = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(bytes / kBinBytes, 1, std::min(buckets_, kMostBins)));
+    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(
+        plan_.bins != 0 ? plan_.bins : bytes / kBinBytes, 1, std::min(buckets_, kMostBins)));
     const auto shift =
         static_cast<std::uint32_t>(std::bit_width((buckets_ - 1) / wanted));  // buckets of a bin, at least
     const std::uint32_t bins = ((buckets_ - 1) >> shift) + 1;
