@@ -14,8 +14,8 @@
 #include "backend/live/live_table.h"
 #include "base/buffer_pool.h"
 #include "cpu/live/live_budget.h"
-#include "cpu/live/read_totals.h"
-#include "cpu/live/update_gate.h"
+#include "backend/live/read_totals.h"
+#include "backend/live/update_gate.h"
 #include "cpu/lookup/finder.h"
 #include "cpu/memory/huge_array.h"
 #include "cpu/simd/stretch_finder.h"
@@ -97,8 +97,8 @@ class DenseLiveTable : public backend::LiveTable {
   LiveBudget budget_;
   LiveBytes fixed_bytes_;
   DenseCounts counts_;
-  UpdateGate gate_;
-  LiveReadTotals totals_;
+  backend::UpdateGate gate_;
+  backend::LiveReadTotals totals_;
   BufferPool<DenseChanger> changers_;
   const DenseLiveLookup strict_, lenient_;
 };

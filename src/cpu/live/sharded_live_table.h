@@ -27,8 +27,8 @@
 #include "cpu/live/live_budget.h"
 #include "cpu/live/live_finder.h"
 #include "cpu/live/live_shards.h"
-#include "cpu/live/read_totals.h"
-#include "cpu/live/update_gate.h"
+#include "backend/live/read_totals.h"
+#include "backend/live/update_gate.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/sets/shard_keys.h"
 #include "cpu/simd/kernels.h"
@@ -127,7 +127,7 @@ class ShardedLiveTable : public backend::LiveTable {
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     cut(*changer, batch, lenient);
-    const UpdateGate::Change turn(gate_);
+    const backend::UpdateGate::Change turn(gate_);
     Reservation reservation(*this, *changer);
     for (const std::uint16_t shard : reservation.shards()) {
       add_to(shard, *changer);
@@ -140,7 +140,7 @@ class ShardedLiveTable : public backend::LiveTable {
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     cut(*changer, batch, lenient);
-    const UpdateGate::Change turn(gate_);
+    const backend::UpdateGate::Change turn(gate_);
     Reservation reservation(*this, *changer);
     // What may be damaged is looked at before anything is changed.
     for (const std::uint16_t shard : reservation.shards()) {
@@ -161,7 +161,7 @@ class ShardedLiveTable : public backend::LiveTable {
   }
 
   [[nodiscard]] backend::Tally tally() override {
-    const UpdateGate::WholeView view(gate_);
+    const backend::UpdateGate::WholeView view(gate_);
     std::atomic<std::uint32_t> next{0};
     backend::Tally all;
     std::mutex mutex;
@@ -269,7 +269,7 @@ class ShardedLiveTable : public backend::LiveTable {
 
    private:
     ShardedLiveTable& table_;
-    const UpdateGate::WholeView view_;
+    const backend::UpdateGate::WholeView view_;
     const backend::LiveTotals totals_;
     std::atomic<std::uint32_t> next_{0};
     std::mutex mutex_;
@@ -398,8 +398,8 @@ class ShardedLiveTable : public backend::LiveTable {
   LiveBudget budget_;
   Shards shards_;
   const LiveBytes fixed_bytes_;
-  UpdateGate gate_;
-  LiveReadTotals totals_;
+  backend::UpdateGate gate_;
+  backend::LiveReadTotals totals_;
   std::atomic<std::uint32_t> next_shrunk_{0};
   BufferPool<Changer> changers_{[this] { return std::make_unique<Changer>(*this); }, plan_.threads};
   const ShardedLiveLookup<Key, Words> strict_, lenient_;

@@ -4,7 +4,7 @@
 #include <condition_variable>
 #include <mutex>
 
-namespace warpmer::cpu {
+namespace warpmer::backend {
 
 /// Any number change it side by side, or any number view it. Who views it waits for changes that have begun,
 /// and no other begins. A turn may be taken by one thread and end on another.
@@ -67,4 +67,4 @@ class UpdateGate {
   bool is_taken_ = false;  ///< there is a view that is alone
 };
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::backend

@@ -10,7 +10,7 @@
 #include "index/known_totals.h"
 #include "io/text/batch.h"
 
-namespace warpmer::cpu {
+namespace warpmer::backend {
 
 /// Thread-safe. Of an index that does not know its reads' numbers nothing is known later, either.
 class LiveReadTotals {
@@ -22,26 +22,26 @@ class LiveReadTotals {
   }
 
   void add(const io::Batch& batch, std::uint32_t k) {
-    const backend::LiveTotals more = of(batch, k);
+    const LiveTotals more = of(batch, k);
     const std::lock_guard lock(mutex_);
     if (!knows_reads_) return;
     totals_.records += more.records;
     totals_.bases += more.bases;
   }
   void remove(const io::Batch& batch, std::uint32_t k) {
-    const backend::LiveTotals less = of(batch, k);
+    const LiveTotals less = of(batch, k);
     const std::lock_guard lock(mutex_);
     totals_.records -= std::min(totals_.records, less.records);
     totals_.bases -= std::min(totals_.bases, less.bases);
   }
-  [[nodiscard]] backend::LiveTotals get() const {
+  [[nodiscard]] LiveTotals get() const {
     const std::lock_guard lock(mutex_);
     return totals_;
   }
 
  private:
-  static backend::LiveTotals of(const io::Batch& batch, std::uint32_t k) {
-    backend::LiveTotals totals;
+  static LiveTotals of(const io::Batch& batch, std::uint32_t k) {
+    LiveTotals totals;
     for (const io::Piece& piece : batch.pieces) {
       totals.records += piece.last ? 1 : 0;
       totals.bases += piece.new_bases(k);
@@ -50,8 +50,8 @@ class LiveReadTotals {
   }
 
   mutable std::mutex mutex_;  ///< guards what follows
-  backend::LiveTotals totals_;
+  LiveTotals totals_;
   bool knows_reads_ = true;
 };
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::backend
