@@ -135,6 +135,7 @@ Application::Application(std::string command_line, mpi::ProcessGroup& ranks)
   add_save_command(*this);
   add_stats_command(*this);
   add_info_command(*this);
+  add_watch_command(*this);
   add_devices_command(*this);
   add_names_command(*this);
   add_help_command(*this);

@@ -144,6 +144,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   auto file = input.is_url
                   ? std::make_unique<file::ByteFile>(open_url(input.path), input.shown, cancelled)
                   : std::make_unique<file::ByteFile>(input.path, input.shown, cancelled, input.disk_bytes);
+  if (input.is_range()) file->restrict_to(input.begin, input.end);
   const InputContent content = detect_content(*file);
   const RawFormat format = content == InputContent::text ? raw_format(input, *file) : RawFormat::none;
   // Batches that one process reads for all go to others as pieces.

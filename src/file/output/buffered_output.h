@@ -38,7 +38,9 @@ class BufferedOutput {
   /// Says how much is to be written in all, about: for a caller that knows it beforehand.
   void expect(std::uint64_t bytes) noexcept { file_.expect(bytes); }
 
-  /// Writes what is buffered; nothing more may be written. See OutputFile::complete.
+  /// Writes what is buffered: for a stream that is read meanwhile.
+  void flush();
+  /// Does so; nothing more may be written. See OutputFile::complete.
   void complete();
   /// Completes the file, unless that has been done, and gives it its name.
   void finish();
@@ -51,7 +53,6 @@ class BufferedOutput {
 
  private:
   void expect_more(std::size_t bytes, const Progress& so_far) noexcept;
-  void flush();
   void write_through(const char* data, std::size_t bytes);
 
   OutputFile file_;

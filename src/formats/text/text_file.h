@@ -24,6 +24,7 @@ class TextFile {
   /// Do the same as those of BufferedOutput.
   [[nodiscard]] char* reserve(std::size_t bytes);
   void commit(std::size_t bytes, const Progress& so_far = {});
+  void flush() { output_.flush(); }
   void complete();
   void finish();
   [[nodiscard]] const std::string& temporary() { return output_.temporary(); }

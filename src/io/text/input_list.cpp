@@ -111,7 +111,7 @@ std::string form_of(const std::filesystem::path& path) {
 }  // namespace
 
 bool can_be_opened_again(const InputFile& file) {
-  return file.is_regular && file::descriptor_in_path(file.path) < 0;
+  return file.is_regular && !file.is_range() && file::descriptor_in_path(file.path) < 0;
 }
 
 std::vector<std::string> expand_lists(const std::vector<std::string>& paths) {

@@ -13,10 +13,14 @@ struct InputFile {
   std::uint64_t disk_bytes = 0;  ///< 0 if it is a pipe
   bool is_regular = false;
   bool is_url = false;  ///< read through htslib; else as a pipe is
+  /// Where they are not 0 and 0: the only bytes of a regular file that are read, as if it were those.
+  std::uint64_t begin = 0, end = 0;
+
+  [[nodiscard]] bool is_range() const noexcept { return end != 0; }
 };
 
-/// True for a file that can be read as often as one likes, and by any process: no pipe, and no descriptor
-/// that this process was given ("-", /dev/fd/N), whatever that leads to.
+/// True for a file that can be read as often as one likes, and by any process: no pipe, no range of a file,
+/// and no descriptor that this process was given ("-", /dev/fd/N), whatever that leads to.
 bool can_be_opened_again(const InputFile& file);
 
 /// Puts the paths that a list names (one a line; blank lines and lines that start with '#' are skipped) in

@@ -1,0 +1,348 @@
+#include "jobs/watch_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "backend/index_params.h"
+#include "backend/lookup/lookup.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/thread_team.h"
+#include "host/limits.h"
+#include "index/writer/index_writer.h"
+#include "io/fastx/input_shares.h"
+#include "io/input_set.h"
+#include "jobs/watched_folder.h"
+#include "stats/spectrum_model.h"
+
+namespace warpmer::jobs {
+
+namespace {
+
+constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
+/// Memory that a thread reads in: some batches, and what decompressing takes.
+constexpr std::uint64_t kReadingBytes = std::uint64_t{32} << 20;
+
+/// The state of a folder as the provenance of an index has it: the folder, ending in '/', then NAME:BYTES.
+std::vector<std::string> inputs_of(const std::string& folder,
+                                   const std::map<std::string, std::uint64_t>& read) {
+  std::vector<std::string> inputs = {folder.ends_with('/') ? folder : folder + "/"};
+  for (const auto& [name, bytes] : read) inputs.push_back(fmt::format("{}:{}", name, bytes));
+  return inputs;
+}
+
+/// Returns the state; nothing where the index was not written by a watch.
+std::optional<std::map<std::string, std::uint64_t>> read_by(const index::Provenance& provenance) {
+  const std::vector<std::string>& inputs = provenance.inputs;
+  if (inputs.empty() || !inputs.front().ends_with('/')) return std::nullopt;
+  std::map<std::string, std::uint64_t> read;
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const std::size_t colon = inputs[i].rfind(':');
+    if (colon == std::string::npos) return std::nullopt;
+    std::uint64_t bytes = 0;
+    const char* const end = inputs[i].data() + inputs[i].size();
+    const auto [parsed, error] = std::from_chars(inputs[i].data() + colon + 1, end, bytes);
+    if (error != std::errc() || parsed != end) return std::nullopt;
+    read.emplace(inputs[i].substr(0, colon), bytes);
+  }
+  return read;
+}
+
+/// Opens what an earlier watch wrote; null where there is no such file.
+std::unique_ptr<index::IndexFile> earlier_index(const WatchOptions& options) {
+  if (!std::filesystem::exists(options.output)) return nullptr;
+  auto index = std::make_unique<index::IndexFile>(options.output);
+  if (!read_by(index->provenance())) {
+    throw UsageError(
+        fmt::format("{} is there, and no index that 'watch' has written, which could be gone on with; name "
+                    "another output, or "
+                    "remove it",
+                    options.output));
+  }
+  if (index->params().k != options.kmers.k || index->params().canonical != options.kmers.canonical) {
+    throw UsageError(
+        fmt::format("{} has {}{}-mers, and {}{}-mers are to be counted; give the same -k and --forward, or "
+                    "name another output",
+                    options.output, index->params().canonical ? "" : "forward ", index->params().k,
+                    options.kmers.canonical ? "" : "forward ", options.kmers.k));
+  }
+  backend::check_params(*index);
+  return index;
+}
+
+class WatchJob {
+ public:
+  WatchJob(const WatchOptions& options, WatchListener& listener)
+      : options_(options),
+        listener_(listener),
+        resources_(host::settled(options.resources)),
+        base_(earlier_index(options)),
+        folder_(options.folder,
+                base_ ? *read_by(base_->provenance()) : std::map<std::string, std::uint64_t>(),
+                std::chrono::duration<double>(options.settle_seconds)),
+        table_(backend::make_cpu_live_table(table_plan())) {
+    if (!options.against.empty()) {
+      against_index_ = std::make_unique<index::IndexFile>(options.against);
+      against_ = backend::make_cpu_lookup(*against_index_, {.lenient = options.reading.lenient});
+    }
+    const index::Totals before = table_->tally().totals();
+    last_kmers_ = before.counted_kmers;
+    last_distinct_ = before.counted_distinct;
+  }
+
+  WatchReport run() {
+    try {
+      while (report_.why.empty()) step();
+    } catch (const ResourceError&) {
+      save();
+      throw;
+    }
+    if (!is_told_) tell_line();
+    save();
+    report_.files = folder_.read().size();
+    report_.damaged = folder_.damaged();
+    return report_;
+  }
+
+ private:
+  [[nodiscard]] backend::LiveTablePlan table_plan() const {
+    const std::uint64_t reading = resources_.threads * kReadingBytes;
+    host::check_memory(resources_.memory_bytes, host::resident_bytes() + reading, resources_.threads);
+    const std::uint64_t left = host::memory_left(resources_.memory_bytes);
+    return {.kmers = options_.kmers,
+            .scheme = options_.table,
+            .threads = resources_.threads,
+            .memory_bytes = left - std::min(left, reading),
+            .base = base_.get()};
+  }
+
+  void step() {
+    const std::vector<FilePart> parts =
+        folder_.look(WatchedFolder::Clock::now(), [&](const std::string& what) { listener_.problem(what); });
+    if (!parts.empty()) {
+      is_told_ = false;
+      read(parts);
+    }
+    if (seconds_since(last_line_) >= options_.line_seconds || is_late()) tell_line();
+    if (!report_.why.empty()) return;
+    if (listener_.must_end()) {
+      report_.why = "it was told to";
+      return;
+    }
+    switch (listener_.wait(parts.empty() ? seconds_to_wait() : 0)) {
+      case WatchListener::Wish::save:
+        save();
+        break;
+      case WatchListener::Wish::end:
+        report_.why = "it was told to";
+        break;
+      case WatchListener::Wish::go_on:
+        break;
+    }
+  }
+
+  [[nodiscard]] bool is_late() const {
+    return options_.until.seconds && seconds_since(start_) >= *options_.until.seconds;
+  }
+  [[nodiscard]] double seconds_to_wait() const {
+    double seconds = std::min(options_.look_seconds, options_.line_seconds - seconds_since(last_line_));
+    if (options_.until.seconds) seconds = std::min(seconds, *options_.until.seconds - seconds_since(start_));
+    return std::max(seconds, 0.0);
+  }
+
+  /// Reads parts, each by one thread, until all are read or the job is to end.
+  void read(const std::vector<FilePart>& parts) {
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> has_failed{false};
+    const auto decompressing =
+        static_cast<unsigned>(std::max<std::size_t>(1, resources_.threads / parts.size()));
+    run_team(
+        static_cast<unsigned>(std::min<std::size_t>(resources_.threads, parts.size())),
+        [&](unsigned /*thread*/) {
+          for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();)
+            read_part(parts[i], decompressing);
+        },
+        [&] { has_failed = true; });
+    for (const std::string& what : std::exchange(problems_, {})) listener_.problem(what);
+  }
+
+  void read_part(const FilePart& part, unsigned threads) {
+    std::size_t added = 0;
+    MatchedReads matched;
+    try {
+      for_each_batch(part, threads, [&](const io::Batch& batch) {
+        if (against_) match(batch, matched);
+        table_->add(batch, options_.reading.lenient);
+        ++added;
+        return true;
+      });
+    } catch (const InputError& error) {
+      take_back(part, threads, added);
+      const std::lock_guard lock(mutex_);
+      folder_.note_damaged(part);
+      problems_.push_back(std::string(error.what()) + "; nothing of it is counted unless it changes");
+      return;
+    } catch (const ResourceError&) {
+      take_back(part, threads, added);
+      throw;
+    }
+    const std::lock_guard lock(mutex_);
+    folder_.note_read(part);
+    looked_up_ += matched.reads;
+    matched_ += matched.matching;
+  }
+
+  /// Calls `visit` with batches, which are the same each time as long as the file is, until it says false.
+  template <class Visit>
+  void for_each_batch(const FilePart& part, unsigned threads, const Visit& visit) const {
+    io::InputOptions reading{.reading = options_.reading,
+                             .overlap_bases = options_.kmers.k - 1,
+                             .threads = threads,
+                             .batch_bytes = kBatchBytes,
+                             .in_order = true,
+                             .one_caller = true};
+    reading.longest_record_bytes = host::longest_record_bytes(resources_.memory_bytes, resources_.threads);
+    io::InputSet input(io::all_for_one({folder_.input(part)}), 0, reading);
+    io::Batch batch;
+    while (input.next(batch) && visit(batch)) continue;
+  }
+
+  /// Removes the first batches of a part.
+  void take_back(const FilePart& part, unsigned threads, std::size_t batches) {
+    if (batches == 0) return;
+    std::size_t removed = 0;
+    backend::Shortfall shortfall;
+    try {
+      for_each_batch(part, threads, [&](const io::Batch& batch) {
+        shortfall.merge(table_->remove(batch, options_.reading.lenient).shortfall);
+        return ++removed < batches;
+      });
+    } catch (const InputError&) {
+      shortfall.note(0, 1);
+    }
+    if (removed < batches || !shortfall.is_none()) {
+      throw InputError(
+          fmt::format("{} changed while it was read, and what was counted of it cannot be taken back; begin "
+                      "again from what was "
+                      "saved last",
+                      folder_.input(part).shown));
+    }
+  }
+
+  struct MatchedReads {
+    std::uint64_t reads = 0, matching = 0;
+    backend::Profile profile{};
+    std::vector<std::uint64_t> counts{};
+  };
+  void match(const io::Batch& batch, MatchedReads& matched) const {
+    against_->profile(batch, matched.profile);
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      if (!batch.pieces[i].last) continue;
+      const ReadKmers kmers = count_found(matched.profile.exact(i, matched.counts), options_.matches);
+      ++matched.reads;
+      matched.matching += kmers.found > 0 && options_.matches.passes(kmers) ? 1 : 0;
+    }
+  }
+
+  /// Tells what is there, and looks whether it is enough.
+  void tell_line() {
+    const backend::Tally tally = table_->tally();
+    const index::Totals totals = totals_with_reads(tally);
+    WatchLine line;
+    line.seconds = seconds_since(start_);
+    line.files = folder_.read().size();
+    line.records = totals.records;
+    line.bases = totals.bases;
+    line.kmers = totals.counted_kmers;
+    line.distinct = totals.counted_distinct;
+    const stats::SpectrumModel model = stats::model_spectrum(
+        backend::params_for(options_.kmers.k, options_.kmers.canonical), totals, tally.histogram());
+    if (model.estimate && totals.counted_kmers > 0) {
+      line.coverage = model.estimate->kmer_coverage * static_cast<double>(totals.bases) /
+                      static_cast<double>(totals.counted_kmers);
+      line.genome_size = model.estimate->genome_size;
+    }
+    if (line.kmers > last_kmers_) {
+      line.fresh = static_cast<double>(line.distinct - std::min(line.distinct, last_distinct_)) /
+                   static_cast<double>(line.kmers - last_kmers_);
+    }
+    if (looked_up_ > 0) line.matched = static_cast<double>(matched_) / static_cast<double>(looked_up_);
+    last_kmers_ = line.kmers;
+    last_distinct_ = line.distinct;
+    last_line_ = Clock::now();
+    is_told_ = true;
+    listener_.line(line);
+    check_limits(line);
+  }
+
+  void check_limits(const WatchLine& line) {
+    if (!report_.why.empty()) return;
+    const WatchLimits& until = options_.until;
+    if (until.coverage && line.coverage && *line.coverage >= *until.coverage) {
+      report_.why = fmt::format("the coverage is {:.4g}", *line.coverage);
+    } else if (until.fresh && line.fresh && *line.fresh < *until.fresh) {
+      report_.why = fmt::format("of the last k-mers {:.3g} % are new", 100 * *line.fresh);
+    } else if (is_late()) {
+      report_.why = "its time is over";
+    }
+  }
+
+  [[nodiscard]] index::Totals totals_with_reads(const backend::Tally& tally) const {
+    index::Totals totals = tally.totals();
+    const backend::LiveTotals reads = table_->totals();
+    totals.records = reads.records;
+    totals.bases = reads.bases;
+    return totals;
+  }
+
+  /// Writes the index as it is now.
+  void save() {
+    const index::IndexParams params = backend::params_for(options_.kmers.k, options_.kmers.canonical);
+    index::IndexWriter writer(options_.output, params, resources_.threads);
+    const std::unique_ptr<backend::LiveSnapshot> snapshot = table_->snapshot();
+    backend::JobProgress progress;
+    SessionRun run(resources_, progress);
+    run.freeze(params.shards(), shards_of(*snapshot), writer);
+    const backend::Tally tally = snapshot->tally();
+    index::Provenance provenance = options_.provenance;
+    provenance.inputs = inputs_of(options_.folder, folder_.read());
+    run.finish(writer, totals_with_reads(tally), tally.histogram(), provenance, report_);
+    listener_.saved(report_);
+  }
+
+  const WatchOptions& options_;
+  WatchListener& listener_;
+  const host::Resources resources_;
+  const std::unique_ptr<index::IndexFile> base_;
+  std::unique_ptr<index::IndexFile> against_index_;
+  std::unique_ptr<backend::Lookup> against_;
+  std::mutex mutex_;  ///< guards the folder, problems and matches while threads read
+  WatchedFolder folder_;
+  std::vector<std::string> problems_;
+  std::uint64_t looked_up_ = 0, matched_ = 0;
+  const std::unique_ptr<backend::LiveTable> table_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point last_line_ = start_;
+  std::uint64_t last_kmers_ = 0, last_distinct_ = 0;
+  bool is_told_ = false;  ///< the last line says what is there
+  WatchReport report_;
+};
+
+}  // namespace
+
+WatchReport watch(const WatchOptions& options, WatchListener& listener) {
+  return WatchJob(options, listener).run();
+}
+
+}  // namespace warpmer::jobs

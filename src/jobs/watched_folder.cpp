@@ -1,0 +1,238 @@
+#include "jobs/watched_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace warpmer::jobs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 5> kText = {".fq", ".fastq", ".fa", ".fasta", ".fna"};
+constexpr std::array<std::string_view, 3> kAlignments = {".bam", ".cram", ".sam"};
+constexpr std::array<std::string_view, 5> kCompressed = {".gz", ".bgz", ".zst", ".bz2", ".xz"};
+
+template <std::size_t N>
+std::string_view ending_of(std::string_view name, const std::array<std::string_view, N>& endings) {
+  const auto found = std::find_if(endings.begin(), endings.end(),
+                                  [&](std::string_view ending) { return name.ends_with(ending); });
+  return found == endings.end() ? std::string_view() : *found;
+}
+
+/// Plain text is read in parts, between which a job may be ended.
+constexpr std::uint64_t kMostPart = std::uint64_t{256} << 20;
+/// A file that is so old is finished when it is seen first, whatever the clock of the file system.
+constexpr std::chrono::seconds kOld{60};
+
+bool is_plain_text_name(std::string_view name) { return !ending_of(name, kText).empty(); }
+bool is_alignment_name(std::string_view name) { return !ending_of(name, kAlignments).empty(); }
+
+bool is_sequence_name(std::string_view name) {
+  if (name.starts_with('.')) return false;
+  if (is_alignment_name(name)) return true;
+  name.remove_suffix(ending_of(name, kCompressed).size());
+  return is_plain_text_name(name);
+}
+
+std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
+
+bool is_skipped_folder(std::string_view name) {
+  return name.starts_with('.') || name.ends_with("_fail") || name.ends_with("_skip");
+}
+
+/// A file that is read from some byte on.
+class TextFrom {
+ public:
+  TextFrom(const std::string& path, std::uint64_t begin, std::uint64_t end)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), at_(begin), end_(end) {}
+  ~TextFrom() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  TextFrom(const TextFrom&) = delete;
+  TextFrom& operator=(const TextFrom&) = delete;
+
+  /// Returns the next bytes; nothing at the end, and where they cannot be read.
+  std::string_view next() {
+    const std::size_t wanted = std::min<std::uint64_t>(buffer_.size(), end_ - at_);
+    const ssize_t got = descriptor_ < 0 || wanted == 0
+                            ? 0
+                            : ::pread(descriptor_, buffer_.data(), wanted, static_cast<off_t>(at_));
+    if (got <= 0) return {};
+    at_ += static_cast<std::uint64_t>(got);
+    return {buffer_.data(), static_cast<std::size_t>(got)};
+  }
+  /// Place in the file of the end of what `next` has returned.
+  [[nodiscard]] std::uint64_t at() const { return at_; }
+
+ private:
+  int descriptor_;
+  std::uint64_t at_, end_;
+  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 20);
+};
+
+/// Finds the ends of records, line by line.
+class RecordEnds {
+ public:
+  explicit RecordEnds(std::uint64_t begin) : whole_(begin) {}
+
+  /// False when this is no such text.
+  bool add_line_start(char first, std::uint64_t place) {
+    if (line_ == 0 && !is_begun_) {
+      is_begun_ = true;
+      is_fasta_ = first == '>';
+      if (!is_fasta_ && first != '@') return false;
+    }
+    if (is_fasta_) {
+      if (first == '>') whole_ = place;
+      return true;
+    }
+    if (line_ == 0) whole_ = place;
+    if ((line_ == 0 && first != '@') || (line_ == 2 && first != '+')) return false;
+    line_ = (line_ + 1) % 4;
+    return true;
+  }
+  void add_end(std::uint64_t place) {
+    if (!is_fasta_ && line_ == 0) whole_ = place;
+  }
+  [[nodiscard]] std::uint64_t whole() const { return whole_; }
+
+ private:
+  std::uint64_t whole_;
+  bool is_begun_ = false, is_fasta_ = false;
+  int line_ = 0;  ///< that comes next, of a record of FASTQ
+};
+
+}  // namespace
+
+std::uint64_t end_of_whole_records(const std::string& path, std::uint64_t begin, std::uint64_t end) {
+  TextFrom file(path, begin, end);
+  RecordEnds records(begin);
+  bool at_line_start = true;
+  for (std::string_view text; !(text = file.next()).empty();) {
+    const std::uint64_t place = file.at() - text.size();
+    for (std::size_t i = 0; i < text.size();) {
+      if (at_line_start && !records.add_line_start(text[i], place + i)) return records.whole();
+      const std::size_t line_end = text.find('\n', i);
+      at_line_start = line_end != std::string_view::npos;
+      i = at_line_start ? line_end + 1 : text.size();
+    }
+  }
+  if (at_line_start) records.add_end(file.at());
+  return records.whole();
+}
+
+WatchedFolder::WatchedFolder(std::string folder, std::map<std::string, std::uint64_t> read,
+                             std::chrono::duration<double> settle)
+    : folder_(std::move(folder)), read_(std::move(read)), settle_(settle) {
+  while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
+}
+
+void WatchedFolder::see(const std::string& name, Clock::time_point now) {
+  struct stat status = {};
+  if (::stat(path_of(name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const auto bytes = static_cast<std::uint64_t>(status.st_size);
+  const std::int64_t changed = nanoseconds(status.st_mtim);
+  const auto [place, is_new] = seen_.try_emplace(name);
+  SeenFile& file = place->second;
+  if (!is_new && file.bytes == bytes && file.changed == changed) return;
+  file = {.bytes = bytes, .changed = changed, .since = now};
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
+  if (is_new && age > kOld) file.since -= std::chrono::ceil<Clock::duration>(settle_);
+}
+
+FilePart WatchedFolder::part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const {
+  FilePart part{name, read_of(name), file.bytes};
+  if (file.bytes <= part.begin || file.bytes == file.damaged_bytes) return {};
+  const bool is_finished = now - file.since >= settle_;
+  if (is_plain_text_name(name) && (!is_finished || part.end - part.begin > kMostPart)) {
+    const std::uint64_t whole =
+        end_of_whole_records(path_of(name), part.begin, std::min(part.end, part.begin + kMostPart));
+    if (whole > part.begin) {
+      part.end = whole;
+      return part;
+    }
+  }
+  return is_finished ? part : FilePart();
+}
+
+std::uint64_t WatchedFolder::read_of(const std::string& name) const {
+  const auto before = read_.find(name);
+  return before == read_.end() ? 0 : before->second;
+}
+
+std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
+                                          const std::function<void(std::string)>& problem) {
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder_, fs::directory_options::skip_permission_denied, error);
+  if (error) throw InputError(fmt::format("{} cannot be listed: {}", folder_, error.message()));
+  while (entry != fs::recursive_directory_iterator()) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) {
+      if (is_skipped_folder(name)) entry.disable_recursion_pending();
+    } else if (is_sequence_name(name)) {
+      see(entry->path().string().substr(folder_.size() + (folder_.ends_with('/') ? 0 : 1)), now);
+    }
+    entry.increment(error);
+    // What vanishes while it is listed is not there.
+    if (error) break;
+  }
+  std::vector<FilePart> parts;
+  for (auto& [name, file] : seen_) {
+    const std::uint64_t before = read_of(name);
+    const bool cannot_go_on =
+        file.bytes < before || (is_alignment_name(name) && before > 0 && file.bytes > before);
+    if (cannot_go_on && file.damaged_bytes != file.bytes) {
+      file.damaged_bytes = file.bytes;
+      problem(fmt::format(
+          "{} has changed to {} bytes, and {} were counted before: what was counted stays, what is "
+          "new is left out",
+          path_of(name), file.bytes, before));
+    }
+    if (FilePart part = part_of(name, file, now); part.end > 0) parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+void WatchedFolder::note_damaged(const FilePart& part) {
+  SeenFile& file = seen_[part.name];
+  file.damaged_bytes = file.bytes;
+}
+
+std::size_t WatchedFolder::damaged() const {
+  return static_cast<std::size_t>(std::count_if(seen_.begin(), seen_.end(), [](const auto& named) {
+    return named.second.damaged_bytes == named.second.bytes;
+  }));
+}
+
+std::uint64_t WatchedFolder::unread_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, file] : seen_) bytes += file.bytes - std::min(file.bytes, read_of(name));
+  return bytes;
+}
+
+io::InputFile WatchedFolder::input(const FilePart& part) const {
+  io::InputFile file;
+  file.path = file.shown = path_of(part.name);
+  file.is_regular = true;
+  file.disk_bytes = part.end - part.begin;
+  if (!is_alignment_name(part.name)) {
+    file.begin = part.begin;
+    file.end = part.end;
+  }
+  return file;
+}
+
+}  // namespace warpmer::jobs

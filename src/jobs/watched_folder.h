@@ -1,0 +1,82 @@
+#pragma once
+/// Sequence files that appear in a folder and grow there: what of them can be read, and what has been.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/text/input_list.h"
+
+namespace warpmer::jobs {
+
+/// Bytes of a file that are whole records.
+struct FilePart {
+  std::string name;  ///< path within the folder
+  std::uint64_t begin = 0, end = 0;
+
+  bool operator==(const FilePart&) const = default;
+};
+
+/// A folder that is looked at again and again, with all folders within it. Its files are those with names
+/// that sequence files have (`.fastq.gz`, `.bam`, ...); hidden ones are not looked at, nor are folders whose
+/// names end in `_fail` or `_skip`, where basecallers put what is not to be used. It is looked at by listing
+/// it, because file systems of clusters do not tell one machine what another writes.
+class WatchedFolder {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `read`: names of files, and how many of their bytes have been read before. A file is finished when it
+  /// has not changed for `settle`.
+  WatchedFolder(std::string folder, std::map<std::string, std::uint64_t> read,
+                std::chrono::duration<double> settle);
+
+  /// Lists the folder, and returns what can be read now, in order of names: what is new of finished files,
+  /// and whole records of plain FASTA and FASTQ, also of those that grow; not all at once of large ones.
+  /// InputError when the folder cannot be listed. `problem` is told, once, of each file that has changed so
+  /// that what is new of it cannot be read.
+  std::vector<FilePart> look(Clock::time_point now, const std::function<void(std::string)>& problem);
+
+  /// Takes note that a part has been read.
+  void note_read(const FilePart& part) { read_[part.name] = part.end; }
+  /// Takes note that a part cannot be read: it is not returned again until the file changes.
+  void note_damaged(const FilePart& part);
+
+  /// Names and bytes that have been read.
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& read() const { return read_; }
+  /// Number of files that cannot be read as they are.
+  [[nodiscard]] std::size_t damaged() const;
+  /// Number of bytes of sequence files that have not been read, as of the last look.
+  [[nodiscard]] std::uint64_t unread_bytes() const;
+
+  /// Returns a part as an input.
+  [[nodiscard]] io::InputFile input(const FilePart& part) const;
+
+ private:
+  /// A file as it was seen last.
+  struct SeenFile {
+    std::uint64_t bytes = 0;
+    std::int64_t changed = 0;                  ///< time that the file system has for it
+    Clock::time_point since;                   ///< it has been like this since then
+    std::uint64_t damaged_bytes = UINT64_MAX;  ///< what is new cannot be read while it has so many
+  };
+
+  void see(const std::string& name, Clock::time_point now);
+  [[nodiscard]] FilePart part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const;
+  [[nodiscard]] std::uint64_t read_of(const std::string& name) const;
+  [[nodiscard]] std::string path_of(const std::string& name) const { return folder_ + "/" + name; }
+
+  std::string folder_;
+  std::map<std::string, std::uint64_t> read_;
+  std::chrono::duration<double> settle_;
+  std::map<std::string, SeenFile> seen_;
+};
+
+/// Returns where the last whole record of text ends of which [begin, end) of a file are known: `begin` where
+/// there is none, or what is there is neither FASTQ of four lines a record nor FASTA. Of FASTA, the last
+/// record is whole only when another follows.
+std::uint64_t end_of_whole_records(const std::string& path, std::uint64_t begin, std::uint64_t end);
+
+}  // namespace warpmer::jobs
