@@ -6,6 +6,7 @@
 #include "host/gpus.h"
 #include "kernels/memory/cuda_error.cuh"
 #include "kernels/memory/driver_lock.cuh"
+#include "kernels/memory/key_width.cuh"
 #include "kernels/memory/pinned_blocks.cuh"
 #include "kernels/session/session.cuh"
 #include "kernels/update/update.cuh"
@@ -45,7 +46,6 @@ class CudaBackend : public backend::Backend {
       cudaDeviceProp properties{};
       check(cudaGetDeviceProperties(&properties, gpu), "asking for the GPU");
       names_.push_back("cuda:" + std::to_string(gpu) + " (" + properties.name + ")");
-      capabilities_.push_back(10 * properties.major + properties.minor);
     }
   }
 
@@ -68,20 +68,13 @@ class CudaBackend : public backend::Backend {
   }
 
  private:
-  /// Keys of 128 bits are claimed by one compare and swap, which older GPUs do not have.
   void check_capabilities(std::uint32_t k) const {
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (k <= kMaxNarrowK || capabilities_[i] >= 90) continue;
-      throw ResourceError("k = " + std::to_string(k) + " needs a GPU of compute capability 9.0, and " +
-                          names_[i] + " has " + std::to_string(capabilities_[i] / 10) + "." +
-                          std::to_string(capabilities_[i] % 10) + "; use --device cpu");
-    }
+    for (const int gpu : peers_.gpus()) check_key_width(k, gpu);
   }
 
   Peers peers_;
   PinnedText text_memory_;
   std::vector<std::string> names_;
-  std::vector<int> capabilities_;  ///< 90 is 9.0
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ ROOMS = {
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update", "live"],
     "kernels": ["memory", "warps", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
-                "lookup", "tables"],
+                "lookup", "live", "tables"],
     "cli": ["framework", "arguments", "output", "personalities", "commands"],
     "cli/personalities": [BESIDE, "kmc", "jellyfish", "fastk", "yak"],
     "mpi": [],

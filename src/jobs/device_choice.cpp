@@ -240,6 +240,12 @@ std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice) {
   return choice.gpus.empty() ? backend::make_cpu_backend() : backend::make_cuda_backend(choice.gpus);
 }
 
+std::unique_ptr<backend::LiveTable> make_live_table(const backend::LiveTablePlan& plan,
+                                                    const DeviceChoice& choice) {
+  if (choice.gpus.empty()) return backend::make_cpu_live_table(plan);
+  return backend::make_cuda_live_table(plan, choice);
+}
+
 std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,
                                              DeviceChoice& choice) {
   // Paging moves all of the index, again and again: on a GPU that was not asked for, the CPU is ahead.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/live/live_table.h"
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "host/gpus.h"
@@ -60,6 +61,10 @@ auto with_fallback(DeviceChoice& choice, Make&& make) {
 
 /// Returns the backend for a choice.
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice);
+
+/// Returns the live table for a choice.
+std::unique_ptr<backend::LiveTable> make_live_table(const backend::LiveTablePlan& plan,
+                                                    const DeviceChoice& choice);
 
 /// Returns the lookup for a choice, which may become another (`with_fallback`); `index` must outlive it.
 std::unique_ptr<backend::Lookup> make_lookup(const index::IndexFile& index, backend::LookupOptions options,

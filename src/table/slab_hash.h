@@ -44,7 +44,7 @@ class SlabHash {
   /// Adds `n`, at least 1, to the key's count. New: it was not there. `key` is not kEmptyKey. A count that
   /// wraps is the caller's to carry; one that wraps to 0 is not there until it is added to.
   WARPMER_HD Insertion insert(const T& tile, ResidentBlock& resident, Key key, std::uint32_t n) const {
-    const SlabPlace place = take(tile, resident, key);
+    const SlabPlace place = place_for(tile, resident, key);
     if (place.slab == nullptr) return {false, false, false};
     const std::uint32_t before = tile.add(place.slab->slots(), place.slot, n);
     return {true, before == 0, before + n < before};
@@ -52,7 +52,7 @@ class SlabHash {
 
   /// Sets the key's count, to at least 1: the last one written stays. New: it was not there.
   WARPMER_HD Insertion replace(const T& tile, ResidentBlock& resident, Key key, std::uint32_t count) const {
-    const SlabPlace place = take(tile, resident, key);
+    const SlabPlace place = place_for(tile, resident, key);
     if (place.slab == nullptr) return {false, false, false};
     return {true, exchange_count(tile, place, count) == 0, false};
   }
@@ -101,6 +101,23 @@ class SlabHash {
     return {nullptr, 0};
   }
 
+  /// Returns the slot that is a key's; when it has none, it gets the first of its list that is free. Nowhere:
+  /// the allocator is out of units.
+  [[nodiscard]] WARPMER_HD SlabPlace place_for(const T& tile, ResidentBlock& resident, Key key) const {
+    for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
+      for (;;) {
+        const auto loaded = tile.load(slab->slots());
+        const SlotMask same = tile.match(loaded, key) & Lists::kElements;
+        const SlotMask empty = tile.empty(loaded) & Lists::kElements;
+        if (same != 0) return {slab, first_slot(same)};
+        if (empty == 0) break;
+        const int slot = first_slot(empty);
+        if (tile.claim(slab->slots(), slot, key) != Claim::lost) return {slab, slot};
+      }
+    }
+    return {nullptr, 0};
+  }
+
   [[nodiscard]] WARPMER_HD std::uint32_t buckets() const { return lists_.buckets(); }
   /// Slabs of a bucket.
   [[nodiscard]] WARPMER_HD std::uint32_t length(const T& tile, std::uint32_t bucket) const {
@@ -120,22 +137,6 @@ class SlabHash {
   [[nodiscard]] WARPMER_HD static std::uint32_t exchange_count(const T& tile, SlabPlace place,
                                                                std::uint32_t count) {
     return tile.words().exchange_key(as_slots(place.slab->counts), place.slot, count);
-  }
-
-  /// Finds the key's slot; when it has none, the first of its list that is free.
-  [[nodiscard]] WARPMER_HD SlabPlace take(const T& tile, ResidentBlock& resident, Key key) const {
-    for (Slab* slab = lists_.base_of(key); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
-      for (;;) {
-        const auto loaded = tile.load(slab->slots());
-        const SlotMask same = tile.match(loaded, key) & Lists::kElements;
-        const SlotMask empty = tile.empty(loaded) & Lists::kElements;
-        if (same != 0) return {slab, first_slot(same)};
-        if (empty == 0) break;
-        const int slot = first_slot(empty);
-        if (tile.claim(slab->slots(), slot, key) != Claim::lost) return {slab, slot};
-      }
-    }
-    return {nullptr, 0};
   }
 
   Lists lists_;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "backend/devices.h"
 #include "backend/lookup/lookup.h"
 #include "backend/tally.h"
 #include "backend/update_session.h"
@@ -103,5 +104,10 @@ class LiveTable {
 
 /// Implemented in src/cpu/live.
 std::unique_ptr<LiveTable> make_cpu_live_table(const LiveTablePlan& plan);
+
+/// Holds the table in a slab hash in the memory of a GPU, the first of `devices`. A k-mer that occurs more
+/// than about 2^32 times is a ResourceError. Implemented in kernels/live, and in no_cuda_live.cpp for builds
+/// without CUDA. ResourceError when the GPU cannot be used, or k is at most kMaxDenseK.
+std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const Devices& devices);
 
 }  // namespace warpmer::backend

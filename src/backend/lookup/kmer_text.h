@@ -1,26 +1,12 @@
 #pragma once
 /// K-mers as users type them.
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <string_view>
-
-#include "base/error.h"
-#include "file/input_error.h"
-#include "kmer/alphabet.h"
 
 namespace warpmer::backend {
 
 /// UsageError when `text` is not exactly k characters of A C G T U, any case.
-inline void require_kmer(std::string_view text, std::uint32_t k) {
-  const auto shown = [&] { return file::quoted(text, 80); };
-  if (text.size() != k)
-    throw UsageError(fmt::format("{} has {} bases; this index holds k-mers of {}", shown(), text.size(), k));
-  for (const char c : text) {
-    if (char_class(c) != CharClass::base)
-      throw UsageError(fmt::format("{} is no k-mer: {} is not one of A C G T U", shown(), file::quoted(c)));
-  }
-}
+void require_kmer(std::string_view text, std::uint32_t k);
 
 }  // namespace warpmer::backend

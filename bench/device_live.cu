@@ -1,0 +1,147 @@
+// Times a live table on a GPU: the k-mers of reads in pinned host memory are added, asked for, and both side
+// by side, with copies under way while others are served. Prints a line. See docs/results.md.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "command_line.h"
+#include "kernels/live/live_slabs.cuh"
+#include "kernels/memory/device_memory.cuh"
+#include "kernels/text/cut.cuh"
+
+namespace {
+
+using namespace warpmer;
+using namespace warpmer::gpu;
+
+constexpr std::uint32_t kReadBases = 150;
+/// Reads with their separators, of which a text is a whole number.
+constexpr std::uint32_t kTextBytes = 8192 * (kReadBases + 1);
+
+struct Options {
+  double genome = 1e8;
+  double reads = 1e7;
+  double table_gb = 16;
+  std::uint32_t k = 31;
+  std::uint32_t streams = 6;
+  std::uint32_t rounds = 3;
+};
+
+/// Reads of a random genome, in pinned memory.
+PinnedArray<char> make_reads(const Options& options) {
+  const auto genome_bases = static_cast<std::size_t>(options.genome);
+  std::mt19937_64 random(1);
+  std::string genome(genome_bases, 'A');
+  for (std::size_t i = 0; i < genome_bases; i += 32) {
+    std::uint64_t bits = random();
+    for (std::size_t j = i; j < std::min(i + 32, genome_bases); ++j, bits >>= 2) genome[j] = "ACGT"[bits & 3];
+  }
+  const auto texts = static_cast<std::size_t>(options.reads / 8192) + 1;
+  PinnedArray<char> reads(texts * kTextBytes);
+  for (char* to = reads.data(); to != reads.data() + reads.size(); to += kReadBases + 1) {
+    const std::size_t begin = random() % (genome_bases - kReadBases);
+    std::copy_n(genome.data() + begin, kReadBases, to);
+    to[kReadBases] = '\n';
+  }
+  return reads;
+}
+
+/// A text on its way.
+struct TextSlot {
+  DeviceArray<char> text{text_room(kTextBytes)};
+  DeviceArray<std::uint32_t> answers{std::size_t{tiles_of(kTextBytes)} * kTileStarts};
+  DeviceArray<CutStatus> status{1};
+  Stream stream;
+};
+
+template <class Key>
+class LiveBench {
+ public:
+  explicit LiveBench(const Options& options)
+      : options_(options),
+        reads_(make_reads(options)),
+        slabs_(static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true}),
+        slots_(options.streams) {
+    for (const TextSlot& slot : slots_) {
+      fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
+      reset_status(slot.status.data(), slot.stream);
+    }
+  }
+
+  void run() {
+    const double fresh = time([](std::size_t) { return SlabAction::insert; });
+    const double again = median([&] { return time([](std::size_t) { return SlabAction::insert; }); });
+    const double ask = median([&] { return time([](std::size_t) { return SlabAction::ask; }); });
+    const double both = median([&] {
+      return time([](std::size_t text) { return text % 2 == 0 ? SlabAction::insert : SlabAction::ask; });
+    });
+    const double remove = time([](std::size_t) { return SlabAction::remove; });
+    const auto rate = [&](double seconds) { return kmers() / seconds / 1e9; };
+    std::printf("%3u %9.0f %9.3f %8.2f %8.2f %8.2f %8.2f %8.2f %8.1f\n", options_.k, options_.genome / 1e6,
+                kmers() / 1e9, rate(fresh), rate(again), rate(ask), rate(both), rate(remove),
+                static_cast<double>(reads_.size()) / ask / 1e9);
+  }
+
+ private:
+  [[nodiscard]] double kmers() const {
+    return static_cast<double>(reads_.size() / (kReadBases + 1)) * (kReadBases - options_.k + 1);
+  }
+
+  template <class Run>
+  double median(const Run& run) const {
+    std::vector<double> seconds;
+    for (std::uint32_t i = 0; i < options_.rounds; ++i) seconds.push_back(run());
+    std::sort(seconds.begin(), seconds.end());
+    return seconds[seconds.size() / 2];
+  }
+
+  /// Brings all texts, each with its action; seconds from the first copy to the last answer.
+  template <class ActionOf>
+  double time(const ActionOf& action_of) {
+    check(cudaDeviceSynchronize(), "waiting for the GPU");
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t texts = reads_.size() / kTextBytes;
+    for (std::size_t text = 0; text < texts; ++text) {
+      const TextSlot& slot = slots_[text % slots_.size()];
+      copy_to_device(slot.text.data(), reads_.data() + text * kTextBytes, kTextBytes, slot.stream);
+      slabs_.serve_text(action_of(text), slot.text.data(), kTextBytes, kTextBytes, slot.answers.data(),
+                        slot.status.data(), slot.stream);
+    }
+    check(cudaDeviceSynchronize(), "serving");
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  const Options options_;
+  const PinnedArray<char> reads_;
+  const LiveSlabs<Key> slabs_;
+  const std::vector<TextSlot> slots_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  bench::CommandLine line("Times a live table on a GPU.");
+  line.add_option("--genome", options.genome, "bases of the genome");
+  line.add_option("--reads", options.reads, "reads of 150 bases");
+  line.add_option("--table", options.table_gb, "GB of the table");
+  line.add_option("-k", options.k, "length of k-mers", 13, 64);
+  line.add_option("--streams", options.streams, "texts that are under way");
+  line.add_option("--rounds", options.rounds, "rounds, of which the median is taken");
+  if (const std::optional<int> status = line.parse(argc, argv)) return *status;
+  try {
+    std::printf("%3s %9s %9s %8s %8s %8s %8s %8s %8s\n", "k", "Mbp", "G k-mers", "new", "again", "ask",
+                "both", "remove", "GB/s");
+    with_key_type(options.k, [&]<class Key>(Key) { LiveBench<Key>(options).run(); });
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "device_live: %s\n", error.what());
+    return 4;
+  }
+}
