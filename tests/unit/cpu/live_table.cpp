@@ -1,7 +1,17 @@
 // The suite of live tables on CPUs.
 // ctest: long; ctest: one thread
 
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "live/live_suite.h"
@@ -262,7 +272,6 @@ TEST_CASE("a damaged shard of the base ends what needs it, and nothing is change
     while (sound.kmers(shard) == 0) ++shard;
     const auto* first = reinterpret_cast<const char*>(sound.all_payloads());
     const auto offset = reinterpret_cast<const char*>(sound.payload(shard)) - first;
-    const std::string content(first, 8);
     // Payloads begin somewhere in the file: found by what they are.
     std::ifstream in(file.path(), std::ios::binary);
     std::string all((std::istreambuf_iterator<char>(in)), {});
