@@ -69,7 +69,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
 }
 
 int run_command(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
-  Application application(quote_command_line(words), ranks);
+  Application application(quote_command_line(words), ranks, words.size() > 1 ? words[1] : std::string());
   try {
     return application.run({words.begin() + (words.empty() ? 0 : 1), words.end()});
   } catch (const CLI::ParseError& error) {

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -45,6 +48,39 @@ Exit status:
   4  memory, disk or a device is exhausted or missing
   5  a bug in warpmer
 )";
+
+/// Commands that are declared together, and need to know of no others.
+struct CommandEntry {
+  std::array<std::string_view, 5> names;  ///< none for those that tell about all commands
+  void (*add)(Application&);
+};
+
+/// The list of commands, in the order of `--help`.
+constexpr CommandEntry kCommands[] = {
+    {{"count"}, add_count_command},
+    {{"plan"}, add_plan_command},
+    {{"update"}, add_update_command},
+    {{"union", "intersect", "subtract", "symmetric-difference", "merge"}, add_set_commands},
+    {{"compare"}, add_compare_command},
+    {{"matrix"}, add_matrix_command},
+    {{"histo"}, add_histo_command},
+    {{"dump"}, add_dump_command},
+    {{"convert"}, add_convert_command},
+    {{"query"}, add_query_command},
+    {{"qv"}, add_qv_command},
+    {{"filter"}, add_filter_command},
+    {{"positions"}, add_positions_command},
+    {{"locate"}, add_locate_command},
+    {{"add", "remove"}, add_live_commands},
+    {{"save"}, add_save_command},
+    {{"stats"}, add_stats_command},
+    {{"info"}, add_info_command},
+    {{"watch"}, add_watch_command},
+    {{"devices"}, add_devices_command},
+    {{"names"}, add_names_command},
+    {{}, add_help_command},
+    {{}, add_completion_command},
+};
 
 /// Option names as a user would type them: CLI11 reports unknown ones so.
 bool looks_like_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
@@ -110,36 +146,23 @@ std::string render_mismatch(const std::string& message) {
 
 }  // namespace
 
-Application::Application(std::string command_line, mpi::ProcessGroup& ranks)
+Application::Application(std::string command_line, mpi::ProcessGroup& ranks, std::string_view asked)
     : root_(kRootDescription, "warpmer"), command_line_(std::move(command_line)), ranks_(ranks) {
   root_.footer(kRootFooter);
   root_.require_subcommand(1);
   root_.formatter(std::make_shared<HelpFormatter>());
   root_.set_help_flag("-h,--help", "Print this help and exit.");
   root_.set_version_flag("-V,--version", "warpmer " WARPMER_VERSION, "Print the version and exit.");
-  add_count_command(*this);
-  add_plan_command(*this);
-  add_update_command(*this);
-  add_set_commands(*this);
-  add_compare_command(*this);
-  add_matrix_command(*this);
-  add_histo_command(*this);
-  add_dump_command(*this);
-  add_convert_command(*this);
-  add_query_command(*this);
-  add_qv_command(*this);
-  add_filter_command(*this);
-  add_positions_command(*this);
-  add_locate_command(*this);
-  add_live_commands(*this);
-  add_save_command(*this);
-  add_stats_command(*this);
-  add_info_command(*this);
-  add_watch_command(*this);
-  add_devices_command(*this);
-  add_names_command(*this);
-  add_help_command(*this);
-  add_completion_command(*this);
+  // To declare all flags takes longer than many a query. Help, completion and hints are made of them, and
+  // what is said of ranks.
+  const bool is_for_one = !asked.empty() && !ranks.are_several();
+  const auto is_asked = [&](const CommandEntry& entry) {
+    return is_for_one && std::find(entry.names.begin(), entry.names.end(), asked) != entry.names.end();
+  };
+  const auto* const one = std::find_if(std::begin(kCommands), std::end(kCommands), is_asked);
+  for (const CommandEntry& entry : kCommands) {
+    if (one == std::end(kCommands) || one == &entry) entry.add(*this);
+  }
 }
 
 CLI::App& Application::add_command(const std::string& name, const std::string& description,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "index/index_file.h"
@@ -21,9 +22,10 @@ using Action = std::function<int()>;
 
 class Application {
  public:
-  /// Declares every command. `command_line` is the text that the user typed, for provenance; `ranks` are the
-  /// processes that run the command together.
-  explicit Application(std::string command_line, mpi::ProcessGroup& ranks = mpi::single_process());
+  /// Declares every command, or, where `asked` is one that needs no others, that alone. `command_line` is the
+  /// text that the user typed, for provenance; `ranks` are the processes that run the command together.
+  explicit Application(std::string command_line, mpi::ProcessGroup& ranks = mpi::single_process(),
+                       std::string_view asked = {});
 
   /// Parses and runs; the outputs get their names at the end, all or none. Throws CLI::ParseError (see
   /// `render_parse_error`), Error, or the command's exception.
