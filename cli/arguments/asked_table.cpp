@@ -20,7 +20,8 @@ void add_server_flag(CLI::App& app, std::string& server, CLI::Option* index) {
          },
          "Ask the server whose socket this is ('warpmer serve') instead of an index, which is not named "
          "then.")
-      ->type_name("SOCKET");
+      ->type_name("SOCKET")
+      ->trigger_on_parse();  // or the last of the files behind --reads would be taken for the index
 }
 
 void add_server_flag(CLI::App& app, std::string& server) {

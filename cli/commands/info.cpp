@@ -109,7 +109,7 @@ Json info_json(const serve::RemoteTable& table, const std::string& server) {
   const backend::LiveTotals totals = table.totals();
   return {{"server", server},
           {"params", params_json(backend::params_for(k, canonical))},
-          {"totals", {{"records", totals.records}, {"bases", totals.bases}}},
+          {"totals", {{"sequences", totals.records}, {"bases", totals.bases}}},
           {"memory_bytes", table.memory_bytes()},
           {"table", table.describe()}};
 }

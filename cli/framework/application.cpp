@@ -71,6 +71,7 @@ constexpr CommandEntry kCommands[] = {
     {{"filter"}, add_filter_command},
     {{"positions"}, add_positions_command},
     {{"locate"}, add_locate_command},
+    {{"serve"}, add_serve_command},
     {{"add", "remove"}, add_live_commands},
     {{"save"}, add_save_command},
     {{"stats"}, add_stats_command},

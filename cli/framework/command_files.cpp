@@ -30,7 +30,8 @@ namespace {
 using formats::Format;
 
 /// The options with a FILE that name an output; the others with a FILE name an input.
-constexpr std::array<std::string_view, 6> kOutputs = {"output", "out1", "out2", "stats", "svg", "sequences"};
+constexpr std::array<std::string_view, 7> kOutputs = {"output", "out1",      "out2", "stats",
+                                                      "svg",    "sequences", "save"};
 
 bool is_output(const CLI::Option& option) {
   return std::any_of(option.get_lnames().begin(), option.get_lnames().end(), [](const std::string& name) {

@@ -20,6 +20,7 @@ void add_qv_command(Application& application);
 void add_filter_command(Application& application);
 void add_positions_command(Application& application);
 void add_locate_command(Application& application);
+void add_serve_command(Application& application);
 /// `add`, `remove`
 void add_live_commands(Application& application);
 void add_save_command(Application& application);

@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstddef>
+#include <cstring>
+#include <string>
 
+#include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "file/mapped_inputs.h"
 #include "file/output/temp_file_registry.h"
@@ -78,6 +82,30 @@ extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*
   _exit(kInputError);
 }
 
+constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
+volatile std::sig_atomic_t stop_pipe = -1;
+
+/// Sets the handler of those of these signals that are not ignored; async-signal-safe.
+void handle_stop_signals(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kHandledSignals) sigaddset(&action.sa_mask, signal);
+  for (const int signal : kStopSignals) {
+    struct sigaction present = {};
+    if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN)
+      sigaction(signal, &action, nullptr);
+  }
+}
+
+extern "C" void note_stop(int /*signal*/) {
+  const int error = errno;
+  const char byte = 0;
+  static_cast<void>(!write(stop_pipe, &byte, sizeof byte));
+  handle_stop_signals(clean_up_and_die);
+  errno = error;
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -98,6 +126,20 @@ void install_signal_handlers() {
       sigaction(signal, &action, nullptr);
     }
   }
+}
+
+StopSignals::StopSignals() {
+  if (pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
+    throw ResourceError("cannot wait for signals: " + std::string(std::strerror(errno)));
+  stop_pipe = pipe_[1];
+  handle_stop_signals(note_stop);
+}
+
+StopSignals::~StopSignals() {
+  handle_stop_signals(clean_up_and_die);
+  stop_pipe = -1;
+  close(pipe_[0]);
+  close(pipe_[1]);
 }
 
 void reserve_standard_streams() {

@@ -9,6 +9,23 @@ namespace warpmer::cli {
 /// an error of the write, and no signal.
 void install_signal_handlers();
 
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP does not end the process but makes a descriptor
+/// readable: for who has something to finish. Later ones do what they would do without it. One lives at a
+/// time.
+class StopSignals {
+ public:
+  /// ResourceError where there are no descriptors.
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  [[nodiscard]] int descriptor() const { return pipe_[0]; }
+
+ private:
+  int pipe_[2] = {-1, -1};
+};
+
 /// Occupies descriptors 0, 1 and 2 if they came closed, so that no output file lands on one of them
 /// and receives another stream's text; using them still fails.
 void reserve_standard_streams();

@@ -13,6 +13,7 @@ from documentation import COMMANDS
 
 MOST_README_WORDS = 1200
 NOT_SHOWN = {"union", "symmetric-difference", "devices", "help", "completion", "names"}
+NOT_SHOWN |= {"serve", "add", "remove", "save"}  # docs/serve.md has them
 
 
 def examples(page):
