@@ -44,23 +44,21 @@ namespace warpmer::table {
 enum class Eviction { at_once, last };
 
 template <Tile T, int Hashes, Eviction kEviction = Eviction::at_once>
-class Cuckoo {
+class Cuckoo : public InHashedBuckets<Cuckoo<T, Hashes, kEviction>, T> {
+  using Base = InHashedBuckets<Cuckoo, T>;
+  friend Base;
+
  public:
   using Key = typename T::Key;
-  static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
+  using Base::kBucket;
   static constexpr int kHashes = Hashes;
   static_assert(kHashes >= 2 && kHashes <= HashFamily<Key>::kFunctions);
   /// A key that is moved takes its count along.
   static constexpr bool kMovesCounts = T::kExclusive || Slots<Key>::kOneWord;
 
-  /// Returns the number of slots that a table needs: its buckets and its stash.
-  [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
-    return HashedBuckets<T>::slots_for(buckets);
-  }
-
   /// `slots`: slots_for(buckets) of them, all empty at first, with counts of 0; buckets at least 1.
   WARPMER_HD Cuckoo(Slots<Key> slots, std::uint32_t buckets, std::uint32_t seed)
-      : buckets_(slots, buckets, seed), max_evictions_(max_evictions(buckets)) {}
+      : Base(slots, buckets, seed), max_evictions_(max_evictions(buckets)) {}
 
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Displacement<Key> insert(const T& tile, Key key, std::uint32_t n) const {
@@ -84,37 +82,10 @@ class Cuckoo {
     return {{true, taken.is_new, false}, {}};
   }
 
-  /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
-  WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
-    return buckets_.count(tile, find(tile, key), false, n);
-  }
-
-  /// Returns the slot that holds the key, stash slots after those of all buckets, or -1. Beside tiles that
-  /// place keys it may miss one that is being moved.
-  [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
-    return search<false>(tile, key).slot;
-  }
-  /// Finds the key with its count.
-  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
-    return search<true>(tile, key);
-  }
-
-  /// Returns the same table for lookups that do not visit the stash: for a finished table whose stash is
-  /// empty.
-  [[nodiscard]] WARPMER_HD Cuckoo without_stash() const {
-    Cuckoo other(*this);
-    other.buckets_.forget_stash();
-    return other;
-  }
-  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
-
-  /// Returns the key's bucket by one of its hash functions.
-  [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
-    return buckets_.number(buckets_.mix(key), function);
-  }
-  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
-
  private:
+  using Base::buckets_;
+
+  /// Beside tiles that place keys it may miss one that is being moved.
   template <bool kWithCount>
   [[nodiscard]] WARPMER_HD Found search(const T& tile, Key key) const {
     const std::uint64_t mixed = buckets_.mix(key);
@@ -249,7 +220,6 @@ class Cuckoo {
     return {{false, true, false}, hand};
   }
 
-  HashedBuckets<T> buckets_;
   std::uint32_t max_evictions_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 /// The buckets that the cuckoo and the iceberg scheme lie in: of as many slots as a tile looks at, any number
-/// of them, which a family of hash functions names; and a stash behind (table/stash.h).
+/// of them, which a family of hash functions names; and a stash behind (table/stash.h). And what these
+/// schemes have in common.
 
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +91,60 @@ class HashedBuckets {
   HashFamily<Key> family_;
   Stash<T> stash_;
   bool has_stash_ = true;
+};
+
+/// The base of a scheme in such buckets. The scheme has, for this class to use,
+///
+///     template <bool kWithCount>
+///     Found search(const T& tile, Key key) const;   // stash slots after those of all buckets
+template <class Scheme, Tile T>
+class InHashedBuckets {
+ public:
+  using Key = typename T::Key;
+  static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
+
+  /// Returns the number of slots that a table needs: its buckets and its stash.
+  [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
+    return HashedBuckets<T>::slots_for(buckets);
+  }
+
+  /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
+  WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
+    return buckets_.count(tile, find(tile, key), false, n);
+  }
+
+  /// Returns the slot that holds the key, stash slots after those of all buckets, or -1.
+  [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
+    return scheme().template search<false>(tile, key).slot;
+  }
+  /// Finds the key with its count.
+  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
+    return scheme().template search<true>(tile, key);
+  }
+
+  /// Returns the same table for lookups that do not visit the stash: for a finished table whose stash is
+  /// empty.
+  [[nodiscard]] WARPMER_HD Scheme without_stash() const {
+    Scheme other(scheme());
+    static_cast<InHashedBuckets&>(other).buckets_.forget_stash();
+    return other;
+  }
+  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
+
+  /// Returns the key's bucket by one of its hash functions.
+  [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {
+    return buckets_.number(buckets_.mix(key), function);
+  }
+  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
+
+ protected:
+  WARPMER_HD InHashedBuckets(Slots<Key> slots, std::uint32_t buckets, std::uint32_t seed)
+      : buckets_(slots, buckets, seed) {}
+
+  HashedBuckets<T> buckets_;
+
+ private:
+  [[nodiscard]] WARPMER_HD const Scheme& scheme() const { return static_cast<const Scheme&>(*this); }
 };
 
 }  // namespace warpmer::table

@@ -23,23 +23,21 @@
 namespace warpmer::table {
 
 template <Tile T, int ThresholdPercent = 80>
-class Iceberg {
+class Iceberg : public InHashedBuckets<Iceberg<T, ThresholdPercent>, T> {
+  using Base = InHashedBuckets<Iceberg, T>;
+  friend Base;
+
  public:
   using Key = typename T::Key;
-  static constexpr int kBucket = T::kWidth;  ///< slots in a bucket
+  using Base::kBucket;
   /// Number of filled slots from which on a primary bucket sends keys away: 12 of 16, 25 of 32. (80 % is what
   /// section 7.1.2 found best. Rounded down: with these thresholds we get the paper's numbers of probes,
   /// although its Fig. 2 has 13 of 16.)
   static constexpr int kThreshold = kBucket * ThresholdPercent / 100;
 
-  /// Returns the number of slots that a table needs: its buckets and its stash.
-  [[nodiscard]] WARPMER_HD static constexpr std::size_t slots_for(std::uint32_t buckets) {
-    return HashedBuckets<T>::slots_for(buckets);
-  }
-
   /// `slots`: slots_for(buckets) of them, all empty at first, with counts of 0; buckets at least 1.
   WARPMER_HD Iceberg(Slots<Key> slots, std::uint32_t buckets, std::uint32_t seed)
-      : buckets_(slots, buckets, seed) {}
+      : Base(slots, buckets, seed) {}
 
   /// Adds `n` to the key's count. `key` is not kEmptyKey.
   WARPMER_HD Insertion insert(const T& tile, Key key, std::uint32_t n) const {
@@ -57,39 +55,12 @@ class Iceberg {
     return {true, taken.is_new, false};
   }
 
-  /// Adds `n` to the count of a key that was placed. It may not run beside anything that places.
-  WARPMER_HD Insertion add(const T& tile, Key key, std::uint32_t n) const {
-    return buckets_.count(tile, find(tile, key), false, n);
-  }
-
-  /// Returns the slot that holds the key, stash slots after those of all buckets, or -1. A primary bucket
-  /// below the threshold has never sent a key away: there a lookup ends (the paper reads all three buckets).
-  [[nodiscard]] WARPMER_HD std::ptrdiff_t find(const T& tile, Key key) const {
-    return search<false>(tile, key).slot;
-  }
-  /// Finds the key with its count.
-  [[nodiscard]] WARPMER_HD Found find_with_count(const T& tile, Key key) const {
-    return search<true>(tile, key);
-  }
-
-  /// Returns the same table for lookups that do not visit the stash: for a finished table whose stash is
-  /// empty.
-  [[nodiscard]] WARPMER_HD Iceberg without_stash() const {
-    Iceberg other(*this);
-    other.buckets_.forget_stash();
-    return other;
-  }
-  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
-
-  /// Returns the key's bucket: primary (0), or one of its two secondary ones.
-  [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int choice) const {
-    return buckets_.number(buckets_.mix(key), choice);
-  }
-  [[nodiscard]] WARPMER_HD Slots<Key> bucket(std::uint32_t number) const { return buckets_.bucket(number); }
-
  private:
-  static constexpr int kChoices = 3;
+  using Base::buckets_;
+  static constexpr int kChoices = 3;  ///< the primary bucket (0), and two secondary ones
 
+  /// A primary bucket below the threshold has never sent a key away: there a lookup ends (the paper reads all
+  /// three buckets).
   template <bool kWithCount>
   [[nodiscard]] WARPMER_HD Found search(const T& tile, Key key) const {
     const std::uint64_t mixed = buckets_.mix(key);
@@ -158,8 +129,6 @@ class Iceberg {
       if (claim != Claim::lost) return {seat.slot, claim == Claim::won};
     }
   }
-
-  HashedBuckets<T> buckets_;
 };
 
 }  // namespace warpmer::table
