@@ -54,9 +54,9 @@ AskedTable::AskedTable(const std::string& index, const std::string& server)
 
 AskedTable::~AskedTable() = default;
 
-const backend::Lookup& AskedTable::lookup(bool lenient, jobs::DeviceChoice& device) {
-  if (table_) return table_->lookup(lenient);
-  lookup_ = jobs::make_lookup(*index_, {lenient}, device);
+const backend::Lookup& AskedTable::lookup(const backend::LookupOptions& options, jobs::DeviceChoice& device) {
+  if (table_) return table_->lookup(options.lenient);
+  lookup_ = jobs::make_lookup(*index_, options, device);
   return *lookup_;
 }
 

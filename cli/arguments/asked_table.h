@@ -44,7 +44,7 @@ class AskedTable {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
   /// Returns the lookup, of which there is one; `device` is for that in an index, and may become another.
-  const backend::Lookup& lookup(bool lenient, jobs::DeviceChoice& device);
+  const backend::Lookup& lookup(const backend::LookupOptions& options, jobs::DeviceChoice& device);
 
  private:
   const std::string name_;

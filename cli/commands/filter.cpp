@@ -283,7 +283,8 @@ int run_filter(FilterOptions options) {
   const FilterPlan plan = plan_of(options, table.kmers().k);
   jobs::DeviceChoice device = device_for(options);
   warn_of(device);
-  const backend::Lookup& lookup = table.lookup(options.reading.lenient, device);
+  const backend::Lookup& lookup =
+      table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
   for (const std::string& path : options.outputs()) {
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));

@@ -435,7 +435,8 @@ int run_query(QueryOptions options) {
   jobs::DeviceChoice device = device_for(options);
   if (options.ranks->is_first()) warn_of(device);
   const unsigned threads = threads_or_default(options.threads);
-  const backend::Lookup& lookup = table.lookup(options.reading.lenient, device);
+  const backend::Lookup& lookup =
+      table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
   bool found_any = false;

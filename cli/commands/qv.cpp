@@ -102,11 +102,13 @@ class QvJob {
   QvJob(const QvOptions& options, const index::IndexFile& index, const std::optional<Solid>& solid,
         TextOutput* sequences)
       : options_(options), index_(index), k_(index.params().k), solid_(solid), sequences_(sequences) {
+    const backend::LookupOptions lookup{.lenient = options.reading.lenient,
+                                        .threads = threads_or_default(options.threads)};
     if (solid) {
       met_.emplace(index, solid->count);
-      lookup_ = backend::make_noting_lookup(index, options.reading.lenient, *met_);
+      lookup_ = backend::make_noting_lookup(index, lookup, *met_);
     } else {
-      lookup_ = backend::make_cpu_lookup(index, {options.reading.lenient});
+      lookup_ = backend::make_cpu_lookup(index, lookup);
     }
     if (sequences_ != nullptr) sequences_->write("assembly\tsequence\tkmers\tmissing\tqv\terror_rate\n");
   }

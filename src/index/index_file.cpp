@@ -13,6 +13,13 @@
 
 namespace warpmer::index {
 
+namespace {
+
+/// What has been done to check a shard.
+enum class Check : std::uint8_t { none, under_way, done };
+
+}  // namespace
+
 struct IndexFile::Impl {
   Impl(const std::string& given_path, std::uint64_t most_bytes);
 
@@ -23,8 +30,11 @@ struct IndexFile::Impl {
   /// Returns what is wrong with a payload.
   [[nodiscard]] std::optional<std::string> payload_fault(const layout::DirectoryEntry& entry,
                                                          const std::uint64_t* payload) const;
-  /// Checks a shard in the file, once.
+  /// Checks a shard in the file, unless it has been; waits for another thread that does.
   void verify(std::uint32_t shard) const;
+  /// True when nobody has checked the shard or does: then the caller has to, by `verify_claimed`.
+  [[nodiscard]] bool claim(std::uint32_t shard) const;
+  void verify_claimed(std::uint32_t shard) const;
 
   std::string path;
   file::MappedInput input;
@@ -37,10 +47,14 @@ struct IndexFile::Impl {
   Histogram histogram;
   Provenance provenance;
   [[nodiscard]] bool is_verified(std::uint32_t shard) const {
-    return verified[shard].load(std::memory_order_acquire);
+    return checks[shard].load(std::memory_order_acquire) == Check::done;
+  }
+  void note(std::uint32_t shard, Check check) const {
+    checks[shard].store(check, std::memory_order_release);
+    checks[shard].notify_all();
   }
 
-  std::unique_ptr<std::atomic<bool>[]> verified;  ///< by shard
+  std::unique_ptr<std::atomic<Check>[]> checks;  ///< by shard
 };
 
 IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
@@ -73,7 +87,7 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
     totals.min_count = std::min(totals.min_count, histogram.begin()->first);
     totals.max_count = std::max(totals.max_count, totals.largest_count);
   }
-  verified = std::make_unique<std::atomic<bool>[]>(directory.size());
+  checks = std::make_unique<std::atomic<Check>[]>(directory.size());
   input.release(trailer.directory.offset, file.size() - trailer.directory.offset);
 }
 
@@ -105,8 +119,8 @@ std::optional<std::string> IndexFile::Impl::payload_fault(const layout::Director
   return groups::find_shard_fault(groups::GroupShape(params.k), entry.sizes, payload, lengths.data());
 }
 
-/// Checks the file, or a copy, whose checksum this is. Two threads may both find a shard unverified; they
-/// come to the same result.
+/// Checks the file, or a copy, whose checksum this is. Threads with copies may check a shard at the same
+/// time; they come to the same result.
 void IndexFile::Impl::check(std::uint32_t shard, const std::uint64_t* payload, std::uint64_t checksum) const {
   const layout::DirectoryEntry& wanted = entry(shard);
   const std::size_t bytes = wanted.payload_words * sizeof(std::uint64_t);
@@ -116,16 +130,32 @@ void IndexFile::Impl::check(std::uint32_t shard, const std::uint64_t* payload, s
   }
   if (const auto fault = payload_fault(wanted, payload))
     layout::refuse_damaged(input.name(), fmt::format("in shard {}, {}", shard, *fault));
-  verified[shard].store(true, std::memory_order_release);
+  note(shard, Check::done);
 }
 
 void IndexFile::Impl::verify(std::uint32_t shard) const {
-  if (is_verified(shard)) return;
-  const layout::DirectoryEntry& wanted = entry(shard);
-  const std::size_t bytes = wanted.payload_words * sizeof(std::uint64_t);
-  input.check_size();
-  input.will_need(wanted.offset, bytes);
-  check(shard, payload(wanted), file::checksum(payload(wanted), bytes));
+  while (!is_verified(shard)) {
+    if (claim(shard)) return verify_claimed(shard);
+    checks[shard].wait(Check::under_way);
+  }
+}
+
+bool IndexFile::Impl::claim(std::uint32_t shard) const {
+  Check none = Check::none;
+  return checks[shard].compare_exchange_strong(none, Check::under_way);
+}
+
+void IndexFile::Impl::verify_claimed(std::uint32_t shard) const {
+  try {
+    const layout::DirectoryEntry& wanted = entry(shard);
+    const std::size_t bytes = wanted.payload_words * sizeof(std::uint64_t);
+    input.check_size();
+    input.will_need(wanted.offset, bytes);
+    check(shard, payload(wanted), file::checksum(payload(wanted), bytes));
+  } catch (...) {
+    note(shard, Check::none);  // who waits for it comes to the same result
+    throw;
+  }
 }
 
 IndexFile::IndexFile(const std::string& path, std::uint64_t most_bytes)
@@ -187,6 +217,14 @@ void IndexFile::read_payload(std::uint32_t shard, std::uint64_t* into) const {
 
 const std::uint64_t* IndexFile::all_payloads() const {
   return reinterpret_cast<const std::uint64_t*>(impl_->input.bytes().data() + layout::kHeaderBytes);
+}
+
+void IndexFile::check(std::span<const std::uint32_t> shards) const {
+  for (const std::uint32_t shard : shards) {
+    (void)impl_->entry(shard);
+    if (impl_->claim(shard)) impl_->verify_claimed(shard);
+  }
+  for (const std::uint32_t shard : shards) impl_->verify(shard);
 }
 
 void IndexFile::release(std::uint32_t shard) const noexcept {

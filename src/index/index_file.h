@@ -119,6 +119,10 @@ class IndexFile {
   /// for it.
   [[nodiscard]] const std::uint64_t* all_payloads() const;
 
+  /// Checks shards that have not been checked yet, as `payload` does. Threads that do so at the same time
+  /// share the shards out, and each returns when all of its own are checked.
+  void check(std::span<const std::uint32_t> shards) const;
+
   /// Tells the kernel that a shard's pages are not needed again soon.
   void release(std::uint32_t shard) const noexcept;
 

@@ -109,7 +109,7 @@ class OnlySession final : public backend::CountingSession {
       : session_(std::move(session)),
         k_(only.params().k),
         batch_bytes_(batch_bytes),
-        lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient})),
+        lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient, .threads = threads})),
         kept_(threads) {
     const backend::MakeSieve make_sieve = backend::cpu_sieves(only, is_lenient);
     for (KeptText& kept : kept_) kept.sieve = make_sieve();

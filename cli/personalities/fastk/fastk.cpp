@@ -174,8 +174,8 @@ void write_changed(const FastkCall& call, const std::string& path) {
 void write_profiles(const FastkCall& call, const std::vector<std::string>& inputs,
                     const index::IndexFile& index, std::uint64_t sequences) {
   formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
-  const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   const unsigned threads = host::settled(named_resources(call.has_threads ? call.threads : 0)).threads;
+  const auto lookup = backend::make_cpu_lookup(index, {.lenient = true, .threads = threads});
   io::InputSet input(inputs, whole_sequences());
   OrderedStage<formats::FastkProfiles> in_order(
       kResultsAhead * threads, [&](formats::FastkProfiles&& profiles) { sink.write(profiles); });

@@ -195,7 +195,7 @@ void run_kmc_filter(CommandWords& words, const host::Resources& resources) {
   import_database(input.database, resources, temporary.path());
   const index::IndexFile index(temporary.path());
   jobs::DeviceChoice device = named_device(filter.reads);
-  const auto lookup = jobs::make_lookup(index, {.lenient = true}, device);
+  const auto lookup = jobs::make_lookup(index, {.lenient = true, .threads = resources.threads}, device);
   filter_reads(filter, *lookup, resources.threads);
 }
 

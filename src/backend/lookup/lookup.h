@@ -58,6 +58,8 @@ struct BatchSummary {
 struct LookupOptions {
   bool lenient = false;  ///< the same as in io::ReadingOptions
   bool may_page = true;  ///< shards of an index that GPUs do not hold take turns there
+  unsigned threads =
+      1;  ///< threads that a CPU may check shards with, before the first k-mers are looked up there
 };
 
 /// Counts of k-mers to ask for. Thread-safe: any number of threads may call all of it at once.
@@ -122,7 +124,8 @@ std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const Loo
 
 /// Makes the same; what is found in profiles is noted in `met`, which must outlive the
 /// Lookup.
-std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met);
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, const LookupOptions& options,
+                                           SeenKmers& met);
 
 /// Profiles on the GPUs of `devices`. Where an index is paged, damage of a shard is an InputError of
 /// `profile`. Implemented in kernels/, and in no_cuda.cpp for builds without CUDA. ResourceError when it

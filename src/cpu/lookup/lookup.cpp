@@ -10,6 +10,7 @@
 #include "backend/lookup/seen_kmers.h"
 #include "base/buffer_pool.h"
 #include "cpu/lookup/finder.h"
+#include "cpu/lookup/shard_checks.h"
 #include "cpu/lookup/string_finder.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/kmer_window.h"
@@ -76,8 +77,8 @@ class DenseFinder : public Finder {
 
 class CpuLookup : public IndexLookup {
  public:
-  CpuLookup(const index::IndexFile& index, bool lenient, SeenKmers* met)
-      : IndexLookup(index), lenient_(lenient), met_(met) {}
+  CpuLookup(const index::IndexFile& index, const LookupOptions& options, SeenKmers* met)
+      : IndexLookup(index), lenient_(options.lenient), met_(met), checks_(index, options.threads) {}
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
@@ -94,22 +95,24 @@ class CpuLookup : public IndexLookup {
   [[nodiscard]] std::unique_ptr<Finder> make_finder() const {
     if (index().params().k <= kMaxDenseK)
       return std::make_unique<DenseFinder>(index(), cpu::best_kernels(), lenient_, met_);
-    return cpu::make_string_finder(index(), lenient_, met_);
+    return cpu::make_string_finder(index(), checks_, lenient_, met_);
   }
 
   const bool lenient_;
   SeenKmers* const met_;
+  mutable cpu::ShardChecks checks_;
   mutable BufferPool<Finder> finders_{[this] { return make_finder(); }};  ///< they have scratch memory
 };
 
 }  // namespace
 
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options) {
-  return std::make_unique<CpuLookup>(index, options.lenient, nullptr);
+  return std::make_unique<CpuLookup>(index, options, nullptr);
 }
 
-std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, bool lenient, SeenKmers& met) {
-  return std::make_unique<CpuLookup>(index, lenient, &met);
+std::unique_ptr<Lookup> make_noting_lookup(const index::IndexFile& index, const LookupOptions& options,
+                                           SeenKmers& met) {
+  return std::make_unique<CpuLookup>(index, options, &met);
 }
 
 }  // namespace warpmer::backend

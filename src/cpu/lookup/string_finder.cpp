@@ -23,8 +23,9 @@ static_assert(kLargeCount == backend::Profile::kLargeCount);
 template <int Words>
 class StringFinder : public Finder {
  public:
-  StringFinder(const index::IndexFile& index, bool lenient, backend::SeenKmers* met)
+  StringFinder(const index::IndexFile& index, ShardChecks& checks, bool lenient, backend::SeenKmers* met)
       : index_(index),
+        checks_(checks),
         kernels_(best_kernels()),
         k_(index.params().k),
         asked_(kernels_, k_, index.params().canonical, lenient),
@@ -43,18 +44,22 @@ class StringFinder : public Finder {
 
   /// Returns whether a count is large.
   bool look_up(std::uint32_t* counts) {
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      if (!asked_.of_shard(shard).empty()) open(shard);
-    }
+    open_shards();
     if (met_ != nullptr) return look_up_and_note(asked_.all(), counts);
     return find_strings(kernels_, shards_.data(), k_, asked_.all(), counts);
   }
 
-  /// Gets a shard from the index, which checks it, when the first k-mers are looked up there.
-  void open(std::uint32_t shard) {
-    if (is_open_[shard]) return;
-    shards_[shard] = index_.strings(shard);
-    is_open_[shard] = true;
+  /// Gets the shards that are asked, and were not before, from the index, and has them checked.
+  void open_shards() {
+    new_shards_.clear();
+    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+      if (!is_open_[shard] && !asked_.of_shard(shard).empty()) new_shards_.push_back(shard);
+    }
+    checks_.check(new_shards_);
+    for (const std::uint32_t shard : new_shards_) {
+      shards_[shard] = index_.strings(shard);
+      is_open_[shard] = true;
+    }
   }
 
   bool look_up_and_note(std::span<const AskedSuperKmer<Words>> all, std::uint32_t* counts) {
@@ -82,20 +87,22 @@ class StringFinder : public Finder {
   }
 
   const index::IndexFile& index_;
+  ShardChecks& checks_;
   const Kernels& kernels_;
   const std::uint32_t k_;
   AskedBatch<Words> asked_;
   backend::SeenKmers* met_;
   std::vector<groups::ShardBits> shards_;
   std::vector<bool> is_open_;
+  std::vector<std::uint32_t> new_shards_;
 };
 
 }  // namespace
 
-std::unique_ptr<Finder> make_string_finder(const index::IndexFile& index, bool lenient,
+std::unique_ptr<Finder> make_string_finder(const index::IndexFile& index, ShardChecks& checks, bool lenient,
                                            backend::SeenKmers* met) {
   return groups::with_flanked_words(index.params().k, [&]<int Words>() -> std::unique_ptr<Finder> {
-    return std::make_unique<StringFinder<Words>>(index, lenient, met);
+    return std::make_unique<StringFinder<Words>>(index, checks, lenient, met);
   });
 }
 

@@ -67,8 +67,8 @@ void check_counts(std::uint32_t k, const std::vector<std::uint64_t>& values, boo
     }
   }
   backend::SeenKmers seen(index, 1);
-  const auto plain = backend::make_cpu_lookup(index),
-             noting = backend::make_noting_lookup(index, false, seen);
+  const auto plain = backend::make_cpu_lookup(index, {.threads = 3}),
+             noting = backend::make_noting_lookup(index, {}, seen);
   const io::Batch batch = batch_of(texts);
   Profile profile;  // of both in turn
   for (const backend::Lookup* lookup : {plain.get(), noting.get()}) {

@@ -311,7 +311,7 @@ class Readers {
   }
   void look_up() {
     const index::IndexFile file(bad_);
-    const auto lookup = backend::make_cpu_lookup(file, {.lenient = true});
+    const auto lookup = backend::make_cpu_lookup(file, {.lenient = true, .threads = 3});
     backend::Profile profile;
     const std::string text = sequence();
     const io::Batch batch = batch_of(text);
@@ -329,7 +329,7 @@ class Readers {
   void note() {
     const index::IndexFile file(bad_);
     backend::SeenKmers seen(file, 1);
-    const auto lookup = backend::make_noting_lookup(file, true, seen);
+    const auto lookup = backend::make_noting_lookup(file, {.lenient = true}, seen);
     backend::Profile profile;
     lookup->profile(batch_of(sequence()), profile);
     REQUIRE(seen.number() <= file.totals().stored_distinct);
