@@ -14,6 +14,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/personalities/personality.h"
 #include "file/mapped_inputs.h"
+#include "file/suggestion.h"
 #include "mpi/job_failure.h"
 #include "mpi/process_group.h"
 
@@ -69,6 +70,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
 }
 
 int run_command(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
+  file::note_command_line(words, {"--only"});
   Application application(quote_command_line(words), ranks, words.size() > 1 ? words[1] : std::string());
   try {
     return application.run({words.begin() + (words.empty() ? 0 : 1), words.end()});

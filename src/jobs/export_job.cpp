@@ -91,7 +91,7 @@ class CountGate {
   [[noreturn]] void refuse(std::uint64_t count) const {
     throw UsageError(fmt::format(
         "{} has a count of {}, and the output holds counts up to {}; choose wider counters or another "
-        "format, or cap counts with 'warpmer convert --saturate'",
+        "format, or cap counts (--saturate of 'warpmer convert')",
         input_, count, options_.largest_count));
   }
 

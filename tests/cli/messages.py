@@ -4,6 +4,7 @@
 ctest: one thread
 """
 
+import gzip
 import json
 import os
 import re
@@ -185,26 +186,6 @@ class Suggestions(CliTest):
         self.refused(USAGE, "unknown option '-V1'", "-V1")
 
 
-class SuggestedCommands(CliTest):
-    def test_pipes_work_when_pasted(self):
-        reads = f">a\n{SEQUENCE}\n".encode()
-        expected = self.dump(self.count("-", k=31, stdin=reads, output="expected.wmi"))
-        folder = self.folder / "bin"
-        folder.mkdir()
-        (folder / "warpmer").symlink_to(os.path.abspath(WARPMER))
-        for name in ("reads.fa", "my reads.fa", "it's.fa", "two\nlines\\.fa", "$x;`y`.fa", "-c"):
-            for content in (reads.decode().encode("utf-16"), reads.replace(b"\n", b"\r")):
-                with self.subTest(name, content=content[:3]):
-                    self.file(name, content)
-                    error = self.run_process("count", "-o", "x.wmi", "--", name).stderr.decode()
-                    command = re.search(r"(?:as in|line ends:) `(.*)`\n", error)[1]
-                    path = f"{folder}:{os.environ['PATH']}"
-                    subprocess.run(["bash", "-c", command], cwd=self.folder, env={**os.environ, "PATH": path}, check=True,
-                                   stderr=subprocess.DEVNULL)
-                    self.assertEqual(self.dump("out.wmi"), expected)
-                    (self.folder / "out.wmi").unlink()
-
-
 class Names(CliTest):
     """Names that would do something to a terminal, or forge lines."""
 
@@ -263,6 +244,68 @@ class Names(CliTest):
         (self.folder / name).write_bytes(READS.read_bytes())
         self.count(name, k=15, output="y.wmi")
         self.assertIn(f"input               {name}\n", self.warpmer("info", "y.wmi"))
+
+
+
+class SuggestedPipes(CliTest):
+    """The command between `` ` `` in a message does, pasted into a shell, what was asked for."""
+
+    def setUp(self):
+        super().setUp()
+        self.reads = "".join(f">r{i}\n{SEQUENCE[i:]}{SEQUENCE}\n" for i in range(5))
+        self.file("plain.fa", self.reads)
+        self.file("bom.fa", b"\xef\xbb\xbf" + self.reads.encode())
+        self.file("it's cr.fa", self.reads.replace("\n", "\r"))
+        self.file("sam.gz", gzip.compress("@HD\tVN:1.6\n".encode() + "".join(f"r{i}\t4\t*\t0\t0\t*\t*\t0\t0\t{SEQUENCE[i:]}{SEQUENCE}\t*\n" for i in range(5)).encode()))
+        self.index = self.count("plain.fa", k=11, output="plain.wmi")
+
+    def pasted(self, *arguments, stdin=b""):
+        """Standard output of the command that is suggested."""
+        process = self.run_process(*arguments, stdin=stdin)
+        self.assertEqual(process.returncode, INPUT, process.stderr)
+        command = re.search(r"(?:as in|line ends:|decompress it:) `(.*)`\n", process.stderr.decode()).group(1)
+        done = subprocess.run(["bash", "-c", command], cwd=self.folder, input=stdin, capture_output=True)
+        self.assertEqual(done.returncode, 0, (command, done.stderr))
+        return done.stdout.decode()
+
+    def test_count_keeps_its_options(self):
+        for name in ("bom.fa", "it's cr.fa", "sam.gz"):
+            with self.subTest(name):
+                self.assertEqual(self.pasted("count", "-k", "11", "-o", "new one.wmi", name), "")
+                self.assertEqual(self.dump("new one.wmi"), self.dump(self.index))
+                os.remove(self.folder / "new one.wmi")
+
+    def test_names_of_all_kinds(self):
+        for name in ("reads.fa", "my reads.fa", "it's.fa", "two\nlines\\.fa", "$x;`y`.fa", "-c"):
+            for content in (self.reads.encode("utf-16"), self.reads.replace("\n", "\r").encode()):
+                with self.subTest(name, content=content[:3]):
+                    self.file(name, content)
+                    self.pasted("count", "-k", "11", "-o", "x.wmi", "--", name)
+                    self.assertEqual(self.dump("x.wmi"), self.dump(self.index))
+                    os.remove(self.folder / "x.wmi")
+
+    def test_other_commands(self):
+        self.assertEqual(self.pasted("histo", "-k", "13", "bom.fa"), self.warpmer("histo", "-k", "13", "plain.fa"))
+        wanted = self.warpmer("query", self.index, "--reads", "plain.fa")
+        self.assertEqual(self.pasted("query", self.index, "--reads=it's cr.fa"), wanted)
+        self.assertEqual(self.pasted("filter", self.index, "bom.fa"), self.reads)
+        self.pasted("update", self.index, "--add", "bom.fa", "-o", "twice.wmi")
+        self.assertEqual(self.dump("twice.wmi"), {kmer: 2 * count for kmer, count in self.dump(self.index).items()})
+
+    def test_beside_standard_input(self):
+        self.pasted("count", "-k", "11", "-o", "both.wmi", "-", "bom.fa", stdin=self.reads.encode())
+        self.assertEqual(self.dump("both.wmi"), {kmer: 2 * count for kmer, count in self.dump(self.index).items()})
+
+    def test_standard_input_itself(self):
+        bom = (self.folder / "bom.fa").read_bytes()
+        process = self.run_process("histo", "-k", "13", "-", stdin=bom)
+        self.assertIn(f"`tail -c +4 FILE | {WARPMER} histo -k 13 -`", process.stderr.decode())
+
+    def test_of_a_list_there_is_an_example(self):
+        self.file("list", "bom.fa\n")
+        for arguments in (("@list",), ("--only", "bom.fa", "plain.fa")):
+            process = self.run_process("count", "-k", "11", "-o", "x.wmi", *arguments)
+            self.assertIn("`tail -c +4 bom.fa | warpmer count -o out.wmi -`", process.stderr.decode())
 
 
 if __name__ == "__main__":

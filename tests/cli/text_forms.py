@@ -152,8 +152,8 @@ class Qualities(CliTest):
         for command in (["count", "-k", 7, "-o", "out.wmi"], ["plan", "-k", 7], ["query", "i.wmi"]):
             with self.subTest(command):
                 low = [*command, "--min-base-quality", 20, *(["--reads"] if command[0] == "query" else [])]
-                self.warned(rf"warning: solexa.fq: {words}.*`seqret fastq-solexa::IN fastq-sanger::OUT`", *low, "solexa.fq")
-                self.warned(rf"warning: solexa.sam: {words}.*`samtools fastq IN \| seqret ", *low, "solexa.sam")
+                self.warned(rf"warning: solexa.fq: {words}.*`seqret fastq-solexa::solexa.fq fastq-sanger::OUT`", *low, "solexa.fq")
+                self.warned(rf"warning: solexa.sam: {words}.*`samtools fastq solexa.sam \| seqret ", *low, "solexa.sam")
         self.warpmer("count", "-k", 7, "-o", "out.wmi", "solexa.fq")
 
 

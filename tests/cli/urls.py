@@ -95,7 +95,7 @@ class Urls(CliTest):
     def test_what_is_not_there(self):
         self.refused(INPUT, "no.fq: cannot be opened: No such file or directory", "count", "-k", 21, "-o", "o.wmi", self.server.url("no.fq"))
         self.refused(INPUT, "cannot be opened: ", "count", "-k", 21, "-o", "o.wmi", "http://127.0.0.1:9/reads.fq")
-        pipe_it_in = r"reads no URLs of this kind; pipe it in, as in `curl -fsSL nosuch://a/b \| warpmer count -o out.wmi -`"
+        pipe_it_in = r"reads no URLs of this kind; pipe it in, as in `curl -fsSL nosuch://a/b \| \S+ count -k 21 -o o.wmi -`"
         self.refused(INPUT, pipe_it_in, "count", "-k", 21, "-o", "o.wmi", "nosuch://a/b")
         self.refused(INPUT, "No such file", "count", "-k", 21, "-o", "o.wmi", "no/such:file")
 

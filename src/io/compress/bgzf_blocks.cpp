@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "file/input_error.h"
+#include "file/suggestion.h"
 #include "io/compress/inflater.h"
 #include "io/compress/little_endian.h"
 
@@ -77,7 +78,10 @@ std::size_t BgzfBlocks::read_block(char* raw) {
     size = fill(raw, size, std::min(header_size({raw, size}), kBgzfBlockBytes));
   }
   const std::optional<std::size_t> block_size = bgzf_block_size({raw, size});
-  if (!block_size) fail("damaged, or goes on as something else (`gzip -dc FILE` piped in may still read it)");
+  if (!block_size) {
+    fail("damaged, or goes on as something else; this may still read it: " +
+         file::piped_in("gzip -dc {}", file_->shown()));
+  }
   if (*block_size < header_size({raw, size}) + kTrailerBytes) fail("corrupt: a block's size is impossible");
   size = fill(raw, size, *block_size);
   if (size < *block_size) fail("truncated inside a block");

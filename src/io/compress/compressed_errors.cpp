@@ -5,7 +5,7 @@
 #include <string>
 
 #include "file/input_error.h"
-#include "file/shell_word.h"
+#include "file/suggestion.h"
 
 namespace warpmer::io {
 namespace {
@@ -45,11 +45,11 @@ void fail_at_junk(const file::ByteFile& file, const CompressedParts& kind, std::
 
 void fail_too_large(const file::ByteFile& file, const CompressedParts& kind, std::uint64_t number,
                     unsigned megabytes, std::string_view converter) {
-  file::fail_at({file.shown()},
-                fmt::format("the {} data takes more than {} MiB of memory to decompress{}; pipe it in, as in "
-                            "`{} | warpmer count -o out.wmi -`",
-                            kind.format, megabytes, part(", in ", kind, number),
-                            fmt::format(fmt::runtime(converter), file::shell_input(file.shown()))));
+  file::fail_at(
+      {file.shown()},
+      fmt::format("the {} data takes more than {} MiB of memory to decompress{}; pipe it in, as in {}",
+                  kind.format, megabytes, part(", in ", kind, number),
+                  file::piped_in(converter, file.shown())));
 }
 
 }  // namespace warpmer::io

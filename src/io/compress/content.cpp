@@ -6,7 +6,7 @@
 #include <array>
 
 #include "file/input_error.h"
-#include "file/shell_word.h"
+#include "file/suggestion.h"
 #include "io/compress/bgzf_blocks.h"
 #include "io/compress/bzip2_blocks.h"
 #include "io/compress/xz_stream.h"
@@ -75,8 +75,7 @@ const OptionalCompression* find_optional(std::string_view start) {
                          std::string_view why = "which warpmer does not read") {
   std::string what = fmt::format("this is {}, {}", foreign.name, why);
   if (!foreign.converter.empty()) {
-    what += fmt::format("; pipe it in, as in `{} | warpmer count -o out.wmi -`",
-                        fmt::format(fmt::runtime(foreign.converter), file::shell_input(file.shown())));
+    what += "; pipe it in, as in " + file::piped_in(foreign.converter, file.shown());
   }
   file::fail_at({file.shown()}, what);
 }

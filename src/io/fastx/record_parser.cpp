@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "file/input_error.h"
-#include "file/shell_word.h"
+#include "file/suggestion.h"
 #include "io/compress/content.h"
 #include "io/text/blanks.h"
 #include "io/text/quality.h"
@@ -56,11 +56,8 @@ bool RecordParser::skip_blank_lines(Window& window) {
 /// Refuses SAM that was compressed and comes here as text.
 void RecordParser::refuse_sam(const Window& window) const {
   if (!is_sam({window.text + window.pos, window.size - window.pos})) return;
-  file::fail_at(
-      {file_},
-      fmt::format(
-          "this is SAM, compressed as text; decompress it: `gzip -dc {} | warpmer count -o out.wmi -`",
-          file::shell_input(file_)));
+  file::fail_at({file_},
+                "this is SAM, compressed as text; decompress it: " + file::piped_in("gzip -dc {}", file_));
 }
 
 /// True when so much of the line at `pos` is in the window as a message quotes, wherever the window ends.
@@ -115,9 +112,8 @@ std::optional<RecordParser::Line> RecordParser::header_at(const Window& window, 
   while (end > pos && window.text[end - 1] == '\r') --end;
   if (std::memchr(window.text + pos, '\r', end - pos) == nullptr) return header;
   file::fail_at({file_, records_ + 1, {}, lines_ + 1},
-                "the header has a carriage return without a line feed in it; convert the line ends: "
-                "`tr '\\r' '\\n' < " +
-                    file::shell_input(file_) + " | warpmer count -o out.wmi -`");
+                "the header has a carriage return without a line feed in it; convert the line ends: " +
+                    file::piped_in("tr '\\r' '\\n' < {}", file_));
 }
 
 /// Returns the place where the name in a header begins: at the next word, if a blank comes first.

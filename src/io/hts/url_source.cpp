@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "file/input_error.h"
-#include "file/shell_word.h"
+#include "file/suggestion.h"
 #include "io/hts/silence_htslib.h"
 
 namespace warpmer::io {
@@ -43,11 +43,9 @@ class UrlSource final : public file::ByteSource {
     if (error == EDESTADDRREQ) file::fail_at({url_}, "cannot be opened: its host is not found");
     if (error != EPROTONOSUPPORT)
       file::fail_at({url_}, fmt::format("cannot be opened: {}", file::system_message(error)));
-    const bool is_s3 = url_.starts_with("s3:");
     file::fail_at({url_},
-                  fmt::format("the htslib that warpmer was built with reads no URLs of this kind; pipe "
-                              "it in, as in `{} {}{} | warpmer count -o out.wmi -`",
-                              is_s3 ? "aws s3 cp" : "curl -fsSL", file::shell_word(url_), is_s3 ? " -" : ""));
+                  "the htslib that warpmer was built with reads no URLs of this kind; pipe it in, as in " +
+                      file::piped_in(url_.starts_with("s3:") ? "aws s3 cp {} -" : "curl -fsSL {}", url_));
   }
 
   std::string url_;

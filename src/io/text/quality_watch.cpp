@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/warning.h"
+#include "file/shell_word.h"
 #include "io/text/line_reader.h"
 
 namespace warpmer::io {
@@ -19,13 +20,16 @@ QualityRange first_qualities(std::string_view text) {
   return range;
 }
 
-/// Returns the command that makes Phred+33 of such qualities.
-const char* conversion(const QualityRange& range) {
+/// Returns the command that makes Phred+33 of a file of such qualities.
+std::string conversion(const QualityRange& range, const std::string& file) {
+  const std::string in = file::shell_input(file);
   if (range.is_like_solexa()) {
-    return range.of_alignments ? "samtools fastq IN | seqret fastq-solexa::stdin fastq-sanger::OUT"
-                               : "seqret fastq-solexa::IN fastq-sanger::OUT";
+    return range.of_alignments
+               ? fmt::format("samtools fastq {} | seqret fastq-solexa::stdin fastq-sanger::OUT", in)
+               : fmt::format("seqret fastq-solexa::{} fastq-sanger::OUT", in);
   }
-  return range.of_alignments ? "samtools fastq IN | seqtk seq -VQ64 - > OUT" : "seqtk seq -VQ64 IN > OUT";
+  return range.of_alignments ? fmt::format("samtools fastq {} | seqtk seq -VQ64 - > OUT", in)
+                             : fmt::format("seqtk seq -VQ64 {} > OUT", in);
 }
 
 }  // namespace
@@ -101,7 +105,7 @@ void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch) {
       files.front(), more,
       range.is_like_solexa() ? "Solexa's, as Illumina before 1.3 wrote them: none is below ';'"
                              : "Phred+64, as Illumina 1.3 to 1.7 wrote them: none is below '@'",
-      conversion(range)));
+      conversion(range, files.front())));
 }
 
 }  // namespace warpmer::io
