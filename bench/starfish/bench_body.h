@@ -100,6 +100,7 @@ class PlainSubject : public StarfishSubject {
     const Insertions job{.pairs = pairs_.data(),
                          .size = n,
                          .distinct = true,
+                         .replaces = false,
                          .count_probes = false,
                          .ahead = false,
                          .split = false,

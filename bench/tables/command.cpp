@@ -31,6 +31,7 @@ struct Options {
   std::vector<std::string> keys = {"unique"};
   std::uint64_t size = 0;  ///< 0: not given
   double repeats = 8;
+  bool last_writer = false;
   Method method;
   bool skip_probes = false;
   std::string figure, device = "auto", csv, json;
@@ -68,6 +69,7 @@ std::vector<Series> plan(const Options& options) {
     series.distributions.clear();
     for (const std::string& name : options.keys) series.distributions.push_back(distribution_of(name));
     series.repeats = options.repeats;
+    series.last_writer = options.last_writer;
     series.hits_percent = options.method.hits_percent;
     return {series};
   }
@@ -173,6 +175,7 @@ class Driver {
               ? keys.pairs
               : std::max<std::uint64_t>(1, std::llround(static_cast<double>(keys.pairs) / series.repeats));
       keys.seed = options_.method.seed;
+      keys.last_writer = series.last_writer && distribution != Distribution::unique;
       run(series, keys, method);
     }
   }
@@ -180,8 +183,7 @@ class Driver {
   void run(const Series& series, const KeyPlan& keys, const Method& method) {
     const std::size_t distinct = bench_->make_pairs(keys);
     for (const TableEntry& entry : bench_->tables()) {
-      if (!series.choice.takes(entry.configuration) || !takes(entry.configuration, keys.distribution))
-        continue;
+      if (!series.choice.takes(entry.configuration) || !takes(entry.configuration, keys)) continue;
       for (const double load : series.loads) {
         if (load > entry.configuration.most_load + 1e-9) continue;
         if (series.kind == Kind::table) {
@@ -205,9 +207,10 @@ class Driver {
     }
   }
 
-  static bool takes(const Configuration& configuration, Distribution distribution) {
-    return distribution == Distribution::unique || configuration.repeats == Repeats::any ||
-           (distribution == Distribution::uniform && configuration.repeats == Repeats::evenly);
+  static bool takes(const Configuration& configuration, const KeyPlan& keys) {
+    if (keys.last_writer) return configuration.replaces;
+    return keys.distribution == Distribution::unique || configuration.repeats == Repeats::any ||
+           (keys.distribution == Distribution::uniform && configuration.repeats == Repeats::evenly);
   }
 
   /// Prints a row, and keeps it for the files.
@@ -273,6 +276,10 @@ void add_tables_command(CLI::App& app, int& status) {
       ->capture_default_str();
   command.add_option("--repeats", options->repeats, "pairs for each key that uniform and zipf draw from")
       ->capture_default_str();
+  command.add_flag(
+      "--last-writer", options->last_writer,
+      "keys that repeat are not counted: the value that was written last stays (warpdrive, slab,\n"
+      "slab-full)");
   list("--hits", options->method.hits_percent, "percent of lookups that find something")
       ->capture_default_str();
   command.add_option(

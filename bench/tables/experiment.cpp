@@ -16,7 +16,7 @@ class Experiment {
     describe(*table_, row_.configuration.keeps_repeats ? row_.keys.pairs : row_.distinct, row_);
     row_.find.resize(row_.method.hits_percent.size());
     for (std::size_t i = 0; i < row_.find.size(); ++i) ask(row_.method.hits_percent[i], row_.find[i]);
-    if (row_.keys.distribution != Distribution::unique) check_counts();
+    if (row_.keys.distribution != Distribution::unique && !row_.keys.last_writer) check_counts();
     if (row_.method.count_probes && row_.configuration.counts_probes) count_probes();
   }
 

@@ -35,6 +35,7 @@ struct Series {
   std::vector<double> loads;
   std::vector<Distribution> distributions = {Distribution::unique};
   double repeats = 1;                    ///< pairs for each key number to draw from
+  bool last_writer = false;              ///< KeyPlan's
   std::size_t pairs = 0;                 ///< 0: as the command line says
   std::uint32_t builds = 0, rounds = 0;  ///< 0: the same
   std::vector<std::uint32_t> hits_percent = {100, 50, 0};

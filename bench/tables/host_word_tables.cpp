@@ -98,6 +98,12 @@ class HostWordTable : public TableUnderTest {
       pass([&](const T& tile, auto in) { return Table::insert_distinct(scheme, tile, in); });
       return;
     }
+    if constexpr (Family::kReplaces) {
+      if (job.replaces) {
+        pass([&](const T& tile, auto in) { return Table::replace(scheme, tile, in); });
+        return;
+      }
+    }
     for (int number = 0; number < Family::kCountingPasses; ++number)
       pass([&](const T& tile, auto in) { return Table::count(number, scheme, tile, in); });
   }
@@ -129,7 +135,14 @@ std::unique_ptr<TableUnderTest> make(const TablePlan& plan) {
 }
 template <class Family, int Width>
 constexpr TableEntry entry(const char* name, double most_load) {
-  return {{name, 1, Width, Family::kWindow, Family::kHashes, most_load}, make<Family, Width>};
+  return {{.table = name,
+           .group = 1,
+           .bucket = Width,
+           .window = Family::kWindow,
+           .hashes = Family::kHashes,
+           .most_load = most_load,
+           .replaces = Family::kReplaces},
+          make<Family, Width>};
 }
 
 constexpr TableEntry kWordTables[] = {

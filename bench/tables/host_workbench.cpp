@@ -42,6 +42,7 @@ class HostWorkbench : public Workbench {
     return {.pairs = pairs_.data(),
             .size = pairs_.size(),
             .distinct = plan_.distribution == Distribution::unique,
+            .replaces = plan_.last_writer,
             .count_probes = false,
             .ahead = false,
             .split = false,

@@ -54,6 +54,13 @@ inline constexpr std::uint32_t kAbsent = ~0u;
 /// Returns the value that comes with a unique key: 31 bits that cannot be guessed.
 WARPMER_HD constexpr std::uint32_t value_of(Key32 key) { return mix32(key ^ 0x2545F491u) >> 1; }
 
+/// Returns the value that comes with the pair of number `i`, where the last writer's stays: that of the key,
+/// but for its low bits.
+inline constexpr std::uint32_t kWriters = 256;
+WARPMER_HD constexpr std::uint32_t value_of_writer(Key32 key, std::uint64_t i) {
+  return value_of(key) / kWriters * kWriters + static_cast<std::uint32_t>(i % kWriters);
+}
+
 /// Draws ranks from 0 to `size` - 1 by Zipf's law, with rejection-inversion (Hoermann and Derflinger 1996):
 /// it takes the inverse of an integral over a hat function, and rejects few draws. Host and device compute
 /// the same ranks up to the last bits of their logarithms.
@@ -94,6 +101,9 @@ struct KeyPlan {
   std::size_t pairs = 0;       ///< keys with their values, repeated ones included
   std::uint64_t universe = 0;  ///< number of keys from which they are drawn; for unique keys, `pairs`
   std::uint64_t seed = 1;
+  /// Keys that repeat come with a value each time, and the last one that is written stays; else the
+  /// occurrences of each key are counted.
+  bool last_writer = false;
 };
 
 /// Makes the pairs of a plan, one by one.
@@ -116,10 +126,12 @@ class PairMaker {
     return i;
   }
   [[nodiscard]] WARPMER_HD Key32 key(std::uint64_t i) const { return key_number(number(i)); }
-  /// Returns pair `i`. Unique keys have values; the occurrences of other keys are counted.
+  /// Returns pair `i`. Unique keys have values; the occurrences of other keys are counted, if not the last
+  /// writer's value stays.
   [[nodiscard]] WARPMER_HD std::uint64_t pair(std::uint64_t i) const {
     const Key32 one = key(i);
-    return table::word_of({one, plan_.distribution == Distribution::unique ? value_of(one) : 1u});
+    if (plan_.distribution == Distribution::unique) return table::word_of({one, value_of(one)});
+    return table::word_of({one, plan_.last_writer ? value_of_writer(one, i) : 1u});
   }
   /// Returns query `i`: a key that was inserted, or one that never was.
   [[nodiscard]] WARPMER_HD Key32 query(std::uint64_t i, std::uint32_t hits_percent) const {
@@ -132,7 +144,9 @@ class PairMaker {
   [[nodiscard]] WARPMER_HD bool is_right(std::uint64_t i, std::uint32_t hits_percent, Key32 key,
                                          std::uint32_t answer) const {
     if (!is_hit(i, hits_percent)) return answer == kAbsent;
-    return plan_.distribution == Distribution::unique ? answer == value_of(key) : answer != kAbsent;
+    if (plan_.distribution == Distribution::unique) return answer == value_of(key);
+    // Which writer was the last nobody knows.
+    return plan_.last_writer ? answer / kWriters == value_of(key) / kWriters : answer != kAbsent;
   }
 
  private:

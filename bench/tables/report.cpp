@@ -20,10 +20,15 @@ double repeats_of(const KeyPlan& keys) {
   return static_cast<double>(keys.pairs) / static_cast<double>(keys.universe);
 }
 
+/// Returns the distribution of the keys, and whether their last values stay.
+std::string name_of(const KeyPlan& keys) {
+  return fmt::format("{}{}", name_of(keys.distribution), keys.last_writer ? "-last" : "");
+}
+
 /// Returns the distribution of the keys, in short.
 std::string keys_in_short(const KeyPlan& keys) {
   if (keys.distribution == Distribution::unique) return name_of(keys.distribution);
-  return fmt::format("{} x{:.3g}", name_of(keys.distribution), repeats_of(keys));
+  return fmt::format("{} x{:.3g}", name_of(keys), repeats_of(keys));
 }
 
 std::string csv_line(const Row& row, const std::string& operation, const std::string& hits,
@@ -33,7 +38,7 @@ std::string csv_line(const Row& row, const std::string& operation, const std::st
       "{},\"{}\",{},{},{},{},{},{},{:.6g},{},{},{},{:.4f},{:.2f},{:.4f},{},{},{},{},{},{},{:.6g},{},{},{:.4f}"
       ",{},{}"
       "\n",
-      row.figure, row.device, c.table, c.group, c.bucket, c.window, c.hashes, name_of(row.keys.distribution),
+      row.figure, row.device, c.table, c.group, c.bucket, c.window, c.hashes, name_of(row.keys),
       repeats_of(row.keys), row.keys.pairs, row.distinct, row.slots, row.load, row.bytes_per_key,
       row.utilization, row.batch, row.mix, row.method.ahead ? 1 : 0, row.method.split ? 1 : 0, operation,
       hits, measured.mops, number_or_nothing(measured.probes), row.method.builds,
@@ -57,7 +62,7 @@ nlohmann::ordered_json json_of(const Row& row) {
   json["bucket"] = c.bucket;
   json["window"] = c.window;
   json["hashes"] = c.hashes;
-  json["keys"] = name_of(row.keys.distribution);
+  json["keys"] = name_of(row.keys);
   json["repeats"] = repeats_of(row.keys);
   json["pairs"] = row.keys.pairs;
   json["distinct"] = row.distinct;

@@ -55,6 +55,7 @@ struct SlabPairs {
   using Table = table::SlabElements<T, Units, BucketOf>;
   static constexpr int kElementBytes = 8;
   static constexpr Repeats kRepeats = Repeats::none;
+  static constexpr bool kReplaces = true;
 
   WARPMER_HD static bool insert(const Table& table, const T& tile, table::ResidentBlock& resident,
                                 std::uint64_t pair, bool /*distinct*/) {
@@ -88,6 +89,7 @@ struct SlabKmers {
   using Table = table::SlabHash<T, Units, BucketOf>;
   static constexpr int kElementBytes = 12;
   static constexpr Repeats kRepeats = Repeats::any;
+  static constexpr bool kReplaces = false;
 
   WARPMER_HD static bool insert(const Table& table, const T& tile, table::ResidentBlock& resident,
                                 std::uint64_t pair, bool distinct) {
@@ -129,7 +131,8 @@ constexpr Configuration slab_configuration(const char* name, int group) {
           .keeps_repeats = false,
           .has_first_bucket = false,
           .counts_probes = true,
-          .serves = true};
+          .serves = true,
+          .replaces = Case::kReplaces};
 }
 
 }  // namespace warpmer::bench

@@ -34,7 +34,8 @@ struct Configuration {
   bool keeps_repeats = false;    ///< every pair is an element, also those of the same key
   bool has_first_bucket = true;  ///< takes the hints `ahead` and `split`
   bool counts_probes = true;
-  bool serves = false;  ///< has TableUnderTest::serve
+  bool serves = false;    ///< has TableUnderTest::serve
+  bool replaces = false;  ///< can keep the value that was written last
 };
 
 /// Numbers that are counted in the device's memory.
@@ -48,6 +49,7 @@ struct Insertions {
   const std::uint64_t* pairs;  ///< table::word_of key and value
   std::size_t size;
   bool distinct;  ///< each key comes once, and gets its value; else values are added up
+  bool replaces;  ///< a key that comes again gets the new value instead
   bool count_probes;
   bool ahead;  ///< fetch the next key's first bucket before it is its turn
   bool split;  ///< first put pairs roughly in order of their first buckets, as part of the insertion

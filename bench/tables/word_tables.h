@@ -27,6 +27,7 @@ struct WarpDriveFamily {
   static constexpr int kHashes = 0;
   static constexpr std::size_t kStash = 0;
   static constexpr int kCountingPasses = 1;
+  static constexpr bool kReplaces = true;
 
   /// Returns the number of windows.
   static std::uint32_t buckets_for(std::uint64_t slots, int bucket) {
@@ -58,6 +59,9 @@ struct WarpDriveFamily {
                                  table::Slot<table::Key32> in) {
       return scheme.insert(tile, in.key, in.count).placed;
     }
+    WARPMER_HD static bool replace(const Scheme& scheme, const T& tile, table::Slot<table::Key32> in) {
+      return scheme.replace(tile, in.key, in.count).placed;
+    }
   };
 };
 
@@ -66,6 +70,7 @@ struct BucketFamily {
   static constexpr int kWindow = 0;
   static constexpr std::size_t kStash = table::kStashSlots;
   static constexpr int kCountingPasses = 2;  ///< tiles share the table: place, then add
+  static constexpr bool kReplaces = false;
 
   static std::uint32_t buckets_for(std::uint64_t slots, int bucket) {
     const auto each = static_cast<std::uint64_t>(bucket);

@@ -66,7 +66,8 @@ TableEntry lying_slab_hash() {
 }
 
 /// Returns the outcome of an experiment whose table does `change` to the answers of lookups.
-Outcome outcome_of(Distribution distribution, std::uint64_t given_back, Mischief change) {
+Outcome outcome_of(Distribution distribution, std::uint64_t given_back, Mischief change,
+                   bool last_writer = false) {
   mischief = std::move(change);
   keys_given_back = given_back;
   const auto bench = make_host_workbench(2);
@@ -74,6 +75,7 @@ Outcome outcome_of(Distribution distribution, std::uint64_t given_back, Mischief
   keys.distribution = distribution;
   keys.pairs = 2000;
   keys.universe = distribution == Distribution::unique ? 2000 : 300;
+  keys.last_writer = last_writer;
   const std::size_t distinct = bench->make_pairs(keys);
   TableEntry entry = honest();
   entry.make = make_liar;
@@ -168,6 +170,22 @@ TEST_CASE("a value that is wrong, a key that is invented or lost, an answer that
   // Counts are looked at one by one.
   CHECK(outcome_of(Distribution::zipf, 0, wrong_value) == Outcome::wrong);
   CHECK(outcome_of(Distribution::zipf, 0, invented) == Outcome::wrong);
+}
+
+TEST_CASE("where the last writer's value stays, it is one of the key's values") {
+  const auto change = [](std::uint32_t bits) {
+    return [bits](const Lookups& job) {
+      for (std::size_t i = 0; i < job.size; ++i) {
+        if (job.answers[i] != kAbsent) job.answers[i] ^= bits;
+      }
+    };
+  };
+  CHECK(outcome_of(Distribution::zipf, 0, nothing, true) == Outcome::right);
+  CHECK(outcome_of(Distribution::zipf, 0, change(1), true) == Outcome::right);  // another writer's
+  CHECK(outcome_of(Distribution::zipf, 0, change(kWriters), true) == Outcome::wrong);
+  CHECK(outcome_of(
+            Distribution::zipf, 0, [](const Lookups& job) { job.answers[5] = kAbsent; }, true) ==
+        Outcome::wrong);
 }
 
 TEST_CASE("keys that had no place may be missing, as many as were named") {

@@ -118,6 +118,15 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(by_keys["uniform"], 2048 * (1 - 0.0183), delta=25)
         self.assertLess(by_keys["zipf"], by_keys["uniform"])
 
+    def test_the_last_writers_value_stays(self):
+        rows, lines, _ = self.measure("--size", "13", "--keys", "uniform,zipf", "--repeats", "4", "--last-writer")
+        for keys in ("uniform-last", "zipf-last"):
+            self.assertEqual({row["table"] for row in rows if row["keys"] == keys}, {"warpdrive", "slab", "slab-full"})
+        self.assertEqual({row["verified"] for row in rows}, {"ok"})
+        self.assertEqual({line["keys"] for line in lines}, {"uniform-last", "zipf-last"})
+        rows, _ = self.figure("warpdrive8-last", "8")
+        self.assertEqual({(row["table"], row["keys"]) for row in rows}, {("warpdrive", "zipf-last")})
+
     def figure(self, name, size):
         rows, lines, _ = self.measure("--figure", name, "--size", size, "--no-probes", "--builds", "2")
         self.assertTrue(all(row["verified"] in ("ok", "incomplete") for row in rows))

@@ -59,7 +59,10 @@ __device__ void for_each_item(const Item* items, std::size_t size, bool ahead,
   }
 }
 
-/// Inserts pairs. `kPass` is -1 for distinct keys, else the number of the counting insertion's pass.
+/// Values of `kPass` other than the number of a counting insertion's pass.
+constexpr int kDistinctPass = -1, kReplacingPass = -2;
+
+/// Inserts pairs.
 template <class Table, class T, class Inner, int kPass>
 __global__ void __launch_bounds__(kThreads)
     insert_kernel(typename Table::Scheme scheme, const unsigned long long* pairs, std::size_t size,
@@ -71,8 +74,10 @@ __global__ void __launch_bounds__(kThreads)
       [&](std::size_t /*i*/, unsigned long long pair) {
         const table::Slot<table::Key32> in{table::key_of(pair), table::count_of(pair)};
         bool placed = false;
-        if constexpr (kPass < 0) {
+        if constexpr (kPass == kDistinctPass) {
           placed = Table::insert_distinct(scheme, tile, in);
+        } else if constexpr (kPass == kReplacingPass) {
+          placed = Table::replace(scheme, tile, in);
         } else {
           placed = Table::count(kPass, scheme, tile, in);
         }
@@ -128,9 +133,11 @@ class GpuWordTable : public TableUnderTest {
 
   void insert(const Insertions& job) override {
     if (job.count_probes) {
-      insert_pass<Counting<Changing>, Changing, -1>(job);
+      insert_pass<Counting<Changing>, Changing, kDistinctPass>(job);
     } else if (job.distinct) {
-      insert_pass<Changing, Changing, -1>(in_order(job));
+      insert_pass<Changing, Changing, kDistinctPass>(in_order(job));
+    } else if (job.replaces) {
+      if constexpr (Family::kReplaces) insert_pass<Changing, Changing, kReplacingPass>(in_order(job));
     } else {
       const Insertions ordered = in_order(job);
       insert_pass<Changing, Changing, 0>(ordered);
@@ -219,7 +226,13 @@ std::unique_ptr<TableUnderTest> make(const TablePlan& plan) {
 }
 template <class Family, int Lanes, int SlotsPerLane>
 constexpr TableEntry entry(const char* name, double most_load) {
-  return {{name, Lanes, Lanes * SlotsPerLane, Family::kWindow, Family::kHashes, most_load},
+  return {{.table = name,
+           .group = Lanes,
+           .bucket = Lanes * SlotsPerLane,
+           .window = Family::kWindow,
+           .hashes = Family::kHashes,
+           .most_load = most_load,
+           .replaces = Family::kReplaces},
           make<Family, Lanes, SlotsPerLane>};
 }
 

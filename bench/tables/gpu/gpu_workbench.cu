@@ -112,6 +112,7 @@ class GpuWorkbench : public Workbench {
     return {.pairs = pairs_.data(),
             .size = plan_.pairs,
             .distinct = plan_.distribution == Distribution::unique,
+            .replaces = plan_.last_writer,
             .count_probes = false,
             .ahead = false,
             .split = false,
