@@ -1,10 +1,12 @@
 #pragma once
 /// The interface of an allocator in the experiment on SlabAlloc, wherever it lies.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace warpmer::bench {
 
@@ -14,6 +16,21 @@ struct AllocatorAccount {
   std::uint64_t shared = 0;   ///< units that were handed out more than once, or do not exist
   std::uint64_t taken = 0;    ///< units whose bits are set
 };
+
+/// Returns the account of an allocator that has no bitmaps; `addresses` were handed out, and are in use.
+inline AllocatorAccount account_of_addresses(std::vector<void*> addresses, bool in_use) {
+  std::sort(addresses.begin(), addresses.end());
+  AllocatorAccount account;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] == nullptr) {
+      ++account.refused;
+    } else if (i > 0 && addresses[i] == addresses[i - 1]) {
+      ++account.shared;
+    }
+  }
+  account.taken = in_use ? addresses.size() - account.refused : 0;
+  return account;
+}
 
 class AllocatorUnderTest {
  public:
@@ -29,7 +46,7 @@ class AllocatorUnderTest {
 };
 
 struct AllocatorEntry {
-  const char* name;  ///< slaballoc, or slaballoc-light
+  const char* name;  ///< slaballoc, slaballoc-light, or malloc
   int group;         ///< lanes of a tile
   std::unique_ptr<AllocatorUnderTest> (*make)(std::size_t most_requests);
 };

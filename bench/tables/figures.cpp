@@ -184,8 +184,9 @@ Figure slaballoc() {
   Series series{.kind = Kind::allocation, .choice = {}, .loads = {0.5}};
   series.pairs = 1'000'000;
   series.builds = 9;
-  return {
-      "slaballoc", "SlabAlloc and SlabAlloc-light, 10^6 slabs, each lane asks for one (section V)", {series}};
+  return {"slaballoc",
+          "SlabAlloc, SlabAlloc-light and malloc, 10^6 slabs, each lane asks for one (section V)",
+          {series}};
 }
 
 /// Green 2019, section 4: 32 Mi keys and as many queries.

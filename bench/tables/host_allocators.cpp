@@ -1,7 +1,8 @@
-// SlabAlloc on the CPU: threads allocate side by side.
+// SlabAlloc on the CPU: threads allocate side by side. And malloc, to compare.
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -71,6 +72,36 @@ class HostAllocator : public AllocatorUnderTest {
   std::vector<table::SlabAddress> addresses_;
 };
 
+/// The C library's, which the paper has in kernels.
+class HostMalloc : public AllocatorUnderTest {
+ public:
+  explicit HostMalloc(std::size_t most_requests) : most_requests_(most_requests) {}
+  ~HostMalloc() override { free(); }
+
+  [[nodiscard]] std::size_t units() const override { return most_requests_; }
+  [[nodiscard]] std::size_t bytes() const override { return most_requests_ * sizeof(Unit); }
+  void allocate(std::size_t requests) override {
+    addresses_.resize(requests);
+    on_host_threads(requests, [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) addresses_[i] = std::malloc(sizeof(Unit));
+    });
+    in_use_ = true;
+  }
+  void free() override {
+    if (!in_use_) return;
+    on_host_threads(addresses_.size(), [&](std::size_t first, std::size_t end) {
+      for (std::size_t i = first; i < end; ++i) std::free(addresses_[i]);
+    });
+    in_use_ = false;
+  }
+  AllocatorAccount account() override { return account_of_addresses(addresses_, in_use_); }
+
+ private:
+  std::size_t most_requests_;
+  std::vector<void*> addresses_;
+  bool in_use_ = false;
+};
+
 template <class Units>
 std::unique_ptr<AllocatorUnderTest> make(std::size_t most_requests) {
   return std::make_unique<HostAllocator<Units>>(most_requests);
@@ -79,6 +110,10 @@ std::unique_ptr<AllocatorUnderTest> make(std::size_t most_requests) {
 constexpr AllocatorEntry kAllocators[] = {
     {"slaballoc", 1, make<table::SuperBlocks<Unit>>},
     {"slaballoc-light", 1, make<table::ContiguousUnits<Unit>>},
+    {"malloc", 1,
+     [](std::size_t most) -> std::unique_ptr<AllocatorUnderTest> {
+       return std::make_unique<HostMalloc>(most);
+     }},
 };
 
 }  // namespace

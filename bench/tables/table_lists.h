@@ -24,7 +24,9 @@ extern const TableList kGpuHashGraphs;
 
 extern const AllocatorList kHostAllocators;
 extern const AllocatorList kGpuAllocators;
+extern const AllocatorList kGpuMalloc;
 
+std::vector<AllocatorEntry> gpu_allocators();
 std::vector<TableEntry> host_tables();
 std::vector<TableEntry> gpu_tables();
 

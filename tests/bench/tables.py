@@ -180,7 +180,7 @@ class Tables(unittest.TestCase):
 
     def test_allocators(self):
         rows, lines = self.figure("slaballoc", "5000")
-        self.assertEqual({row["table"] for row in rows}, {"slaballoc", "slaballoc-light"})
+        self.assertEqual({row["table"] for row in rows}, {"slaballoc", "slaballoc-light", "malloc"})
         self.assertEqual({line["operation"] for line in lines}, {"allocate", "free"})
         for row in rows:
             self.assertEqual((row["pairs"], row["homeless"], row["verified"]), (5000, 0, "ok"))

@@ -16,4 +16,10 @@ std::vector<TableEntry> gpu_tables() {
   return all;
 }
 
+std::vector<AllocatorEntry> gpu_allocators() {
+  std::vector<AllocatorEntry> all(kGpuAllocators.begin(), kGpuAllocators.end());
+  all.insert(all.end(), kGpuMalloc.begin(), kGpuMalloc.end());
+  return all;
+}
+
 }  // namespace warpmer::bench

@@ -91,9 +91,7 @@ class GpuWorkbench : public Workbench {
 
   [[nodiscard]] std::string device() const override { return name_; }
   [[nodiscard]] std::vector<TableEntry> tables() const override { return gpu_tables(); }
-  [[nodiscard]] std::vector<AllocatorEntry> allocators() const override {
-    return {kGpuAllocators.begin(), kGpuAllocators.end()};
-  }
+  [[nodiscard]] std::vector<AllocatorEntry> allocators() const override { return gpu_allocators(); }
   [[nodiscard]] bool splits() const override { return true; }
 
   std::size_t make_pairs(const KeyPlan& plan) override {
