@@ -127,7 +127,8 @@ class Driver {
   }
 
   void check_tables(const Series& series) const {
-    // Only in a HashGraph there may be more elements than buckets; it has to be asked for.
+    // Only in a HashGraph and a chained table there may be more elements than buckets; these have to be asked
+    // for.
     double most_load = 1;
     if (!series.choice.tables.empty()) most_load = kMostHashGraphLoad;
     for (const std::string& name : series.choice.tables) {
@@ -248,7 +249,7 @@ std::string footer() {
       "has 64-bit keys with counts. HashGraphs look keys up by probe-standard, those that end in -new by\n"
       "probe-new; in grouped ones a key's entries are adjacent; -N-bins (32, 256, 1024, 4096, 8192) says "
       "how\n"
-      "many bins V2 has.\n\nFigures:\n";
+      "many bins V2 has. chained is a peer of the slab hash: linked lists of nodes.\n\nFigures:\n";
   for (const Figure& figure : figures()) text += fmt::format("  {:<21} {}\n", figure.name, figure.what);
   return text;
 }
@@ -265,12 +266,14 @@ void add_tables_command(CLI::App& app, int& status) {
   list("--table", options->choice.tables,
        "warpdrive, bcht, 1cht, megakv, iceberg, cuckoo-late and cuckoo-late-2 (GPU),\n"
        "slab, slab-full, slab64, hashgraph-v1, hashgraph-v2, hashgraph-v2-new,\n"
-       "hashgraph-v2-grouped, hashgraph-v2-grouped-new, hashgraph-v2-N-bins; all when not given");
+       "hashgraph-v2-grouped, hashgraph-v2-grouped-new, hashgraph-v2-N-bins,\n"
+       "chained; all when not given");
   list("--group", options->choice.groups, "only groups of so many lanes");
   list("--bucket", options->choice.buckets, "only tables that look at so many slots together");
   list("--window", options->choice.windows, "only tables that walk so many slots before the next hash");
   list("--load", options->loads,
-       "share of slots filled, above 0 and below 1; of HashGraphs: entries by buckets, below 16")
+       "share of slots filled, above 0 and below 1; of HashGraphs and chained: entries by buckets,\n"
+       "below 16")
       ->capture_default_str();
   list("--keys", options->keys, "unique; or uniform or zipf (s = 1 + 1e-6), which are counted")
       ->capture_default_str();
@@ -279,7 +282,7 @@ void add_tables_command(CLI::App& app, int& status) {
   command.add_flag(
       "--last-writer", options->last_writer,
       "keys that repeat are not counted: the value that was written last stays (warpdrive, slab,\n"
-      "slab-full)");
+      "slab-full, chained)");
   list("--hits", options->method.hits_percent, "percent of lookups that find something")
       ->capture_default_str();
   command.add_option(

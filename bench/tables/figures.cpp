@@ -4,6 +4,7 @@
 
 #include "table/slab.h"
 #include "tables/hash_graph_tables.h"
+#include "tables/slab_tables.h"
 
 namespace warpmer::bench {
 namespace {
@@ -171,12 +172,35 @@ Figure slabhash6() {
            series(Kind::rebuilds, cuckoo_to_compare(), 0.65)}};
 }
 
-/// Section VI-C.
+/// Section VI-C: 100, 40 and 20 % updates.
+const std::vector<Mix> kMixes = {{50, 50, 0}, {20, 20, 30}, {10, 10, 40}};
+
 Figure slabhash7() {
   Series series{.kind = Kind::mix, .choice = slab_hashes(), .loads = loads_at(kFewerUtilizations)};
   series.pairs = std::size_t{1} << 22;
-  series.mixes = {{50, 50, 0}, {20, 20, 30}, {10, 10, 40}};
+  series.mixes = kMixes;
   return {"slabhash7", "updates and lookups side by side, 100, 40 and 20 % updates (Fig. 7a)", {series}};
+}
+
+/// Tables with as many lists, of slabs or of nodes.
+Figure slabhash7_chained() {
+  Figure figure{"slabhash7-chained",
+                "the same, slab hash beside a chained table with as many lists, 2^20 pairs (Fig. 7b)",
+                {}};
+  constexpr std::size_t kPairs = std::size_t{1} << 20;
+  for (const double utilization : {0.2, 0.3, 0.4, 0.5, 0.6}) {
+    const double load = load_at(utilization);
+    const std::uint32_t lists = buckets_of_slabs(kPairs, load, table::ElementSlab<std::uint64_t>::kSlots);
+    Series slabs{.kind = Kind::mix, .choice = named("slab"), .loads = {load}};
+    slabs.pairs = kPairs;
+    slabs.mixes = kMixes;
+    Series chained = slabs;
+    chained.choice = named("chained");
+    chained.loads = {static_cast<double>(kPairs) / lists};
+    figure.series.push_back(slabs);
+    figure.series.push_back(chained);
+  }
+  return figure;
 }
 
 /// Section V.
@@ -289,15 +313,13 @@ bool Choice::takes(const Configuration& configuration) const {
 }
 
 const std::vector<Figure>& figures() {
-  static const std::vector<Figure> all = {warpdrive7(),        warpdrive8(),
-                                          warpdrive8_last(),   bcht_table3(),
-                                          bcht_sizes(),        bcht_success(),
-                                          iceberg_threshold(), peers(),
-                                          slabhash4(),         slabhash5(),
-                                          slabhash6(),         slabhash7(),
-                                          slaballoc(),         hashgraph_duplicates(),
-                                          hashgraph_load(),    hashgraph_bins(),
-                                          hashgraph_sizes(),   hashgraph_peers()};
+  static const std::vector<Figure> all = {warpdrive7(),        warpdrive8(),     warpdrive8_last(),
+                                          bcht_table3(),       bcht_sizes(),     bcht_success(),
+                                          iceberg_threshold(), peers(),          slabhash4(),
+                                          slabhash5(),         slabhash6(),      slabhash7(),
+                                          slabhash7_chained(), slaballoc(),      hashgraph_duplicates(),
+                                          hashgraph_load(),    hashgraph_bins(), hashgraph_sizes(),
+                                          hashgraph_peers()};
   return all;
 }
 

@@ -7,6 +7,7 @@ std::vector<TableEntry> host_tables() {
   append(all, kHostWordTables);
   append(all, kHostSlabTables);
   append(all, kHostHashGraphs);
+  append(all, kHostChainedTables);
   return all;
 }
 

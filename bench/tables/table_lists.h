@@ -11,6 +11,7 @@ namespace warpmer::bench {
 extern const TableList kHostWordTables;
 extern const TableList kHostSlabTables;
 extern const TableList kHostHashGraphs;
+extern const TableList kHostChainedTables;
 
 extern const TableList kGpuWarpDrive;
 extern const TableList kGpuBucketedWarpDrive;
@@ -21,6 +22,7 @@ extern const TableList kGpuSlabPairs;
 extern const TableList kGpuFullSlabPairs;
 extern const TableList kGpuSlabKmers;
 extern const TableList kGpuHashGraphs;
+extern const TableList kGpuChainedTables;
 
 extern const AllocatorList kHostAllocators;
 extern const AllocatorList kGpuAllocators;

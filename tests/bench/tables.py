@@ -17,7 +17,8 @@ GROUPED = {"hashgraph-v2-grouped", "hashgraph-v2-grouped-new"}
 BINNED = {f"hashgraph-v2-{bins}-bins" for bins in (32, 256, 1024, 4096, 8192)}
 UNBINNED = {"hashgraph-v1", "hashgraph-v2", "hashgraph-v2-new"} | GROUPED
 HASH_GRAPHS = UNBINNED | BINNED
-TABLES = WORD_TABLES | set(SLAB_HASHES) | HASH_GRAPHS
+LISTS = HASH_GRAPHS | {"chained"}  # whose load is elements by lists, and which count no probes
+TABLES = WORD_TABLES | set(SLAB_HASHES) | LISTS
 
 
 def run(*arguments):
@@ -51,6 +52,9 @@ class Tables(unittest.TestCase):
         elif row["table"] in HASH_GRAPHS:
             element, used = 8, 4 * (row["slots"] + 1) + 8 * 4096
             self.assertAlmostEqual(row["load"], asked, places=2)
+        elif row["table"] == "chained":
+            element, used = 8, 4 * row["slots"] + 16 * 4096
+            self.assertAlmostEqual(row["load"], asked, places=2)
         else:
             element, used = 8, 8 * (row["slots"] + (0 if row["table"] == "warpdrive" else 128))
             # Numbers of windows are prime: a little more room than asked for.
@@ -71,8 +75,8 @@ class Tables(unittest.TestCase):
             self.assertEqual([find["hits"] for find in row["find"]], [100, 50, 0])
             for operation in (row["insert"], *row["find"]):
                 self.assertGreater(operation["mops"], 0)
-                self.assertEqual("probes" in operation, row["table"] not in HASH_GRAPHS)
-            if row["table"] in HASH_GRAPHS:
+                self.assertEqual("probes" in operation, row["table"] not in LISTS)
+            if row["table"] in LISTS:
                 continue
             probes = [operation["probes"] for operation in (row["insert"], *row["find"])]
             self.assertGreaterEqual(min(probes), 1)
@@ -102,8 +106,8 @@ class Tables(unittest.TestCase):
 
     def test_keys_that_repeat(self):
         rows, _, _ = self.measure("--size", "13", "--keys", "uniform,zipf", "--repeats", "4", "--ahead")
-        for keys, left_out in (("uniform", {"slab", "slab-full"}),
-                               ("zipf", {"slab", "slab-full"} | HASH_GRAPHS - GROUPED)):
+        for keys, left_out in (("uniform", {"slab", "slab-full", "chained"}),
+                               ("zipf", {"slab", "slab-full", "chained"} | HASH_GRAPHS - GROUPED)):
             self.assertEqual({row["table"] for row in rows if row["keys"] == keys}, TABLES - left_out)
         for row in rows:
             self.assertEqual(row["verified"], "ok", row)
@@ -121,7 +125,7 @@ class Tables(unittest.TestCase):
     def test_the_last_writers_value_stays(self):
         rows, lines, _ = self.measure("--size", "13", "--keys", "uniform,zipf", "--repeats", "4", "--last-writer")
         for keys in ("uniform-last", "zipf-last"):
-            self.assertEqual({row["table"] for row in rows if row["keys"] == keys}, {"warpdrive", "slab", "slab-full"})
+            self.assertEqual({row["table"] for row in rows if row["keys"] == keys}, {"warpdrive", "slab", "slab-full", "chained"})
         self.assertEqual({row["verified"] for row in rows}, {"ok"})
         self.assertEqual({line["keys"] for line in lines}, {"uniform-last", "zipf-last"})
         rows, _ = self.figure("warpdrive8-last", "8")
@@ -177,6 +181,16 @@ class Tables(unittest.TestCase):
         self.assertEqual({row["mix"] for row in rows}, {"50/50/0/0", "20/20/30/30", "10/10/40/40"})
         self.assertEqual({line["operation"] for line in lines}, {"mixed"})
         self.assertTrue(all(row["mixed"]["mops"] > 0 for row in rows))
+
+    def test_lists_of_slabs_beside_lists_of_nodes(self):
+        rows, _ = self.figure("slabhash7-chained", "12")
+        self.assertEqual({row["table"] for row in rows}, {"slab", "chained"})
+        self.assertEqual({row["mix"] for row in rows}, {"50/50/0/0", "20/20/30/30", "10/10/40/40"})
+        self.assertEqual(len(rows), 2 * 3 * 5)
+        self.assertEqual({row["verified"] for row in rows}, {"ok"})
+        chained = [row["load"] for row in rows if row["table"] == "chained"]
+        self.assertLess(max(chained), 12)
+        self.assertGreater(min(chained), 1)
 
     def test_allocators(self):
         rows, lines = self.figure("slaballoc", "5000")

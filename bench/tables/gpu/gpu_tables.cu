@@ -13,6 +13,7 @@ std::vector<TableEntry> gpu_tables() {
   append(all, kGpuFullSlabPairs);
   append(all, kGpuSlabKmers);
   append(all, kGpuHashGraphs);
+  append(all, kGpuChainedTables);
   return all;
 }
 
