@@ -88,7 +88,12 @@ class WarpDrive {
   WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
     const TakenSlot taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};
-    tile.store(slots_.at(static_cast<std::size_t>(taken.slot)), 0, value);
+    const Slots<Key> s = slots_.at(static_cast<std::size_t>(taken.slot));
+    if constexpr (Slots<Key>::kOneWord) {
+      tile.exchange(s, 0, {key, value});  // the key stays, and no tile tries again where many write
+    } else {
+      tile.store(s, 0, value);
+    }
     return {true, taken.is_new, false};
   }
 
