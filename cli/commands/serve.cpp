@@ -21,6 +21,7 @@
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "jobs/changeable_index.h"
+#include "jobs/device_choice.h"
 #include "jobs/live_job.h"
 #include "serve/server.h"
 
@@ -33,7 +34,7 @@ struct ServeCommand {
   std::string save;
   std::optional<std::uint32_t> k;
   bool forward = false;
-  std::string device = "cpu";
+  DeviceFlags device{.device = "cpu"};
   std::string table = "auto";
   host::Resources resources;
   index::Provenance provenance;
@@ -48,10 +49,20 @@ backend::LiveScheme scheme_of(const std::string& name) {
 
 void check(const ServeCommand& command) {
   serve::check_socket_path(command.socket);
-  if (command.device != "cpu" && command.device != "auto")
-    throw UsageError(fmt::format("serve runs on the CPU so far; use --device cpu, not '{}'", command.device));
   if (!command.save.empty()) check_index_output(command.save);
   check_standard_input({{"for --load", {command.load}}});
+}
+
+/// Returns where the table is. It is on a CPU unless a GPU is asked for: there it takes less memory.
+jobs::DeviceChoice device_of(const ServeCommand& command) {
+  DeviceFlags flags = command.device;
+  if (flags.device == "auto") flags.device = "cpu";
+  jobs::DeviceChoice device = choose_device(flags, {});
+  if (device.cpu_devices > 1 || (device.gpus.size() > 1 && flags.device != "cuda")) {
+    throw UsageError(fmt::format(
+        "--device {}: the table is on the CPU or on one GPU; use cpu, cuda or cuda:N", flags.device));
+  }
+  return device;
 }
 
 /// Returns what k-mers the table has: those of the index, if there is one.
@@ -130,11 +141,12 @@ int run_serve(ServeCommand command) {
   }
   const KmerParams kmers = kmers_of(command, base ? &*base : nullptr);
   const host::Resources resources = host::settled(command.resources);
-  const auto table = backend::make_cpu_live_table({.kmers = kmers,
-                                                   .scheme = scheme,
-                                                   .threads = resources.threads,
-                                                   .memory_bytes = table_bytes(resources.memory_bytes),
-                                                   .base = base ? &*base : nullptr});
+  const auto table = jobs::make_live_table({.kmers = kmers,
+                                            .scheme = scheme,
+                                            .threads = resources.threads,
+                                            .memory_bytes = table_bytes(resources.memory_bytes),
+                                            .base = base ? &*base : nullptr},
+                                           device_of(command));
   answer(command, resources, kmers, base ? &*base : nullptr, *table);
   if (!command.save.empty()) save(command, resources, kmers, *table);
   return kDone;
@@ -168,8 +180,11 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
   app.add_option("--table", command.table,
                  "The hash table for what is new. No count depends on it. Default: auto.")
       ->type_name("auto|warpdrive|slab");
-  app.add_option("--device", command.device, "cpu; others are not served yet. Default: cpu.")
-      ->type_name("DEVICE");
+  add_device_flags(
+      app, command.device,
+      "cpu, or cuda:N for the GPU that 'warpmer devices' lists under that number, or cuda for the "
+      "first. On a GPU the table is a slab hash, 16 to 32 bytes a k-mer, for k of 13 and more. "
+      "Default: cpu, where k-mers that rest take 1.2 bytes each.");
   add_resource_flags(app, command.resources);
 }
 
