@@ -26,18 +26,23 @@ namespace warpmer::cpu {
 template <class Key, int Words>
 class LiveFinder : public Finder {
  public:
-  LiveFinder(const LiveShards<Key>& shards, const KmerParams& kmers, bool lenient)
+  LiveFinder(const LiveShards<Key>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient)
       : live_(shards),
         kernels_(best_kernels()),
         k_(kmers.k),
         format_(kmers.k),
         asked_(kernels_, kmers.k, kmers.canonical, lenient),
         strings_(kShards, shards.no_strings()),
-        folds_(kShards, kNotOpen) {}
+        folds_(kShards, kNotOpen),
+        bytes_(budget, kShards * (sizeof(groups::ShardBits) + sizeof(std::uint64_t))) {}
 
   bool profile(const io::Batch& batch, backend::Profile& out) override {
     bool has_large = false;
     asked_.for_each_part(batch, out, [&] { has_large = look_up(out.counts.data()) || has_large; });
+    if (asked_.used_bytes() > asked_bytes_) {
+      bytes_.set(bytes_.bytes() + asked_.used_bytes() - asked_bytes_);
+      asked_bytes_ = asked_.used_bytes();
+    }
     return has_large;
   }
 
@@ -139,6 +144,8 @@ class LiveFinder : public Finder {
   Scratch<Key> hashes_;
   Scratch<std::uint32_t> low_;
   Scratch<std::uint64_t> changes_;
+  LiveBytes bytes_;
+  std::uint64_t asked_bytes_ = 0;  ///< of these, those of `asked_`
 };
 
 }  // namespace warpmer::cpu

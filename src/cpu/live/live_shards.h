@@ -58,7 +58,8 @@ struct LiveShard {
 
 /// Makes an empty table of changes.
 template <class Key>
-std::unique_ptr<ChangeTable<Key>> make_change_table(backend::LiveScheme scheme, std::uint32_t k);
+std::unique_ptr<ChangeTable<Key>> make_change_table(const Kernels& kernels, backend::LiveScheme scheme,
+                                                    std::uint32_t k);
 /// Says which tables these are, and why.
 std::string describe_live(backend::LiveScheme scheme);
 
@@ -70,8 +71,9 @@ class LiveShards {
   static constexpr std::uint32_t kShards = std::uint32_t{1} << kShardBits;
   using Shard = LiveShard<Key>;
 
-  LiveShards(const backend::LiveTablePlan& plan, LiveBudget& budget)
-      : plan_(plan),
+  LiveShards(const Kernels& kernels, const backend::LiveTablePlan& plan, LiveBudget& budget)
+      : kernels_(kernels),
+        plan_(plan),
         budget_(budget),
         shape_(plan.kmers.k),
         lengths_(groups::make_length_table(shape_.flank_bases())),
@@ -109,7 +111,7 @@ class LiveShards {
     Shard& shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
     if (is_large(number)) fold(number, folder);
-    if (!shard.changes) shard.changes = make_change_table<Key>(plan_.scheme, plan_.kmers.k);
+    if (!shard.changes) shard.changes = make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
     if (!shard.changes->has_room(shard.reserved + kmers)) {
       // At least half as much again, so that few keys are moved often.
       const std::size_t more = std::max(shard.reserved + kmers, shard.changes->size() / 2);
@@ -175,7 +177,7 @@ class LiveShards {
     backend::Tally tally;
     groups::EncodedShard folded = folder.fold(strings(number), kmers, shard.changes.get(), tally);
     const std::uint64_t bytes = folded.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);
-    auto fresh = make_change_table<Key>(plan_.scheme, plan_.kmers.k);
+    auto fresh = make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
     if (shard.reserved > 0) fresh->make_room(shard.reserved);
     shard.folded.reset(new FoldedStrings{std::move(folded), LiveBytes(budget_, bytes)});
     shard.changes = std::move(fresh);
@@ -183,6 +185,7 @@ class LiveShards {
     shard.set_moment({shard.moment().folds + 1, false});
   }
 
+  const Kernels& kernels_;
   const backend::LiveTablePlan plan_;
   LiveBudget& budget_;
   const groups::GroupShape shape_;

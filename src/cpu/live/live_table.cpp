@@ -20,19 +20,23 @@ namespace warpmer::cpu {
 namespace {
 
 template <class Memory>
-std::unique_ptr<ChangeTable<typename Memory::Table::Key>> make_changes(std::uint32_t k) {
-  return std::make_unique<SchemeChanges<Memory>>(live_kernels<typename Memory::Table>(best_kernels()), k);
+std::unique_ptr<ChangeTable<typename Memory::Table::Key>> make_changes(const Kernels& kernels,
+                                                                       std::uint32_t k) {
+  return std::make_unique<SchemeChanges<Memory>>(live_kernels<typename Memory::Table>(kernels), k);
 }
 
 }  // namespace
 
 template <class Key>
-std::unique_ptr<ChangeTable<Key>> make_change_table(backend::LiveScheme scheme, std::uint32_t k) {
-  if (scheme == backend::LiveScheme::slab) return make_changes<SlabMemory<Key>>(k);
-  return make_changes<WindowMemory<Key>>(k);
+std::unique_ptr<ChangeTable<Key>> make_change_table(const Kernels& kernels, backend::LiveScheme scheme,
+                                                    std::uint32_t k) {
+  if (scheme == backend::LiveScheme::slab) return make_changes<SlabMemory<Key>>(kernels, k);
+  return make_changes<WindowMemory<Key>>(kernels, k);
 }
-template std::unique_ptr<ChangeTable<Key64>> make_change_table(backend::LiveScheme, std::uint32_t);
-template std::unique_ptr<ChangeTable<Key128>> make_change_table(backend::LiveScheme, std::uint32_t);
+template std::unique_ptr<ChangeTable<Key64>> make_change_table(const Kernels&, backend::LiveScheme,
+                                                               std::uint32_t);
+template std::unique_ptr<ChangeTable<Key128>> make_change_table(const Kernels&, backend::LiveScheme,
+                                                                std::uint32_t);
 
 std::string describe_live(backend::LiveScheme scheme) {
   switch (scheme) {

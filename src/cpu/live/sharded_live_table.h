@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -52,8 +53,15 @@ std::uint64_t count_in(const groups::ShardBits& strings, const groups::GroupKeys
 template <class Key, int Words>
 class ShardedLiveLookup : public backend::Lookup {
  public:
-  ShardedLiveLookup(const LiveShards<Key>& shards, const KmerParams& kmers, bool lenient, unsigned threads)
-      : Lookup(kmers), shards_(shards), lenient_(lenient), keys_(kmers.k), hash_(kmers.k), most_(threads) {}
+  ShardedLiveLookup(const LiveShards<Key>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient,
+                    unsigned threads)
+      : Lookup(kmers),
+        shards_(shards),
+        budget_(budget),
+        lenient_(lenient),
+        keys_(kmers.k),
+        hash_(kmers.k),
+        most_(threads) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
@@ -88,13 +96,14 @@ class ShardedLiveLookup : public backend::Lookup {
   }
 
   const LiveShards<Key>& shards_;
+  LiveBudget& budget_;
   const bool lenient_;
   const groups::GroupKeys<Key, Key> keys_;
   const KmerHash<Key> hash_;
   const std::size_t most_;
   mutable BufferPool<Finder> finders_{[this]() -> std::unique_ptr<Finder> {
-                                        return std::make_unique<LiveFinder<Key, Words>>(shards_, kmers(),
-                                                                                        lenient_);
+                                        return std::make_unique<LiveFinder<Key, Words>>(shards_, budget_,
+                                                                                        kmers(), lenient_);
                                       },
                                       most_};
 };
@@ -111,11 +120,11 @@ class ShardedLiveTable : public backend::LiveTable {
         keys_(plan.kmers.k),
         hash_(plan.kmers.k),
         budget_(plan.memory_bytes),
-        shards_(plan, budget_),
+        shards_(kernels_, plan, budget_),
         fixed_bytes_(budget_, fixed_bytes(plan)),
         totals_(plan.base),
-        strict_(shards_, plan.kmers, false, plan.threads),
-        lenient_(shards_, plan.kmers, true, plan.threads) {
+        strict_(shards_, budget_, plan.kmers, false, plan.threads),
+        lenient_(shards_, budget_, plan.kmers, true, plan.threads) {
     if (budget_.has(0)) return;
     throw ResourceError(fmt::format(
         "a live table of {}-mers takes {} with {} before anything is in it, and "
@@ -129,10 +138,7 @@ class ShardedLiveTable : public backend::LiveTable {
     cut(*changer, batch, lenient);
     const backend::UpdateGate::Change turn(gate_);
     Reservation reservation(*this, *changer);
-    for (const std::uint16_t shard : reservation.shards()) {
-      add_to(shard, *changer);
-      reservation.next();
-    }
+    reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
     totals_.add(batch, plan_.kmers.k);
     return changer->cut.kmers();
   }
@@ -142,16 +148,21 @@ class ShardedLiveTable : public backend::LiveTable {
     cut(*changer, batch, lenient);
     const backend::UpdateGate::Change turn(gate_);
     Reservation reservation(*this, *changer);
-    // What may be damaged is looked at before anything is changed.
+    // What may be damaged is looked at before anything is changed, and there is memory to work in.
+    std::size_t most = 0;
     for (const std::uint16_t shard : reservation.shards()) {
+      most = std::max(most, changer->cut.words(shard).size() * kMostWordKmers<Words> + 8);
       const std::shared_lock lock(shards_[shard].mutex);
       static_cast<void>(shards_.strings(shard));
     }
+    changer->hashes.get(most);
+    changer->weights.get(most);
+    changer->low.get(most);
+    changer->changes.get(most);
     backend::Removal removal{changer->cut.kmers(), {}};
-    for (const std::uint16_t shard : reservation.shards()) {
-      remove_from(shard, *changer, removal.shortfall);
-      reservation.next();
-    }
+    reservation.use([&](std::uint16_t shard, std::size_t room) {
+      remove_from(shard, room, *changer, removal.shortfall);
+    });
     totals_.remove(batch, plan_.kmers.k);
     return removal;
   }
@@ -195,9 +206,11 @@ class ShardedLiveTable : public backend::LiveTable {
           folder(table.kernels_.template shard<Key, Words>(), table.params_),
           bytes(table.budget_, 0) {
       std::fill_n(twos, kWordsAtOnce, 2u);
+      hashes.get(kWordsAtOnce * kMostWordKmers<Words> + 8);
+      weights.get(kWordsAtOnce * kMostWordKmers<Words> + 8);
     }
     [[nodiscard]] std::uint64_t memory_bytes() const {
-      return cut.memory_bytes() + hashes.bytes() + low.bytes() + changes.bytes();
+      return cut.memory_bytes() + hashes.bytes() + weights.bytes() + low.bytes() + changes.bytes();
     }
 
     CutBatch<Words> cut;
@@ -206,7 +219,7 @@ class ShardedLiveTable : public backend::LiveTable {
     TableLists<Key> lists;
     std::uint32_t twos[kWordsAtOnce];
     Scratch<Key> hashes;
-    Scratch<std::uint32_t> low;
+    Scratch<std::uint32_t> weights, low;
     Scratch<std::uint64_t> changes;
   };
 
@@ -216,38 +229,47 @@ class ShardedLiveTable : public backend::LiveTable {
    public:
     Reservation(ShardedLiveTable& table, Changer& changer) : table_(table), cut_(changer.cut) {
       try {
-        for (; at_ < shards().size(); ++at_) {
-          const std::uint16_t shard = shards()[at_];
+        rooms_.reserve(shards().size());
+        for (const std::uint16_t shard : shards()) {
+          const std::size_t room = table.most_keys(shard, changer);
           std::uint64_t wanted = 0;
-          while (!table.shards_.reserve(shard, cut_.kmers(shard), changer.folder, wanted))
+          while (!table.shards_.reserve(shard, room, changer.folder, wanted))
             table.make_room(wanted, changer);
+          rooms_.push_back(room);
         }
+      } catch (const std::bad_alloc&) {
+        release();
+        throw ResourceError(
+            "the system has no memory for more k-mers in a live table; lower -m or free memory");
       } catch (...) {
-        while (at_ > 0) release(shards()[--at_]);
+        release();
         throw;
       }
-      at_ = 0;
     }
-    ~Reservation() {
-      while (at_ < shards().size()) release(shards()[at_++]);
-    }
+    ~Reservation() { release(); }
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
 
     [[nodiscard]] std::span<const std::uint16_t> shards() const { return cut_.shards(); }
-    /// Says that the next shard has been changed, and has used its room.
-    void next() { ++at_; }
+    /// Calls `change(shard, room)` for all shards, one after the other, which is to give the room back.
+    template <class Change>
+    void use(Change&& change) {
+      for (; used_ < rooms_.size(); ++used_) change(shards()[used_], rooms_[used_]);
+    }
 
    private:
-    void release(std::uint16_t number) {
-      auto& shard = table_.shards_[number];
-      const std::lock_guard lock(shard.mutex);
-      shard.reserved -= cut_.kmers(number);
+    void release() {
+      use([&](std::uint16_t number, std::size_t room) {
+        auto& shard = table_.shards_[number];
+        const std::lock_guard lock(shard.mutex);
+        shard.reserved -= room;
+      });
     }
 
     ShardedLiveTable& table_;
     const CutBatch<Words>& cut_;
-    std::size_t at_ = 0;
+    std::vector<std::size_t> rooms_;
+    std::size_t used_ = 0;
   };
 
   class Snapshot : public backend::LiveSnapshot {
@@ -278,7 +300,7 @@ class ShardedLiveTable : public backend::LiveTable {
 
   static std::uint64_t fixed_bytes(const backend::LiveTablePlan& plan) {
     constexpr std::uint64_t kShardBytes = sizeof(LiveShard<Key>) + sizeof(groups::ShardBits) + 512;
-    constexpr std::uint64_t kThreadBytes = std::uint64_t{4} << 20;
+    constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
     return Shards::kShards * kShardBytes + plan.threads * kThreadBytes;
   }
 
@@ -304,13 +326,13 @@ class ShardedLiveTable : public backend::LiveTable {
   void expand(std::span<const StoredFlankedWord<Words>> words, Changer& changer, HashList<Key>& list) const {
     const std::size_t room = list.size + words.size() * kMostWordKmers<Words> + 8;
     list.keys = changer.hashes.grow(room, list.size);
-    list.weights = changer.low.grow(room, list.size);
+    list.weights = changer.weights.grow(room, list.size);
     kernels_.shard<Key, Words>().append(words.data(), changer.twos, words.size(), plan_.kmers.k, list);
   }
 
   /// What a batch adds to one k-mer is seen all at once. Only the first words are made k-mers of before the
   /// lock is taken: nearly always they are all.
-  void add_to(std::uint32_t number, Changer& changer) {
+  void add_to(std::uint32_t number, std::size_t room, Changer& changer) {
     auto words = changer.cut.words(number);
     HashList<Key> list{};
     const auto expand_next = [&] {
@@ -327,34 +349,53 @@ class ShardedLiveTable : public backend::LiveTable {
       expand_next();
       shard.changes->add(list, changer.lists);
     }
-    shard.reserved -= changer.cut.kmers(number);
+    shard.reserved -= room;
     shard.set_moment({shard.moment().folds, true});
   }
 
-  void remove_from(std::uint32_t number, Changer& changer, backend::Shortfall& shortfall) {
+  void remove_from(std::uint32_t number, std::size_t room, Changer& changer, backend::Shortfall& shortfall) {
+    HashList<Key> list = distinct(number, changer);
+    std::uint64_t* const changes = changer.changes.get(list.size);
+    std::uint32_t* const low = changer.low.get(list.size);
+    auto& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
+    const groups::ShardBits strings = shards_.strings(number);
+    shard.changes->find(list.keys, list.size, low, changes);
+    for (std::size_t i = 0; i < list.size; ++i) {
+      const Key hash = list.keys[i];
+      const std::uint64_t wanted = list.weights[i], there = count_after(changes[i], [&] {
+                                                      return count_in(strings, keys_, hash_.inverse(hash));
+                                                    });
+      if (wanted > there) shortfall.note(there, wanted - there);
+      if (there == 0) continue;
+      shard.changes->set(hash, changes[i], whole_change(there - std::min(there, wanted)), changer.lists);
+    }
+    shard.reserved -= room;
+    if (shard.changes->size() > 0) shard.set_moment({shard.moment().folds, true});
+  }
+
+  /// Returns the distinct hashes of a shard's k-mers in a batch, in order, with their numbers.
+  HashList<Key> distinct(std::uint32_t number, Changer& changer) const {
     HashList<Key> list{};
     const auto words = changer.cut.words(number);
     for (std::size_t at = 0; at < words.size(); at += kWordsAtOnce)
       expand(words.subspan(at, std::min(kWordsAtOnce, words.size() - at)), changer, list);
     std::sort(list.keys, list.keys + list.size);
-    auto& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
-    const groups::ShardBits strings = shards_.strings(number);
+    std::size_t size = 0;
     for (std::size_t i = 0, next = 0; i < list.size; i = next) {
-      const Key hash = list.keys[i];
-      while (next < list.size && list.keys[next] == hash) ++next;
-      std::uint32_t low = 0;
-      std::uint64_t change = 0;
-      shard.changes->find(&hash, 1, &low, &change);
-      const std::uint64_t there =
-          count_after(change, [&] { return count_in(strings, keys_, hash_.inverse(hash)); });
-      const std::uint64_t wanted = next - i;
-      if (wanted > there) shortfall.note(there, wanted - there);
-      if (there > 0)
-        shard.changes->set(hash, change, whole_change(there - std::min(there, wanted)), changer.lists);
+      while (next < list.size && list.keys[next] == list.keys[i]) ++next;
+      list.keys[size] = list.keys[i];
+      list.weights[size++] = static_cast<std::uint32_t>(next - i);
     }
-    shard.reserved -= changer.cut.kmers(number);
-    if (shard.changes->size() > 0) shard.set_moment({shard.moment().folds, true});
+    list.size = size;
+    return list;
+  }
+  /// Returns how many keys a batch may bring a shard, at most. Where there are many k-mers, few may be
+  /// distinct.
+  [[nodiscard]] std::size_t most_keys(std::uint32_t number, Changer& changer) const {
+    constexpr std::size_t kMany = 4096;
+    const std::size_t kmers = changer.cut.kmers(number);
+    return kmers <= kMany ? kmers : distinct(number, changer).size;
   }
 
   /// Returns the changes of a shard, or null; under its lock.

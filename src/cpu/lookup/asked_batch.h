@@ -1,6 +1,7 @@
 #pragma once
 /// Super-k-mers of batches that are looked up, in order of their shards. One per thread.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -35,6 +36,12 @@ class AskedBatch {
     look_up_part();
   }
 
+  /// Returns the bytes that it has written to so far, of more that it might.
+  [[nodiscard]] std::uint64_t used_bytes() const {
+    return most_ * (sizeof(AskedSuperKmer<Words>) + sizeof(groups::FlankedWord<Words>) +
+                    sizeof(std::uint16_t) + sizeof(std::uint32_t) + sizeof(std::uint8_t));
+  }
+
   /// Returns all that are in order, or those of a shard.
   [[nodiscard]] std::span<const AskedSuperKmer<Words>> all() const { return {asked_.data(), size_}; }
   [[nodiscard]] std::span<const AskedSuperKmer<Words>> of_shard(std::uint32_t shard) const {
@@ -63,13 +70,14 @@ class AskedBatch {
       asked_.data()[ends_[shard]++] = {list.words[i], list.starts[i], shard, list.is_forward[i] != 0};
     }
     size_ = list.size;
+    most_ = std::max(most_, size_);
     cutter_.clear();
   }
 
   FlankedCutter<Words> cutter_;
   HugeArray<AskedSuperKmer<Words>> asked_{kAtOnce};  ///< in order of shards
-  std::size_t size_ = 0;
-  std::vector<std::uint32_t> ends_;  ///< of each shard's, in `asked_`
+  std::size_t size_ = 0, most_ = 0;                  ///< now, and at any time
+  std::vector<std::uint32_t> ends_;                  ///< of each shard's, in `asked_`
 };
 
 /// Looks up `asked` in shards by the kernel for their words.

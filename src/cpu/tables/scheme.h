@@ -14,7 +14,9 @@
 ///       void prefetch(Key) const;                 // of what `insert` of the key will look at
 ///       Displacement<Key> insert(Key, std::uint32_t count);   // tells what is left over, if anything
 ///       static void for_each(const Table&, visit);            // calls visit(Slot<Key>) for all keys
-///       std::uint32_t find(Key) const;            // for live tables (cpu/live) alone: the count, or 0
+///       // For live tables (cpu/live) alone:
+///       void prefetch_to_find(Key) const;
+///       std::uint32_t find(Key) const;            // the count, or 0
 ///     };
 ///     WARPMER_KERNELS_IN(name, Scheme)            // in namespace warpmer::cpu; then one of these, or both:
 ///     WARPMER_COUNT_IN(name, Scheme)
@@ -132,7 +134,7 @@ void find_list(const typename Scheme::Table& table, const typename Scheme::Key* 
                std::uint32_t* counts) {
   const Scheme scheme(table);
   for (std::size_t i = 0; i < n; ++i) {
-    scheme.prefetch(keys[i + kTableAhead < n ? i + kTableAhead : i]);
+    scheme.prefetch_to_find(keys[i + kTableAhead < n ? i + kTableAhead : i]);
     counts[i] = scheme.find(keys[i]);
   }
 }

@@ -37,6 +37,11 @@ class Slabs {
     const Tile tile;
     return {scheme_.insert(tile, resident_, key, count), {key, count}};
   }
+  [[gnu::always_inline]] inline void prefetch_to_find(Key key) const {
+    const auto* lines = reinterpret_cast<const char*>(slabs_ + bucket_of_(key));
+    __builtin_prefetch(lines);
+    __builtin_prefetch(lines + 64);
+  }
   [[gnu::always_inline]] inline std::uint32_t find(Key key) const { return scheme_.find(Tile(), key); }
   template <class Visit>
   [[gnu::always_inline]] inline static void for_each(const Table& table, Visit&& visit) {

@@ -26,6 +26,10 @@ class OrderedWarpDrive {
   [[gnu::always_inline]] inline table::Displacement<Key> insert(Key key, std::uint32_t count) {
     return {scheme_.insert(Tile(), key, count), {key, count}};
   }
+  /// Most that is looked for is not there, and has no count.
+  [[gnu::always_inline]] inline void prefetch_to_find(Key key) const {
+    __builtin_prefetch(scheme_.window(scheme_.home(key)).keys);
+  }
   [[gnu::always_inline]] inline std::uint32_t find(Key key) const {
     return scheme_.find_with_count(Tile(), key).count;
   }

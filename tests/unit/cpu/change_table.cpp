@@ -20,7 +20,7 @@ namespace {
 template <class Key>
 void compare_with_map(backend::LiveScheme scheme, std::uint32_t k, std::size_t distinct, unsigned seed) {
   std::mt19937_64 random(seed);
-  const auto table = make_change_table<Key>(scheme, k);
+  const auto table = make_change_table<Key>(best_kernels(), scheme, k);
   TableLists<Key> lists;
   std::map<Key, std::uint64_t> changes;
   std::vector<Key> keys;

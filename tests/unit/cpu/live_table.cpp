@@ -218,7 +218,7 @@ TEST_CASE("pieces of one record are a record, and their overlap is not counted t
 }
 
 TEST_CASE("the cap on memory is kept, and a batch for which there is no room is not there at all") {
-  for (const LiveScheme scheme : kSchemes) {
+  for (const LiveScheme scheme : by_tier<std::vector<LiveScheme>>(kSchemes, {LiveScheme::warpdrive})) {
     backend::LiveTablePlan plan = live_plan(31);
     plan.scheme = scheme;
     plan.threads = 1;
@@ -246,6 +246,29 @@ TEST_CASE("the cap on memory is kept, and a batch for which there is no room is 
     CHECK(tally.totals().counted_kmers == kmers);
     CHECK(freeze(*table, 1).totals.counted_kmers == kmers);
     CHECK(table->memory_bytes() <= plan.memory_bytes);
+  }
+}
+
+TEST_CASE("k-mers that come very often in one batch") {
+  for (const std::uint32_t k : {5u, 31u, 64u}) {
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.fold_kmers = 1;
+    const auto table = backend::make_cpu_live_table(plan);
+    OracleTable oracle(plan.kmers);
+    std::mt19937_64 random(k);
+    const std::vector<std::string> often = {std::string(20000, 'A'), random_bases(random, 300)};
+    const std::vector<std::string> less = {std::string(9000, 'T'), random_bases(random, 300)};
+    for (const auto& texts : {often, less, often}) {
+      const io::Batch batch = std::move(batches_of(texts, texts.size()).front());
+      CHECK(table->add(batch, false) == oracle.add(batch, false));
+      check_answers(table->lookup(false), oracle.lookup(false), batch);
+    }
+    for (const auto& texts : {less, often, often, often}) {
+      const io::Batch batch = std::move(batches_of(texts, texts.size()).front());
+      check_removal(table->remove(batch, false), oracle.remove(batch, false));
+      check_answers(table->lookup(false), oracle.lookup(false), batch);
+    }
+    check_same(*table, oracle, 2);
   }
 }
 
