@@ -37,7 +37,7 @@ struct BloomCall {
   std::vector<std::string> inputs;
 };
 
-TakeOption store_share(double& to) {
+TakeOption store_error_share(double& to) {
   return [&to](const GivenOption& given) {
     const std::string text(given.value);
     char* end = nullptr;
@@ -49,20 +49,21 @@ TakeOption store_share(double& to) {
 
 OptionTable bloom_options(BloomCall& call) {
   using enum ValuePlace;
-  return {"jellyfish bc",
-          {taken("-m,--mer-len", free, "length of the k-mers", store_number(call.k, 1, kMaxK)),
-           taken("-s,--size", free, "k-mers that there are in the input, about", store_suffixed(call.size)),
-           taken("-f,--fpr", free, "share of errors; 0.001 unless given", store_share(call.error_share)),
-           taken("-C,--canonical", none, "count both strands as one", set_flag(call.is_canonical)),
-           taken("-t,--threads", free, "threads; those that warpmer finds unless given",
-                 store_number(call.threads, 1, UINT16_MAX)),
-           taken("-o,--output", free, "output; mer_bloom_filter unless given", store_text(call.output)),
-           taken("-g,--generator", free, "file of commands that write reads", store_text(call.generators)),
-           taken("-S,--shell", free, "shell for these commands", store_text(call.shell)),
-           taken("--timing", free, "write seconds to this file", store_text(call.timing)),
-           ignored("-F,--Files", free, "files that are open at a time"),
-           ignored("-G,--Generators", free, "commands that run at a time")},
-          true};
+  return {
+      "jellyfish bc",
+      {taken("-m,--mer-len", free, "length of the k-mers", store_number(call.k, 1, kMaxK)),
+       taken("-s,--size", free, "k-mers that there are in the input, about", store_suffixed(call.size)),
+       taken("-f,--fpr", free, "share of errors; 0.001 unless given", store_error_share(call.error_share)),
+       taken("-C,--canonical", none, "count both strands as one", set_flag(call.is_canonical)),
+       taken("-t,--threads", free, "threads; those that warpmer finds unless given",
+             store_number(call.threads, 1, UINT16_MAX)),
+       taken("-o,--output", free, "output; mer_bloom_filter unless given", store_text(call.output)),
+       taken("-g,--generator", free, "file of commands that write reads", store_text(call.generators)),
+       taken("-S,--shell", free, "shell for these commands", store_text(call.shell)),
+       taken("--timing", free, "write seconds to this file", store_text(call.timing)),
+       ignored("-F,--Files", free, "files that are open at a time"),
+       ignored("-G,--Generators", free, "commands that run at a time")},
+      true};
 }
 
 std::optional<BloomCall> read_bloom_call(const JellyfishWords& command) {
