@@ -220,17 +220,19 @@ TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
   good.add(batch_of(random_text(random, 1'000'000, "ACGT")), false);
   const auto slow = greeted(served.path());
   slow->send(FrameKind::snapshot, Payload());
-  // MapTable's snapshot is a copy: what is tested is that the server gives up.
+  // MapTable's snapshot is a copy: what is tested is that the server gives up, once it has begun.
+  slow->receive_payload(serve::receive_answer(*slow));
   std::this_thread::sleep_for(std::chrono::seconds(3));
-  std::size_t frames = 0;
+  bool has_all = false;
   try {
     while (const auto header = slow->receive_header(serve::kMostAnswerBytes)) {
       slow->receive_payload(*header);
-      ++frames;
+      has_all = has_all || header->kind == FrameKind::answer;
+      if (has_all) break;
     }
   } catch (const serve::ConnectionLost&) {
   }
-  CHECK(frames < 4);
+  CHECK(!has_all);
   CHECK(good.add(batch_of("ACGTTGCATTACC"), false) == 2);
 }
 
@@ -255,9 +257,12 @@ TEST_CASE("more clients than it takes are told so") {
   RemoteTable second(served.path());
   CHECK(says(message_of([&] { RemoteTable third(served.path()); }), "the server has 2 connections"));
   first.reset();
-  for (int i = 0; i < 200 && message_of([&] { RemoteTable third(served.path()); }) != "no error"; ++i)
+  bool is_served = false;
+  for (int i = 0; i < 1000 && !is_served; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  CHECK(message_of([&] { RemoteTable third(served.path()); }) == "no error");
+    is_served = message_of([&] { RemoteTable third(served.path()); }) == "no error";
+  }
+  CHECK(is_served);
 }
 
 TEST_CASE("a socket is its user's, replaces one that is left behind, and nothing else") {
