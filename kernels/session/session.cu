@@ -127,12 +127,17 @@ class Session : public Interface {
     }
   }
 
-  /// For destructors: after an error there may be work under way, which has to be over before the memory
-  /// it works on goes.
-  void let_devices_finish() const noexcept {
+  /// For destructors: destroys the counters of the GPUs. After an error there may be work under way, which
+  /// has to be over before the memory it works on goes.
+  template <class Counters>
+  void destroy(Counters& counters) const noexcept {
     for (const int gpu : peers_.gpus()) {
       cudaSetDevice(gpu);
       cudaDeviceSynchronize();
+    }
+    for (std::uint32_t number = 0; number < counters.size(); ++number) {
+      cudaSetDevice(peers_.gpu(number));
+      counters[number].reset();
     }
   }
 
@@ -223,13 +228,7 @@ class DeviceDenseSession : public Session<DenseCounting> {
       counters_.push_back(std::make_unique<DenseCounter>(plan.kmers.k));
     }
   }
-  ~DeviceDenseSession() override {
-    let_devices_finish();
-    for (std::uint32_t number = 0; number < counters_.size(); ++number) {
-      cudaSetDevice(peers_.gpu(number));
-      counters_[number].reset();
-    }
-  }
+  ~DeviceDenseSession() override { destroy(counters_); }
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
@@ -289,13 +288,7 @@ class DeviceShardedSession : public Session<ShardedCounting> {
       counters_.push_back(make_device_counter(device));
     }
   }
-  ~DeviceShardedSession() override {
-    let_devices_finish();
-    for (std::uint32_t number = 0; number < counters_.size(); ++number) {
-      cudaSetDevice(peers_.gpu(number));
-      counters_[number].reset();
-    }
-  }
+  ~DeviceShardedSession() override { destroy(counters_); }
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {

@@ -16,16 +16,12 @@
 
 namespace warpmer::groups {
 
-/// Adds a group's strings of a shard to a counter. Returns the largest count that their widths can name.
+/// Adds a group's strings of a shard to a counter.
 template <class Flanks>
-std::uint64_t add_strings(GroupCounter<Flanks>& counter, const GroupCursor<Flanks>& cursor) {
-  std::uint64_t largest = 0;
+void add_strings(GroupCounter<Flanks>& counter, const GroupCursor<Flanks>& cursor) {
   cursor.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
-    const std::uint64_t beyond = counts.bits == 0 ? 0 : ~std::uint64_t{0} >> (64 - counts.bits);
-    largest = std::max(largest, counts.smallest + std::min(beyond, UINT64_MAX - counts.smallest));
     counter.add_string(FlankedSuperKmer<Flanks>{0, lengths.left, lengths.right, left, right}, counts);
   });
-  return largest;
 }
 
 /// Counts one shard after the other. One per thread; its memory is reused, and stays in the core's cache

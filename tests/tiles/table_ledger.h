@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "table/rebuild.h"
+#include "table/tile.h"
 #include "tiles/tile_ops.h"
 
 namespace warpmer::tests {
@@ -101,12 +101,10 @@ class Table {
   }
 
   [[nodiscard]] std::vector<table::Slot<Key>> entries() const {
-    const std::vector<table::Slot<Key>> in_slots = memory_->read();
-    SlotArray<Key> copy(in_slots.size());
-    for (std::size_t i = 0; i < in_slots.size(); ++i) copy.slots().write(i, in_slots[i]);
-    std::vector<table::Slot<Key>> all;
-    table::for_each_entry(copy.slots(), copy.size(), 0, 1,
-                          [&](table::Slot<Key> entry) { all.push_back(entry); });
+    std::vector<table::Slot<Key>> all = memory_->read();
+    std::erase_if(all, [](const table::Slot<Key>& entry) {
+      return entry.key == table::kEmptyKey<Key> || entry.key == table::kTombstoneKey<Key>;
+    });
     return all;
   }
 

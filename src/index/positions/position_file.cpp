@@ -88,9 +88,6 @@ std::uint32_t PositionFile::sequences() const noexcept {
 std::string_view PositionFile::sequence_name(std::uint32_t sequence) const noexcept {
   return impl_->sequences.names[sequence];
 }
-std::uint64_t PositionFile::sequence_length(std::uint32_t sequence) const noexcept {
-  return impl_->sequences.begins[sequence + std::size_t{1}] - impl_->sequences.begins[sequence];
-}
 
 BinView PositionFile::bin(std::uint32_t bin) const {
   const layout::BinEntry& entry = impl_->directory.at(bin);

@@ -121,7 +121,6 @@ class PositionFile {
 
   [[nodiscard]] std::uint32_t sequences() const noexcept;
   [[nodiscard]] std::string_view sequence_name(std::uint32_t sequence) const noexcept;
-  [[nodiscard]] std::uint64_t sequence_length(std::uint32_t sequence) const noexcept;
 
   [[nodiscard]] BinView bin(std::uint32_t bin) const;
   [[nodiscard]] Hit resolve(Location location) const;

@@ -10,7 +10,6 @@
 #include "doctest/doctest.h"
 #include "groups/flanked_cut.h"
 #include "groups/group_key.h"
-#include "groups/shard_merger.h"
 #include "groups/word_counter.h"
 #include "unit/groups/random_sequences.h"
 
@@ -73,7 +72,6 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
   }
   const EncodedShard expected = KeyEncoder<Key, Flanks>(k).encode(sorted, counts);
   WordCounter<Words> counter(k);
-  ShardMerger<Flanks> merger(k);
   const std::vector<FlankLengths> lengths = make_length_table(shape.flank_bases());
   for (const std::size_t parts : {1u, 2u, 5u}) {
     std::vector<EncodedShard> shards;
@@ -88,7 +86,6 @@ void check_counting(std::uint32_t k, std::mt19937_64& random) {
     views.reserve(parts);
     for (const EncodedShard& shard : shards)
       views.emplace_back(shape, shard.sizes, shard.payload.data(), lengths.data());
-    CHECK(are_equal(merger.merge(views), expected));
     // Words together with what was counted before; of all k-mers, some are kept.
     const std::size_t last = words.size() * (parts - 1) / parts;
     const std::span<const ShardBits> runs(views.data(), parts - 1);
@@ -129,21 +126,4 @@ TEST_CASE("a shard has the same bits whether it is counted, made of keys, or mer
   for (const std::uint32_t k : {33u, 35u}) check_counting<Key128, Key64, 2>(k, random);
   for (const std::uint32_t k : {36u, 40u, 47u}) check_counting<Key128, Key128, 2>(k, random);
   for (const std::uint32_t k : {48u, 55u, 64u}) check_counting<Key128, Key128, 4>(k, random);
-}
-
-TEST_CASE("counts whose sum may not fit 64 bits are not merged") {
-  using Keys = GroupKeys<Key64, Key64>;
-  constexpr std::uint32_t kK = 31;
-  const Key64 key = Keys(kK).pack(5, 8, 12345);
-  const std::uint64_t count = std::uint64_t{1} << 63;
-  EncodedShard shard = KeyEncoder<Key64, Key64>(kK).encode(std::span(&key, 1), std::span(&count, 1));
-  shard.payload.resize(shard.payload.size() + kReadAheadWords);
-  const std::vector<FlankLengths> lengths = make_length_table(GroupShape(kK).flank_bases());
-  const ShardBits bits(GroupShape(kK), shard.sizes, shard.payload.data(), lengths.data());
-  ShardMerger<Key64> merger(kK);
-  const ShardBits twice[] = {bits, bits};
-  const EncodedShard once = merger.merge(std::span(twice, 1));
-  CHECK_THROWS_AS(merger.merge(twice), InputError);
-  // What was refused leaves nothing behind.
-  CHECK(are_equal(merger.merge(std::span(twice, 1)), once));
 }
