@@ -151,7 +151,11 @@ constexpr TableEntry kWordTables[] = {
     entry<WarpDriveFamily<8>, 8>("warpdrive", 0.99),  entry<CuckooFamily<3>, 16>("bcht", 0.99),
     entry<CuckooFamily<3>, 8>("bcht", 0.98),          entry<CuckooFamily<4>, 1>("1cht", 0.9),
     entry<CuckooFamily<2>, 8>("megakv", 0.97),        entry<IcebergFamily<>, 16>("iceberg", 0.86),
-    entry<IcebergFamily<>, 32>("iceberg", 0.93),
+    entry<IcebergFamily<>, 32>("iceberg", 0.93),      entry<CuckooFamily<3>, 32>("bcht", 0.995),
+    entry<IcebergFamily<50>, 16>("iceberg-50", 0.9),  entry<IcebergFamily<50>, 32>("iceberg-50", 0.95),
+    entry<IcebergFamily<60>, 16>("iceberg-60", 0.9),  entry<IcebergFamily<60>, 32>("iceberg-60", 0.95),
+    entry<IcebergFamily<65>, 16>("iceberg-65", 0.9),  entry<IcebergFamily<65>, 32>("iceberg-65", 0.95),
+    entry<IcebergFamily<95>, 16>("iceberg-95", 0.9),  entry<IcebergFamily<95>, 32>("iceberg-95", 0.95),
 };
 }  // namespace
 

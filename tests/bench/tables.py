@@ -11,7 +11,8 @@ import tempfile
 import unittest
 
 BENCH = os.environ["WARPMER_BENCH"]
-WORD_TABLES = {"warpdrive", "bcht", "1cht", "megakv", "iceberg"}
+THRESHOLDS = {"iceberg"} | {f"iceberg-{percent}" for percent in (50, 60, 65, 95)}
+WORD_TABLES = {"warpdrive", "bcht", "1cht", "megakv"} | THRESHOLDS
 SLAB_HASHES = {"slab": (8, 15), "slab-full": (8, 15), "slab64": (12, 10)}  # bytes of an element, slots of a slab
 GROUPED = {"hashgraph-v2-grouped", "hashgraph-v2-grouped-new"}
 BINNED = {f"hashgraph-v2-{bins}-bins" for bins in (32, 256, 1024, 4096, 8192)}
@@ -146,6 +147,15 @@ class Tables(unittest.TestCase):
                 self.assertEqual({row["keys"] for row in rows}, {"zipf"})
             if figure == "bcht-table3":
                 self.assertEqual(max(row["builds"] for row in rows), 200)
+
+    def test_thresholds_of_iceberg_tables(self):
+        rows, _, _ = self.measure("--figure", "iceberg-threshold", "--size", "14", "--builds", "1", "--rounds", "1")
+        self.assertEqual({row["table"] for row in rows}, THRESHOLDS)
+        # Awad et al. 2023, section 7.1.2, of thresholds of 60 and 80 %.
+        for table, inserting, finding in (("iceberg-60", 1.89, 1.6), ("iceberg", 1.49, 1.33)):
+            (row,) = [r for r in rows if (r["table"], r["bucket"]) == (table, 16) and r["load"] > 0.85]
+            self.assertAlmostEqual(row["insert"]["probes"], inserting, delta=0.05)
+            self.assertAlmostEqual(row["find"][0]["probes"], finding, delta=0.05)
 
     def test_utilizations_and_sizes(self):
         for figure, size in (("slabhash4", "9"), ("slabhash5", "13")):
