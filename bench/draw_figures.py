@@ -199,9 +199,10 @@ def all_tables(rows, into):
          panels_of(rows, "mops", name_of_scheme, ("insert", "find100", "find0")), "G operations/s")
 
 
-# The experiments of Ashkiani et al. 2018 and Green 2019. Each run of one is a figure of its own; runs of other
-# sizes than the paper's have theirs in the name.
-PAPERS_PAIRS = {"slabhash4": 22, "slabhash6": 21, "slabhash7": 22, "slaballoc": None, "slabhash5": None,
+# The experiments of Ashkiani et al. 2018 and Green 2019, and those of Awad et al. 2023 that are no curves by load of
+# one size. Each run of one is a figure of its own; runs of other sizes than the paper's have theirs in the name.
+PAPERS_PAIRS = {"bcht-sizes": None, "bcht-success": None, "iceberg-threshold": None, "slabhash7-chained": 20,
+                "hashgraph-bins": 25, "hashgraph-sizes": None, "hashgraph-peers": 25, "slabhash4": 22, "slabhash6": 21, "slabhash7": 22, "slaballoc": None, "slabhash5": None,
                 "hashgraph-duplicates": 25, "hashgraph-load": 25}
 
 
@@ -255,17 +256,51 @@ def draw_run(into, figure, pairs, rows):
     if figure == "hashgraph-duplicates":
         draw(path, f"HashGraph, {pairs} pairs on {where}", panels_of(rows, "mops", with_lanes, x="repeats"),
              "G keys/s", "duplicates of a key", log_x=True)
+    if figure == "bcht-sizes":
+        draw(path, f"Cuckoo and iceberg tables on {where}, load 0.8",
+             panels_of(best_of([r for r in rows if abs(r["load"] - 0.8) < 0.01], "pairs"), "mops", name_of_scheme,
+                       x="pairs"), "G operations/s", "pairs", log_x=True)
+    if figure == "bcht-success":
+        built = [r for r in rows if r["operation"] == "insert"]
+        draw(path, f"{pairs} pairs on {where}",
+             [("builds that place all keys", curves(built, "success_rate", name_of_scheme))], "share of builds")
+    if figure == "iceberg-threshold":
+        for row in rows:
+            row["threshold"] = int(row["table"].partition("-")[2] or 80)
+        draw(path, f"Iceberg tables by threshold, {pairs} pairs on {where}",
+             panels_of(rows, "probes", lambda r: f"b = {r['bucket']}, load {r['load']:.2f}", x="threshold"),
+             "buckets looked at", "threshold, % of the primary bucket")
+    if figure == "hashgraph-bins":
+        built = [dict(r, mops=r["mops"] / 1000) for r in rows if r["operation"] == "insert"]
+        draw(path, f"Building HashGraph V2 on {where}",
+             [(f"{size} pairs", curves([r for r in built if r["pairs"] == size], "mops", with_lanes, "repeats"))
+              for size in sorted({r["pairs"] for r in built})], "G keys/s", "duplicates of a key", log_x=True)
+    if figure == "hashgraph-sizes":
+        draw(path, f"HashGraph V2 on {where}",
+             panels_of(rows, "mops", lambda r: f"{r['pairs']} pairs", x="repeats"), "G keys/s",
+             "duplicates of a key", log_x=True)
+    if figure == "hashgraph-peers":
+        draw(path, f"HashGraph beside open addressing, {pairs} unique keys on {where}",
+             panels_of(best_of(rows), "mops", name_of_scheme), "G keys/s")
     if figure == "hashgraph-load":
         draw(path, f"HashGraph, {pairs} unique keys on {where}", panels_of(rows, "mops", with_lanes),
              "G keys/s", "load: keys by buckets")
 
 
-AXIS = {"slabhash4": "utilization", "slabhash5": "pairs", "slabhash6": "pairs", "slabhash7": "utilization",
+AXIS = {"bcht-sizes": "pairs", "bcht-success": "load", "iceberg-threshold": "load",
+        "slabhash7-chained": "utilization", "hashgraph-bins": "repeats", "hashgraph-sizes": "repeats",
+        "hashgraph-peers": "load", "slabhash4": "utilization", "slabhash5": "pairs", "slabhash6": "pairs", "slabhash7": "utilization",
         "slaballoc": "pairs", "hashgraph-duplicates": "repeats", "hashgraph-load": "load"}
 
 
 def column_of(row):
     more = f" {row['mix']}" if row["mix"] else f" of {row['batch']}" if row["batch"] else ""
+    if row["figure"] == "bcht-sizes":
+        more = f" at load {row['load']:.2f}"
+    if row["figure"] in ("hashgraph-bins", "hashgraph-sizes"):
+        more = f" of {row['pairs']}"
+    if row["figure"] in ("bcht-success", "iceberg-threshold", "bcht-sizes", "hashgraph-peers") and row["bucket"] > 0:
+        more += f", b = {row['bucket']}"
     return f"{with_lanes(row)}: {kind(row)}{more}"
 
 
