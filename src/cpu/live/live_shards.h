@@ -136,6 +136,8 @@ class LiveShards {
   static constexpr double kMostChanges = 0.5;
   /// Bytes that strings take for each k-mer, about, where k-mers have neighbours.
   static constexpr double kStringBytes = 1.5;
+  /// Bytes that a fold has to free for each byte of strings that are made anew.
+  static constexpr double kLeastFreed = 1.0 / 16;
   /// What lookups may read of a shard without strings.
   static constexpr std::uint64_t kNoWords[kReadAheadWords + 8] = {};
 
@@ -153,9 +155,12 @@ class LiveShards {
   [[nodiscard]] bool can_shrink(std::uint32_t number) const {
     const Shard& shard = shards_[number];
     if (!shard.changes || shard.changes->size() == 0) return false;
-    // Strings of the base take no memory until they are folded.
+    // It is not worth while to make strings anew for little. Those of the base take no memory until they are
+    // folded.
+    const std::uint64_t string_bytes = shard.folded ? shard.folded->bytes.bytes() : 0;
     const std::uint64_t more = shard.changes->size() + (shard.folded ? 0 : string_kmers(number));
-    return static_cast<double>(shard.change_bytes.bytes()) > kStringBytes * static_cast<double>(more);
+    return static_cast<double>(shard.change_bytes.bytes()) >
+           kStringBytes * static_cast<double>(more) + kLeastFreed * static_cast<double>(string_bytes);
   }
 
   [[nodiscard]] static bool grow(Shard& shard, std::size_t more, std::uint64_t& wanted) {
