@@ -33,13 +33,16 @@ enum SlabAnswer : std::uint32_t {
 /// before one of them sees that it is too large.
 inline constexpr std::uint32_t kMostLiveCount = UINT32_MAX - (1u << 24);
 
-/// The table as kernels see it. Its lanes look at a slab together, a key each.
+/// The table as kernels see it.
 template <class Key>
 struct SlabsThere {
   using Slab = table::CountSlab<Key>;
   using Units = table::ContiguousUnits<Slab>;
-  static constexpr int kLanes = table::kSlabBytes / sizeof(Key);
-  using Tile = CudaTile<Key, kLanes, 1>;
+  /// So many keys a lane, so that a warp serves eight k-mers at a time, or sixteen of 128 bits. (Measured on
+  /// an H100, k = 31: 7.6 G insertions a second with one key a lane, 9.7 with two, 10.0 with four.)
+  static constexpr int kKeysPerLane = 4;
+  static constexpr int kLanes = table::kSlabBytes / sizeof(Key) / kKeysPerLane;
+  using Tile = CudaTile<Key, kLanes, kKeysPerLane>;
   using Table = table::SlabHash<Tile, Units, table::HashedBucket<Key>>;
 
   Slab* bases;

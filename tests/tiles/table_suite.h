@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "table/rebuild.h"
 #include "tier.h"
 #include "tiles/erase_suite.h"
 #include "tiles/table_ledger.h"
