@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import socket
 import stat
@@ -17,7 +18,7 @@ import threading
 import time
 
 from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
-from common_tier import by_tier, some
+from common_tier import by_tier, some, without_sanitizers
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 SOCKET = "s.sock"
@@ -218,6 +219,25 @@ class Changes(Serve):
             self.file("bad.fa", ">x\nACGT\n>y\nAC!T\n"),
         )
         self.assertRegex(self.client("info"), r"sequences +40\nbases +6000\n")
+
+    @without_sanitizers
+    def test_end_where_memory_does_and_what_is_in_is_whole(self):
+        chance = random.Random(2)
+        reads = [(f"r{i}", "".join(chance.choices("ACGT", k=200))) for i in range(50000)]
+        self.file("random.fa", fasta(reads))
+        server = self.serve("-k", 31, "-t", 2, "-m", "76M", "--save", "saved.wmi")
+        added = self.run_process("add", "-t", 1, "--server", SOCKET, "random.fa")
+        said = re.fullmatch(
+            r"warpmer: error: the live table holds [^\n]* has no room for more k-mers; [^\n]*; by then (\d+) of the reads were added\n",
+            added.stderr.decode(),
+        )
+        self.assertEqual((added.returncode, said is not None), (RESOURCE, True), added.stderr)
+        number = int(said[1])
+        self.assertRegex(self.client("info"), rf"sequences +{number}\n")
+        self.assertEqual(self.client("query", reads[0][1][:31]), f"{reads[0][1][:31]}\t{int(number > 0)}\n")
+        self.stop(server)
+        self.file("in.fa", fasta(reads[:number]))
+        self.assertEqual(self.content("saved.wmi"), self.content(self.count("in.fa", output="counted.wmi")))
 
     def test_cannot_be_made_of_an_index_that_lacks_kmers(self):
         self.count(DATA / "forty.fq", k=21, options=["--min-count", 2], output="x.wmi")
