@@ -248,9 +248,10 @@ class GroupCursor {
       bases_at += shard_.base_bits(string.lengths);
       if (!string.lengths.is_large()) string.counts = StringCounts::read(codes, shard_.kmers(string.lengths));
     }
-    if (groups_.size() > 1)
+    if (groups_.size() > 1) {
       std::sort(groups_.begin(), groups_.end(),
                 [](const GroupPlace& a, const GroupPlace& b) { return a.rest < b.rest; });
+    }
   }
 
   ShardBits shard_;

@@ -2,6 +2,7 @@
 /// Looking up the k-mers of batches in a live table: like StringFinder (cpu/lookup), in the strings, and then
 /// in what has changed since.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -99,10 +100,10 @@ class LiveFinder : public Finder {
       has_large = find_strings(kernels_, strings_.data(), k_, asked, counts);
     }
     if (!shard.moment().has_changes) return has_large;
-    for (std::size_t at = 0; at < asked.size(); at += kWordsAtOnce)
-      has_large = add_changes_to(*shard.changes, asked.subspan(at, std::min(kWordsAtOnce, asked.size() - at)),
-                                 counts) ||
-                  has_large;
+    for (std::size_t at = 0; at < asked.size(); at += kWordsAtOnce) {
+      const auto some = asked.subspan(at, std::min(kWordsAtOnce, asked.size() - at));
+      has_large = add_changes_to(*shard.changes, some, counts) || has_large;
+    }
     return has_large;
   }
   bool add_changes_to(const ChangeTable<Key>& changes, std::span<const AskedSuperKmer<Words>> asked,

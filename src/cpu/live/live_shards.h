@@ -1,6 +1,7 @@
 #pragma once
 /// The shards of a live table: strings, and what has changed since they were made.
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

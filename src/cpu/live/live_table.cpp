@@ -56,9 +56,10 @@ namespace warpmer::backend {
 std::unique_ptr<LiveTable> make_cpu_live_table(const LiveTablePlan& plan) {
   if (plan.base != nullptr) {
     check_params(*plan.base);
-    if (plan.base->totals().largest_count > cpu::kMostLiveCount)
+    if (plan.base->totals().largest_count > cpu::kMostLiveCount) {
       throw InputError(plan.base->path() +
                        " has a k-mer with a count of 2^62 or more, which a live table cannot hold");
+    }
   }
   if (plan.kmers.k <= kMaxDenseK) return std::make_unique<cpu::DenseLiveTable>(plan);
   return groups::with_flanked_words(plan.kmers.k, [&]<int Words>() -> std::unique_ptr<LiveTable> {

@@ -2,6 +2,7 @@
 /// A shard's strings and what has changed since, made one: strings again. One per thread; its memory is
 /// reused.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -110,9 +111,9 @@ class ShardFolder {
     }
     for (const auto& [hash, rest] : rests) by_key[hash_.inverse(hash)] += rest;
     const std::size_t size = by_group_.reduce(list, arrays_, by_key);
+    const Key* const keys = arrays_.keys.data();
     for (const auto& [key, rest] : by_key)
-      arrays_.counts.data()[std::lower_bound(arrays_.keys.data(), arrays_.keys.data() + size, key) -
-                            arrays_.keys.data()] += rest;
+      arrays_.counts.data()[std::lower_bound(keys, keys + size, key) - keys] += rest;
     return size;
   }
 

@@ -152,6 +152,8 @@ template <class Scheme>
 constexpr TableKernels<typename Scheme::Table> kTableKernels = {insert_list<Scheme>, rehash_table<Scheme>,
                                                                 list_table<Scheme>, find_kernel<Scheme>()};
 
+template <template <class> class Scheme, class Key>
+using TableOf = typename Scheme<Key>::Table;
 template <template <class> class Scheme>
 using KernelsOf = SchemeKernels<typename Scheme<Key64>::Table, typename Scheme<Key128>::Table>;
 
@@ -208,13 +210,13 @@ std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels,
                                                            SortedBuckets<Key64>&);                \
   template std::unique_ptr<HashCounter<Key128>> make_##name(const Kernels&, std::uint32_t,        \
                                                             SortedBuckets<Key128>&);
-#define WARPMER_LIVE_IN(name, Scheme)                                                        \
-  template <>                                                                                \
-  const TableKernels<typename Scheme<Key64>::Table>& live_kernels(const Kernels& kernels) {  \
-    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->narrow;                       \
-  }                                                                                          \
-  template <>                                                                                \
-  const TableKernels<typename Scheme<Key128>::Table>& live_kernels(const Kernels& kernels) { \
-    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->wide;                         \
+#define WARPMER_LIVE_IN(name, Scheme)                                                 \
+  template <>                                                                         \
+  const TableKernels<TableOf<Scheme, Key64>>& live_kernels(const Kernels& kernels) {  \
+    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->narrow;                \
+  }                                                                                   \
+  template <>                                                                         \
+  const TableKernels<TableOf<Scheme, Key128>>& live_kernels(const Kernels& kernels) { \
+    return kAll_##name[static_cast<std::size_t>(kernels.isa)]->wide;                  \
   }
 #endif

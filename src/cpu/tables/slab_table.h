@@ -8,6 +8,7 @@
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/tables/live_kernels.h"
+#include "kmer/kmer.h"
 #include "table/slab.h"
 #include "table/slab_alloc.h"
 
@@ -66,6 +67,10 @@ class SlabMemory {
   Scratch<table::SlabAllocState> state_;
 };
 
-WARPMER_LIVE_KERNELS(SlabTable)  // in slab.cpp
+// In slab.cpp.
+template <>
+const TableKernels<SlabTable<Key64>>& live_kernels(const Kernels& kernels);
+template <>
+const TableKernels<SlabTable<Key128>>& live_kernels(const Kernels& kernels);
 
 }  // namespace warpmer::cpu

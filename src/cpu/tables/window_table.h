@@ -10,6 +10,7 @@
 #include "cpu/memory/scratch.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/tables/live_kernels.h"
+#include "kmer/kmer.h"
 
 namespace warpmer::cpu {
 
@@ -47,6 +48,10 @@ class WindowMemory {
   Scratch<std::uint32_t> counts_;
 };
 
-WARPMER_LIVE_KERNELS(CountingTable)  // in warpdrive.cpp
+// In warpdrive.cpp.
+template <>
+const TableKernels<CountingTable<Key64>>& live_kernels(const Kernels& kernels);
+template <>
+const TableKernels<CountingTable<Key128>>& live_kernels(const Kernels& kernels);
 
 }  // namespace warpmer::cpu

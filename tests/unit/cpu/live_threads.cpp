@@ -256,7 +256,7 @@ TEST_CASE("more threads than a live table was made for wait for their turn, and 
     for (unsigned thread = 0; thread < 6; ++thread) threads.emplace_back([&, thread] { work(thread); });
     run_all(threads);
     OracleTable oracle(plan.kmers);
-    oracle.add(std::move(batches_of(reads, reads.size()).front()), true);
+    oracle.add(batches_of(reads, reads.size()).front(), true);
     check_same(*table, oracle, 2);
   }
 }
