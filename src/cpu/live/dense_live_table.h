@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "backend/live/live_table.h"
-#include "base/buffer_pool.h"
-#include "cpu/live/live_budget.h"
 #include "backend/live/read_totals.h"
 #include "backend/live/update_gate.h"
+#include "base/buffer_pool.h"
+#include "cpu/live/live_budget.h"
 #include "cpu/lookup/finder.h"
 #include "cpu/memory/huge_array.h"
 #include "cpu/simd/stretch_finder.h"

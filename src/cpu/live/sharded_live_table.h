@@ -19,6 +19,8 @@
 
 #include "backend/index_params.h"
 #include "backend/live/live_table.h"
+#include "backend/live/read_totals.h"
+#include "backend/live/update_gate.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/buffer_pool.h"
 #include "base/error.h"
@@ -28,8 +30,6 @@
 #include "cpu/live/live_budget.h"
 #include "cpu/live/live_finder.h"
 #include "cpu/live/live_shards.h"
-#include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/sets/shard_keys.h"
 #include "cpu/simd/kernels.h"
