@@ -89,7 +89,7 @@ void add_live_commands(Application& application) {
       "were not there so often.",
       R"(Examples:
   warpmer remove --server run.sock old.fq.gz
-  warpmer remove --strict --server run.sock old.fq.gz  # what was missing is an error
+  warpmer remove --strict --server run.sock old.fq.gz
 )");
 }
 

@@ -226,11 +226,11 @@ void add_watch_command(Application& application) {
   there. A file that cannot be read is named on stderr and left out until it
   changes; if that is so in the end, the exit status is 3.
 
-Lines, on standard output, with tabs between: seconds since the beginning; files,
-  reads, bases, k-mers and distinct k-mers counted; how often the genome is
-  sequenced, and its size, as the spectrum says (NA while it is not clear); the
-  fraction of the k-mers since the last line that were new; and, with --against,
-  the fraction of reads that match.
+Lines, on standard output, with tabs between: seconds since the beginning;
+  files, reads, bases, k-mers and distinct k-mers counted; how often the genome
+  is sequenced, and its size, as the spectrum says (NA while it is not clear);
+  the fraction of the k-mers since the last line that were new; and, with
+  --against, the fraction of reads that match.
 
 Signals: SIGUSR1 writes the index and goes on. SIGTERM and SIGINT end the job:
   files that are being read are finished, and the index is written.
