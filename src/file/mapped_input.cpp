@@ -77,6 +77,7 @@ void MappedInput::open(const std::string& path) {
     throw InputError(fmt::format("{} is a directory, not a warpmer index: give the name of a file", name_));
   }
   device_ = status.st_dev;
+  modified_ = status.st_mtim;
   inode_ = status.st_ino;
   if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
 }
@@ -139,10 +140,23 @@ void MappedInput::check_size() const {
 }
 
 bool MappedInput::is_shorter() const noexcept {
-  if (!is_mapped_) return false;
   struct stat status {};
+  return is_mapped_ && look(status) && static_cast<std::uint64_t>(status.st_size) < size_;
+}
+
+const char* MappedInput::why_unreadable() const noexcept {
+  struct stat status {};
+  if (!look(status)) return kCannotBeRead;
+  if (static_cast<std::uint64_t>(status.st_size) < size_) return kBecameShorter;
+  const timespec& now = status.st_mtim;
+  const bool is_written = now.tv_sec != modified_.tv_sec || now.tv_nsec != modified_.tv_nsec;
+  return is_written ? kWasChanged : kCannotBeRead;
+}
+
+/// Looks at the file as it is now; false where there is none, or another one, under its name.
+bool MappedInput::look(struct stat& status) const noexcept {
   const int failed = fd_ >= 0 ? ::fstat(fd_, &status) : ::stat(path_.c_str(), &status);
-  return failed == 0 && is_of_this_file(status) && static_cast<std::uint64_t>(status.st_size) < size_;
+  return failed == 0 && is_of_this_file(status);
 }
 
 std::uint64_t MappedInput::tail_checksum() const noexcept {

@@ -41,6 +41,10 @@ class MappedInput {
   void check_size() const;
   /// Answers the same question, by system calls only, as a signal handler may ask.
   [[nodiscard]] bool is_shorter() const noexcept;
+  /// Says why a page of it could not be read, in the words of an error, behind its name; by system calls
+  /// only. (A file that is written anew is empty for a moment, and may have its size back when it is asked
+  /// for.)
+  [[nodiscard]] const char* why_unreadable() const noexcept;
   /// Says what has become of the file since it was opened, if it is not what it was: it is shorter, or ends
   /// in other bytes, as when it is written anew. The words are those of an error, beginning with its name.
   [[nodiscard]] std::optional<std::string> change() const;
@@ -59,6 +63,7 @@ class MappedInput {
   void grow();
   void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
   void reopen() const noexcept;
+  [[nodiscard]] bool look(struct stat& status) const noexcept;
   [[nodiscard]] bool is_of_this_file(const struct stat& status) const noexcept;
   [[nodiscard]] std::uint64_t tail_checksum() const noexcept;
   [[noreturn]] void throw_shorter() const;
@@ -70,6 +75,7 @@ class MappedInput {
   std::string name_;
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  timespec modified_{};  ///< when it was opened
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t reserved_ = 0;  ///< bytes mapped

@@ -85,7 +85,7 @@ MappedInputs::Fault MappedInputs::fault_at(const void* address) noexcept {
     if (at < slot->begin || at >= slot->end) continue;
     const MappedInput* const input = slot->input;
     if (input == nullptr) continue;
-    return {input->name().c_str(), input->is_shorter() ? kBecameShorter : kCannotBeRead};
+    return {input->name().c_str(), input->why_unreadable()};
   }
   return {};
 }

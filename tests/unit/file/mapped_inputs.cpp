@@ -65,6 +65,9 @@ TEST_CASE("mapped inputs: whose an address is, and what a fault there means") {
   CHECK(name_at(one->input->bytes().data() + kBytes / 2) == one->input->name() + kCannotBeRead);
   std::filesystem::resize_file(two->path, 10);
   CHECK(name_at(bytes + 50'000) == two->input->name() + kBecameShorter);
+  std::filesystem::resize_file(two->path, kBytes);  // it was empty for a moment, and has its size again
+  CHECK(name_at(bytes) == two->input->name() + kWasChanged);
+  std::filesystem::resize_file(two->path, 10);
   two.reset();
   CHECK(name_at(bytes).empty());
   CHECK(change() == "'" + (scratch / "two") + "'" + kBecameShorter);  // though it has gone
