@@ -97,13 +97,19 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<h
   return "";
 }
 
+/// Returns all GPUs that can be used, of those that are this process's own.
+std::vector<int> usable_own(const host::GpuSurvey& survey) {
+  std::vector<int> usable;
+  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {
+    if (gpu.problem.empty()) usable.push_back(gpu.ordinal);
+  }
+  return usable;
+}
+
 /// Returns the usable ones of GPUs that were granted, where they reach each other's memory; else none.
 std::vector<int> granted(const host::GpuSurvey& survey) {
   if (!host::are_gpus_granted()) return {};
-  std::vector<int> gpus;
-  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {
-    if (gpu.problem.empty()) gpus.push_back(gpu.ordinal);
-  }
+  std::vector<int> gpus = usable_own(survey);
   return slow_way_between(gpus, survey.gpus).empty() ? gpus : std::vector<int>();
 }
 
@@ -158,12 +164,9 @@ std::string problem_of_places(const std::vector<mpi::Message>& places) {
   return "";
 }
 
-/// Returns all GPUs that can be used, of those that are this process's own.
+/// Returns all that can be used; ResourceError where there is none.
 std::vector<int> all_usable(const std::string& request, const host::GpuSurvey& survey) {
-  std::vector<int> usable;
-  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) {
-    if (gpu.problem.empty()) usable.push_back(gpu.ordinal);
-  }
+  std::vector<int> usable = usable_own(survey);
   if (usable.empty())
     throw ResourceError(fmt::format("--device {}: {}; use --device cpu", request, problem_of(survey)));
   return usable;
