@@ -50,6 +50,18 @@ class BufferPool {
     return lease;
   }
 
+  /// Takes a buffer for `work`. One that it leaves by an exception ends: it may be half done.
+  template <class Work>
+  void use(Work&& work) {
+    Lease buffer = take();
+    try {
+      work(*buffer);
+    } catch (...) {
+      discard(std::move(buffer));
+      throw;
+    }
+  }
+
   /// Ends a buffer that is not fit to be used again, so that another may be made.
   void discard(Lease&& lease) noexcept {
     { const std::unique_ptr<T> ended(lease.release()); }

@@ -70,13 +70,9 @@ class ShardedLiveLookup : public backend::Lookup {
 
   void profile(const io::Batch& batch, backend::Profile& out) const override {
     lay_out(batch, out);
-    auto finder = finders_.take();
-    try {
-      if (finder->profile(batch, out)) widen(batch, out);
-    } catch (...) {
-      finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
-      throw;
-    }
+    finders_.use([&](auto& finder) {
+      if (finder.profile(batch, out)) widen(batch, out);
+    });
   }
 
  private:

@@ -82,13 +82,9 @@ class CpuLookup : public IndexLookup {
 
   void profile(const io::Batch& batch, Profile& out) const override {
     lay_out(batch, out);
-    auto finder = finders_.take();
-    try {
-      if (finder->profile(batch, out)) widen(batch, out);
-    } catch (...) {
-      finders_.discard(std::move(finder));  // it keeps super-k-mers of the batch
-      throw;
-    }
+    finders_.use([&](auto& finder) {
+      if (finder.profile(batch, out)) widen(batch, out);
+    });
   }
 
  private:
