@@ -68,11 +68,21 @@ class SignalMessage {
   std::size_t size_ = 0;
 };
 
-/// A page of a mapped input is not there any more, or its disk has failed. What is in the middle of using it
-/// cannot go on, on whatever thread it is.
+/// A page of a mapped input is not there any more, or its disk has failed (SIGBUS); or it was written over
+/// after it was checked, and led somewhere else (SIGSEGV). What is in the middle of using it cannot go on, on
+/// whatever thread it is.
+struct sigaction segv_before = {};
+
 extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*/) {
   const bool is_fault = info->si_code > 0;  // not from kill(2)
-  const auto fault = is_fault ? file::MappedInputs::fault_at(info->si_addr) : file::MappedInputs::Fault{};
+  auto fault = is_fault ? file::MappedInputs::fault_at(info->si_addr) : file::MappedInputs::Fault{};
+  if (is_fault && signal == SIGSEGV) fault = file::MappedInputs::written_input();
+  if (fault.name == nullptr && signal == SIGSEGV) {
+    // It comes again, and is for whom it was before: nobody, or a sanitizer.
+    sigaction(SIGSEGV, &segv_before, nullptr);
+    if (!is_fault) raise(signal);
+    return;
+  }
   if (fault.name == nullptr) clean_up_and_die(signal);
   while (is_cleaning_up.test_and_set()) pause();
   file::remove_temp_files();
@@ -120,6 +130,7 @@ void install_signal_handlers() {
   on_fault.sa_sigaction = end_for_lost_input;
   on_fault.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &on_fault, nullptr);
+  sigaction(SIGSEGV, &on_fault, &segv_before);
   for (const int signal : kHandledSignals) {
     struct sigaction present = {};
     if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {

@@ -5,8 +5,8 @@ namespace warpmer::cli {
 
 /// SIGINT, SIGTERM, SIGHUP and SIGPIPE remove unfinished outputs, then end the process as they would have
 /// without us. Signals that the parent process ignores stay ignored. SIGBUS from a mapped input that cannot
-/// be read any more ends the process with a message and the status of input errors. A limit on file sizes is
-/// an error of the write, and no signal.
+/// be read any more, and SIGSEGV when one has been written over, end the process with a message and the
+/// status of input errors. A limit on file sizes is an error of the write, and no signal.
 void install_signal_handlers();
 
 /// While it lives, the first SIGINT, SIGTERM or SIGHUP does not end the process but makes a descriptor

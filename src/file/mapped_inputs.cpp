@@ -90,4 +90,14 @@ MappedInputs::Fault MappedInputs::fault_at(const void* address) noexcept {
   return {};
 }
 
+MappedInputs::Fault MappedInputs::written_input() noexcept {
+  for (const MappedSlot* slot = first_slot; slot != nullptr; slot = slot->next) {
+    const MappedInput* const input = slot->input;
+    if (input == nullptr) continue;
+    if (const char* const what = input->why_unreadable(); what != kCannotBeRead)
+      return {input->name().c_str(), what};
+  }
+  return {};
+}
+
 }  // namespace warpmer::file

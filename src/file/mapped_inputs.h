@@ -51,6 +51,9 @@ class MappedInputs {
     const char* what = nullptr;  ///< words that come behind it
   };
   [[nodiscard]] static Fault fault_at(const void* address) noexcept;
+  /// Says which input has been written to since it was opened, if one has: what was checked of it does not
+  /// hold any more, and its numbers may lead anywhere. Async-signal-safe likewise.
+  [[nodiscard]] static Fault written_input() noexcept;
 };
 
 }  // namespace warpmer::file

@@ -63,8 +63,10 @@ TEST_CASE("mapped inputs: whose an address is, and what a fault there means") {
   CHECK(name_at(bytes) == two->input->name() + kCannotBeRead);  // its file is as it was: so it is the disk
   CHECK(name_at(bytes + kBytes) == two->input->name() + kCannotBeRead);  // of its last page
   CHECK(name_at(one->input->bytes().data() + kBytes / 2) == one->input->name() + kCannotBeRead);
+  CHECK(MappedInputs::written_input().name == nullptr);
   std::filesystem::resize_file(two->path, 10);
   CHECK(name_at(bytes + 50'000) == two->input->name() + kBecameShorter);
+  CHECK(MappedInputs::written_input().name == two->input->name());
   std::filesystem::resize_file(two->path, kBytes);  // it was empty for a moment, and has its size again
   CHECK(name_at(bytes) == two->input->name() + kWasChanged);
   std::filesystem::resize_file(two->path, 10);
