@@ -1,10 +1,9 @@
 /// `warpmer watch`: counts sequence files as they appear in a folder.
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <array>
-#include <atomic>
-#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/process.h"
 #include "cli/framework/text_output.h"
 #include "file/output/output_path.h"
 #include "jobs/watch_job.h"
@@ -40,32 +40,23 @@ struct WatchCommand {
   std::optional<double> min_fraction;
 };
 
-/// Signals that wait until they are asked for, rather than end the process.
-class AwaitedSignals {
+/// SIGUSR1, which waits until it is asked for, rather than end the process.
+class SaveSignal {
  public:
-  AwaitedSignals() {
+  SaveSignal() {
     sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
-      struct sigaction present = {};
-      const bool is_ignored = sigaction(signal, nullptr, &present) == 0 && present.sa_handler == SIG_IGN;
-      if (!is_ignored) sigaddset(&set_, signal);
-    }
+    sigaddset(&set_, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
-  ~AwaitedSignals() { let_go(); }
-  AwaitedSignals(const AwaitedSignals&) = delete;
-  AwaitedSignals& operator=(const AwaitedSignals&) = delete;
+  ~SaveSignal() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SaveSignal(const SaveSignal&) = delete;
+  SaveSignal& operator=(const SaveSignal&) = delete;
 
-  /// Returns the next signal; 0 when none has come in so many seconds. Any thread may ask.
-  int wait(double seconds) {
-    timespec time{};
-    time.tv_sec = static_cast<std::time_t>(seconds);
-    time.tv_nsec = static_cast<long>(1e9 * (seconds - std::floor(seconds)));
-    const int signal = sigtimedwait(&set_, nullptr, &time);
-    return signal < 0 ? 0 : signal;
+  /// Returns whether it has come since.
+  bool take() {
+    const timespec now{};
+    return sigtimedwait(&set_, nullptr, &now) == SIGUSR1;
   }
-  /// From now on signals end the process, as always.
-  void let_go() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
  private:
   sigset_t set_{}, before_{};
@@ -89,27 +80,20 @@ class WatchConsole final : public jobs::WatchListener {
   void saved(const jobs::IndexReport& /*report*/) override { name_outputs(); }
 
   Wish wait(double seconds) override {
-    if (must_end_) return Wish::end;
-    note(signals_.wait(seconds));
-    if (must_end_) return Wish::end;
-    return must_save_.exchange(false) ? Wish::save : Wish::go_on;
+    if (is_told_to_end(seconds)) return Wish::end;
+    return save_.take() ? Wish::save : Wish::go_on;
   }
-  bool must_end() override {
-    note(signals_.wait(0));
-    return must_end_;
-  }
-  /// The job is about to write its index for the last time.
-  void let_go() { signals_.let_go(); }
+  bool must_end() override { return is_told_to_end(0); }
 
  private:
-  void note(int signal) {
-    if (signal == SIGUSR1) must_save_ = true;
-    if (signal == SIGINT || signal == SIGTERM) must_end_ = true;
+  [[nodiscard]] bool is_told_to_end(double seconds) const {
+    pollfd stop = {stop_.descriptor(), POLLIN, 0};
+    return poll(&stop, 1, static_cast<int>(1000 * seconds)) > 0;
   }
 
   TextOutput& lines_;
-  AwaitedSignals signals_;
-  std::atomic<bool> must_end_{false}, must_save_{false};
+  const StopSignals stop_;
+  SaveSignal save_;
 };
 
 /// Returns a time such as 90, 90s, 30m, 12h or 2d in seconds.
