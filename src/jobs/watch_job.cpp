@@ -20,9 +20,9 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
-#include "index/writer/index_writer.h"
 #include "io/fastx/input_shares.h"
 #include "io/input_set.h"
+#include "jobs/live_job.h"
 #include "jobs/watched_folder.h"
 #include "stats/spectrum_model.h"
 
@@ -308,16 +308,11 @@ class WatchJob {
 
   /// Writes the index as it is now.
   void save() {
-    const index::IndexParams params = backend::params_for(options_.kmers.k, options_.kmers.canonical);
-    index::IndexWriter writer(options_.output, params, resources_.threads);
-    const std::unique_ptr<backend::LiveSnapshot> snapshot = table_->snapshot();
-    backend::JobProgress progress;
-    SessionRun run(resources_, progress);
-    run.freeze(params.shards(), shards_of(*snapshot), writer);
-    const backend::Tally tally = snapshot->tally();
     index::Provenance provenance = options_.provenance;
     provenance.inputs = inputs_of(options_.folder, folder_.read());
-    run.finish(writer, totals_with_reads(tally), tally.histogram(), provenance, report_);
+    backend::JobProgress progress;
+    static_cast<IndexReport&>(report_) =
+        write_live(*table_, {options_.output, options_.kmers, resources_, provenance}, progress);
     listener_.saved(report_);
   }
 
