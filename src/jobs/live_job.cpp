@@ -8,6 +8,7 @@
 
 #include "backend/empty_input.h"
 #include "backend/index_params.h"
+#include "backend/live/read_totals.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
@@ -40,13 +41,12 @@ LiveReadReport change_live(backend::LiveTable& table, const LiveReadOptions& opt
     } else {
       done.kmers = table.add(batch, options.reading.lenient);
     }
+    const backend::LiveTotals reads = backend::reads_of(batch, k);
     const std::lock_guard lock(mutex);
     report.read.kmers += done.kmers;
+    report.read.records += reads.records;
+    report.read.bases += reads.bases;
     report.shortfall.merge(done.shortfall);
-    for (const io::Piece& piece : batch.pieces) {
-      report.read.records += piece.last ? 1 : 0;
-      report.read.bases += piece.new_bases(k);
-    }
     progress.kmers = report.read.kmers;
   };
   const auto work = [&](unsigned /*thread*/) {

@@ -12,6 +12,16 @@
 
 namespace warpmer::backend {
 
+/// Returns the numbers of a batch. Bases that two pieces of a sequence share count once.
+inline LiveTotals reads_of(const io::Batch& batch, std::uint32_t k) {
+  LiveTotals reads;
+  for (const io::Piece& piece : batch.pieces) {
+    reads.records += piece.last ? 1 : 0;
+    reads.bases += piece.new_bases(k);
+  }
+  return reads;
+}
+
 /// Thread-safe. Of an index that does not know its reads' numbers nothing is known later, either.
 class LiveReadTotals {
  public:
@@ -22,14 +32,14 @@ class LiveReadTotals {
   }
 
   void add(const io::Batch& batch, std::uint32_t k) {
-    const LiveTotals more = of(batch, k);
+    const LiveTotals more = reads_of(batch, k);
     const std::lock_guard lock(mutex_);
     if (!knows_reads_) return;
     totals_.records += more.records;
     totals_.bases += more.bases;
   }
   void remove(const io::Batch& batch, std::uint32_t k) {
-    const LiveTotals less = of(batch, k);
+    const LiveTotals less = reads_of(batch, k);
     const std::lock_guard lock(mutex_);
     totals_.records -= std::min(totals_.records, less.records);
     totals_.bases -= std::min(totals_.bases, less.bases);
@@ -40,15 +50,6 @@ class LiveReadTotals {
   }
 
  private:
-  static LiveTotals of(const io::Batch& batch, std::uint32_t k) {
-    LiveTotals totals;
-    for (const io::Piece& piece : batch.pieces) {
-      totals.records += piece.last ? 1 : 0;
-      totals.bases += piece.new_bases(k);
-    }
-    return totals;
-  }
-
   mutable std::mutex mutex_;  ///< guards what follows
   LiveTotals totals_;
   bool knows_reads_ = true;
