@@ -75,11 +75,9 @@ IndexReport write_live(backend::LiveTable& table, const LiveIndexOptions& option
   const auto snapshot = table.snapshot();
   run.freeze(params.shards(), shards_of(*snapshot), writer, backend::JobProgress::Stage::writing);
   const backend::Tally tally = snapshot->tally();
-  index::Totals totals = tally.totals();
-  totals.records = snapshot->totals().records;
-  totals.bases = snapshot->totals().bases;
   IndexReport report;
-  run.finish(writer, totals, tally.histogram(), options.provenance, report);
+  run.finish(writer, backend::totals_of(tally, snapshot->totals()), tally.histogram(), options.provenance,
+             report);
   return report;
 }
 

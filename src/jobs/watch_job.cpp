@@ -258,7 +258,7 @@ class WatchJob {
   /// Tells what is there, and looks whether it is enough.
   void tell_line() {
     const backend::Tally tally = table_->tally();
-    const index::Totals totals = totals_with_reads(tally);
+    const index::Totals totals = backend::totals_of(tally, table_->totals());
     WatchLine line;
     line.seconds = seconds_since(start_);
     line.files = folder_.read().size();
@@ -296,14 +296,6 @@ class WatchJob {
     } else if (is_late()) {
       report_.why = "its time is over";
     }
-  }
-
-  [[nodiscard]] index::Totals totals_with_reads(const backend::Tally& tally) const {
-    index::Totals totals = tally.totals();
-    const backend::LiveTotals reads = table_->totals();
-    totals.records = reads.records;
-    totals.bases = reads.bases;
-    return totals;
   }
 
   /// Writes the index as it is now.

@@ -28,13 +28,6 @@ std::string_view bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
-index::Totals totals_of(const backend::Tally& tally, const backend::LiveTotals& read) {
-  index::Totals totals = tally.totals();
-  totals.records = read.records;
-  totals.bases = read.bases;
-  return totals;
-}
-
 std::string_view bytes_of(std::span<const std::uint64_t> words) {
   return {reinterpret_cast<const char*>(words.data()), words.size_bytes()};
 }

@@ -41,6 +41,14 @@ struct LiveTotals {
   std::uint64_t bases = 0;
 };
 
+/// Returns the totals of an index that has such counts, of such reads.
+inline index::Totals totals_of(const Tally& tally, const LiveTotals& reads) {
+  index::Totals totals = tally.totals();
+  totals.records = reads.records;
+  totals.bases = reads.bases;
+  return totals;
+}
+
 /// What came of removing a batch.
 struct Removal {
   std::uint64_t kmers = 0;  ///< occurrences of k-mers in the batch
