@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, with apt (Debian 12 packages only). Quick when nothing is.
 #
-#   scripts/setup.sh [build] [test] [hygiene] [compilers] [aarch64] [slurm] [bench] [figures]      default: build
+#   scripts/setup.sh [build] [test] [hygiene] [compilers] [aarch64] [release] [slurm] [bench] [figures]      default: build
 set -euo pipefail
 
 declare -A packages=(
@@ -11,6 +11,7 @@ declare -A packages=(
   [hygiene]="git python3 clang-format clang-tidy"
   [compilers]="g++-11 clang-14 clang-19 libclang-rt-19-dev python3 python3-pip"
   [aarch64]="g++-aarch64-linux-gnu qemu-user"
+  [release]="debootstrap lintian dpkg-dev file nasm g++-aarch64-linux-gnu qemu-user ruby python3 python3-pip python3-venv"
   [slurm]="python3 slurmctld slurmd slurm-client munge"
   [bench]="python3 time kmc jellyfish isal"
   [figures]="python3 python3-matplotlib"

@@ -4,8 +4,8 @@ process WARPMER_COUNT {
 
     conda "${moduleDir}/environment.yml"
     container "${ workflow.containerEngine in ['singularity', 'apptainer'] && !task.ext.singularity_pull_docker_container ?
-        'https://depot.galaxyproject.org/singularity/warpmer:0.1.0--h0000000_0':
-        'quay.io/biocontainers/warpmer:0.1.0--h0000000_0' }"
+        'https://depot.galaxyproject.org/singularity/warpmer:0.2.0--h0000000_0':
+        'quay.io/biocontainers/warpmer:0.2.0--h0000000_0' }"
 
     input:
     tuple val(meta), path(reads)

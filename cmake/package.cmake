@@ -1,0 +1,57 @@
+# Debian packages of what is installed: `cpack -G DEB` in the build folder makes warpmer, warpmer-mpi and libwarpmer-dev.
+
+set(CPACK_PACKAGE_NAME warpmer)
+set(CPACK_PACKAGE_CONTACT "warpmer developers <warpmer@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "exact k-mer counts of sequencing data, and questions about them")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(about "k-mers are the words of length k of DNA sequences. warpmer counts those of\n reads and assemblies, and answers questions from its index.")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME warpmer)
+set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "exact k-mer counts of sequencing data, and questions about them\n${about}")
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_SUGGESTS "warpmer-mpi")
+if(TARGET warpmer_mpi_link)
+  list(APPEND CPACK_COMPONENTS_ALL mpi)
+  set(CPACK_DEBIAN_MPI_PACKAGE_NAME warpmer-mpi)
+  set(CPACK_COMPONENT_MPI_DESCRIPTION "warpmer on many machines\n${about}\n .\n This package is what it needs to run under mpirun.")
+  set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS "warpmer (= ${PROJECT_VERSION}-1)")
+endif()
+if(TARGET libwarpmer)
+  list(APPEND CPACK_COMPONENTS_ALL library)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libwarpmer-dev)
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
+  set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "exact k-mer counts of sequencing data, in C++\n${about}\n .\n This package is the library, with its headers.")
+endif()
+
+# What Debian wants of each package: who owns it, and what changed.
+find_program(GZIP gzip)
+set(documents ${PROJECT_BINARY_DIR}/debian)
+file(READ ${PROJECT_SOURCE_DIR}/LICENSE license)
+string(REGEX REPLACE "(^|\n)\n" "\\1 .\n" license "${license}")
+string(REGEX REPLACE "\n([^ ])" "\n \\1" license "${license}")
+file(WRITE ${documents}/copyright
+  "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n"
+  "\nFiles: *\nCopyright: 2026 warpmer developers\nLicense: Expat\n ${license}")
+string(TIMESTAMP today "%a, %d %b %Y %H:%M:%S +0000" UTC)
+file(WRITE ${documents}/changelog.Debian
+  "warpmer (${PROJECT_VERSION}-1) unstable; urgency=medium\n\n  * Version ${PROJECT_VERSION}; CHANGELOG.md says what changed.\n\n"
+  " -- warpmer developers <warpmer@localhost>  ${today}\n")
+if(GZIP)
+  execute_process(COMMAND ${GZIP} -9 -n -f changelog.Debian WORKING_DIRECTORY ${documents})
+endif()
+foreach(component ${CPACK_COMPONENTS_ALL})
+  string(TOUPPER ${component} upper)
+  install(FILES ${documents}/copyright ${documents}/changelog.Debian.gz
+    DESTINATION share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+include(CPack)

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Links what GCC compiled so that it runs wherever there is glibc 2.28 or newer, with GCC's runtime libraries in it.
+# zig has the symbols of each version of glibc, and links against those that 2.28 had.
+#
+#   link.sh ZIG_FOLDER LIBRARY_FOLDER WORD...      called by CMake (toolchain.cmake)
+set -euo pipefail
+zig=$1 libraries=$2
+shift 2
+case "$libraries" in
+  *amd64) target=x86_64-linux-gnu.2.28 ; compiler=g++ ;;
+  *arm64) target=aarch64-linux-gnu.2.28 ; compiler=aarch64-linux-gnu-g++ ;;
+esac
+runtime=("$libraries/lib/newer_glibc.o")
+for name in libstdc++.a libgcc_eh.a libgcc.a; do runtime+=("$($compiler -print-file-name="$name")"); done
+words=()
+for word in "$@"; do
+  # Libraries that glibc has, wherever CMake has found them.
+  case "$word" in */librt.a) word=-lrt ;; */libdl.a) word=-ldl ;; esac
+  words+=("$word")
+done
+export ZIG_LOCAL_CACHE_DIR=$zig/cache ZIG_GLOBAL_CACHE_DIR=$zig/cache
+exec "$zig/ziglang/zig" cc -target "$target" "${words[@]}" -Wl,--start-group "${runtime[@]}" -Wl,--end-group \
+  -lm -lpthread -ldl -lrt
