@@ -67,7 +67,7 @@ def main() -> int:
     run("ruby", "-w", "-c", folder / "homebrew/warpmer.rb")
     ast.parse((folder / "spack/package.py").read_text())
     run(tool("hadolint"), folder / "docker/Dockerfile")
-    run(tool("spython"), "recipe", folder / "apptainer/warpmer.def")
+    run(tool("spython"), "recipe", "--parser", "singularity", folder / "apptainer/warpmer.def")
     run(tool("cffconvert"), "--validate", "-i", citation)
     print("recipes: well-formed")
     return 0
