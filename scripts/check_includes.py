@@ -48,7 +48,7 @@ ROOMS = {
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update", "live"],
     "kernels": ["memory", "warps", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",
                 "lookup", "live", "tables"],
-    "cli": ["framework", "arguments", "output", "personalities", "commands"],
+    "cli": ["framework", "arguments", "pictures", "output", "personalities", "commands"],
     "cli/personalities": [BESIDE, "kmc", "jellyfish", "fastk", "yak"],
     "mpi": [],
 }

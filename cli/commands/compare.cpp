@@ -15,8 +15,8 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
-#include "cli/output/heat_map.h"
 #include "cli/output/progress.h"
+#include "cli/pictures/heat_map.h"
 #include "jobs/compare_job.h"
 
 namespace warpmer::cli {
@@ -148,7 +148,7 @@ void write_svg(const Comparison& comparison, const Measure& measure, const std::
           (distance_of(measure, comparison, a, b) + distance_of(measure, comparison, b, a)) / 2);
     }
   }
-  write_heat_map(map, output);
+  draw_heat_map(map, Svg::Frame::file, output);
   output.finish();
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/index_params.h"
 #include "base/error.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
@@ -23,6 +24,9 @@
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
+#include "cli/pictures/chart.h"
+#include "cli/pictures/spectrum_chart.h"
+#include "cli/pictures/terminal_plot.h"
 #include "formats/fastk/fastk_histogram.h"
 #include "formats/text/ending.h"
 #include "index/index_file.h"
@@ -30,6 +34,7 @@
 #include "io/fastx/sequence_data.h"
 #include "io/text/line_reader.h"
 #include "serve/remote_table.h"
+#include "stats/spectrum_model.h"
 
 namespace warpmer::cli {
 namespace {
@@ -46,13 +51,21 @@ struct HistoOptions {
   bool dense = false;
   std::optional<std::uint64_t> max_count;
   bool cut = false;
+  bool plot = false;
+  bool log = false;
+
+  [[nodiscard]] bool is_svg() const {
+    return formats::content_of_path(output).content == formats::Content::svg;
+  }
+  [[nodiscard]] bool is_picture() const { return plot || is_svg(); }
 };
 
 /// What is printed, and of what.
 struct Spectrum {
   const index::Histogram& histogram;
   std::string name;
-  std::uint32_t k;
+  index::IndexParams params;
+  const index::Totals& totals;
 };
 
 /// `jellyfish histo` and `kat hist` have rows up to this count, and one for all larger ones, unless told
@@ -128,7 +141,7 @@ void print_for_jellyfish(const HistoOptions& options, const Spectrum& spectrum, 
 }
 
 void print_for_kat(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
-  const std::uint32_t k = spectrum.k;
+  const std::uint32_t k = spectrum.params.k;
   const std::string path = printable(spectrum.name);
   output.print("# Title:{}-mer spectra for: {}\n# XLabel:{}-mer frequency\n# YLabel:# distinct {}-mers\n", k,
                path, k, k);
@@ -159,7 +172,7 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
 void print_for_fastk(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
   if (options.max_count)
     throw UsageError("--format fastk always has rows up to 32767; leave out --max-count");
-  output.write(formats::encoded(formats::fastk_histogram_of(spectrum.k, spectrum.histogram)));
+  output.write(formats::encoded(formats::fastk_histogram_of(spectrum.params.k, spectrum.histogram)));
 }
 
 struct HistoFormat {
@@ -217,6 +230,39 @@ const HistoFormat& format_named(const std::string& name) {
   throw UsageError(fmt::format("--format must be {}, not '{}'", format_names(", ", " or "), printable(name)));
 }
 
+void draw(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  const auto model = stats::model_spectrum(spectrum.params, spectrum.totals, spectrum.histogram);
+  const std::string title = fmt::format("{}, k = {}", spectrum.name, spectrum.params.k);
+  SpectrumView view{options.log, options.max_count};
+  if (options.is_svg()) {
+    draw_chart(spectrum_chart(title, spectrum.histogram, model, view), Svg::Frame::file, output);
+  } else {
+    const TerminalStyle style = terminal_style(options.output);
+    view.most_bins = columns_of(style);
+    print_chart(spectrum_chart(title, spectrum.histogram, model, view), style, output);
+  }
+}
+
+void print(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  if (options.is_picture()) {
+    draw(options, spectrum, output);
+  } else {
+    format_named(options.format).print(options, spectrum, output);
+  }
+  output.finish();
+}
+
+void check_picture(const HistoOptions& options) {
+  if (options.log && !options.is_picture())
+    throw UsageError("--log is for pictures: add --plot, or write to a file that ends in .svg");
+  if (options.is_picture() && (options.dense || options.cut || options.format != "plain")) {
+    throw UsageError(fmt::format("{} is for rows of numbers, and a picture has none",
+                                 options.dense ? "--dense"
+                                 : options.cut ? "--cut"
+                                               : "--format " + printable(options.format)));
+  }
+}
+
 void check(const HistoOptions& options) {
   const std::string& format = options.format;
   format_named(format);
@@ -227,7 +273,13 @@ void check(const HistoOptions& options) {
     throw UsageError(
         "--cut is for --max-count with --format plain: without it, a last row has all larger counts");
   }
-  formats::check_ending(options.output, {formats::Content::text, formats::Content::tsv});
+  using formats::Content;
+  if (options.plot) {
+    formats::check_ending(options.output, {Content::text}, "leave out --plot");
+  } else {
+    formats::check_ending(options.output, {Content::text, Content::tsv, Content::svg});
+  }
+  check_picture(options);
   check_standard_input({{"as an input", options.inputs}});
 }
 
@@ -256,13 +308,15 @@ int print_of_reads(HistoOptions options) {
   TextOutput output(options.output);
   const auto [report, seconds] = count_for_histogram(counting, options.output, {}, options.progress);
   const Spectrum spectrum{report.histogram, fmt::format("{}", fmt::join(options.inputs, " ")),
-                          counting.job.kmers.k};
-  format_named(options.format).print(options, spectrum, output);
-  output.finish();
+                          backend::params_for(counting.job.kmers.k, counting.job.kmers.canonical),
+                          report.totals};
+  print(options, spectrum, output);
   return kDone;
 }
 
 int print_of_indexes(const HistoOptions& options) {
+  if (options.inputs.size() > 1 && options.is_picture())
+    throw UsageError("a picture is of one index, and several are a table; name one");
   if (options.inputs.size() > 1 && options.format != "plain") {
     throw UsageError("--format " + options.format +
                      " is for one index; several are a table, in --format plain");
@@ -270,9 +324,7 @@ int print_of_indexes(const HistoOptions& options) {
   if (options.inputs.size() == 1) {
     const index::IndexFile index(options.inputs.front());
     TextOutput output(options.output);
-    const index::Histogram& histogram = index.histogram();
-    format_named(options.format).print(options, {histogram, index.path(), index.params().k}, output);
-    output.finish();
+    print(options, {index.histogram(), index.path(), index.params(), index.totals()}, output);
     return kDone;
   }
   std::vector<index::Histogram> histograms;
@@ -294,8 +346,9 @@ int print_of_server(const HistoOptions& options) {
   const serve::RemoteTable table(options.server);
   TextOutput output(options.output);
   const serve::TableContent content = table.content();
-  format_named(options.format).print(options, {content.histogram, options.server, table.kmers().k}, output);
-  output.finish();
+  const auto [k, canonical] = table.kmers();
+  print(options, {content.histogram, options.server, backend::params_for(k, canonical), content.totals},
+        output);
   return kDone;
 }
 
@@ -337,12 +390,21 @@ void add_histo_command(Application& application) {
   out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
   a row, the largest may be 1000000: then --max-count is needed.
 
+Pictures:
+  --plot prints one as wide as the terminal (80 columns where there is none), in
+  plain ASCII unless the locale is UTF-8; -o FILE.svg draws one. Where the
+  spectrum has a clear peak, the curve is that of the model ('warpmer stats'),
+  and errors that are higher than it are cut off; --log shows them. Counts go to
+  about three times the coverage, or to --max-count.
+
 Examples:
   warpmer histo sample.wmi
   warpmer histo -k 21 -m 8G reads_1.fq.gz reads_2.fq.gz
   warpmer histo --dense --max-count 1000 sample.wmi > counts.txt
   warpmer histo --max-count 255 a.wmi b.wmi > table.tsv
   warpmer histo --format genomescope sample.wmi > sample.hist
+  warpmer histo --plot sample.wmi
+  warpmer histo --log -o sample.svg sample.wmi
   warpmer histo --server run.sock
   warpmer histo --format jellyfish -o sample_jf.hist sample.wmi  # for MultiQC
 )");
@@ -355,6 +417,8 @@ Examples:
       [options](std::uint64_t value) { options->max_count = value; },
       "Rows of counts up to N; row N + 1 has the k-mers of all larger counts.");
   command.add_flag("--cut", options->cut, "With --max-count: leave larger counts out.");
+  command.add_flag("--plot", options->plot, "Print a picture instead of rows; see Pictures.");
+  command.add_flag("--log", options->log, "In a picture, heights are logarithmic.");
   add_text_output_flag(command, options->output);
   auto flags =
       std::make_shared<std::vector<const CLI::Option*>>(declare_counting_flags(command, options->counting));

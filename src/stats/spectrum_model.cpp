@@ -356,6 +356,7 @@ class Modeller {
     ploidies.run(others);
     const PeakMixture& fit = ploidies.best();
     if (!is_believed(fit, turns)) return;
+    note_curve(fit);
     find_foreign(turns.peaks, bins.last, fit);
     fill(fit);
     if (const PeakMixture* const other = ploidies.runner_up()) {
@@ -391,6 +392,16 @@ class Modeller {
       return true;
     }
     return false;
+  }
+
+  void note_curve(const PeakMixture& fit) {
+    for (std::size_t i = 0; i < fit.kmers.size(); ++i) {
+      if (fit.kmers[i] > 0)
+        model_.curve.push_back(
+            {static_cast<double>(fit.copies[i]) * fit.unit, fit.dispersion, fit.kmers[i], fit.copies[i]});
+    }
+    if (fit.foreign)
+      model_.curve.push_back({fit.foreign->mean, fit.foreign->dispersion, fit.foreign->kmers, 0});
   }
 
   /// Peaks too far up to be fitted that are too many k-mers to be repeats.
@@ -475,6 +486,7 @@ SpectrumModel model_divided(const index::IndexParams& params, index::Totals tota
   if (model.error_cutoff) *model.error_cutoff *= divisor;
   for (SpectrumPeak& peak : model.peaks) peak.count *= divisor;
   for (ForeignGenome& foreign : model.foreign) foreign.coverage *= times;
+  for (ModelPeak& peak : model.curve) peak.mean *= times;
   if (model.runner_up) model.runner_up->kmer_coverage *= times;
   if (model.estimate) {
     model.estimate->kmer_coverage *= times;
@@ -485,6 +497,16 @@ SpectrumModel model_divided(const index::IndexParams& params, index::Totals tota
 }
 
 }  // namespace
+
+double SpectrumModel::expected(std::uint64_t count) const {
+  if (count % count_divisor != 0) return 0;
+  const auto times = static_cast<double>(count_divisor);
+  double sum = 0;
+  for (const ModelPeak& peak : curve) {
+    sum += peak.kmers * peak_density(static_cast<double>(count) / times, peak.mean / times, peak.dispersion);
+  }
+  return sum;
+}
 
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
                              const index::Histogram& histogram) {

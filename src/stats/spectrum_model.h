@@ -2,6 +2,7 @@
 /// A small model of a k-mer spectrum: where errors end and genomic k-mers begin, how deep the genome is
 /// covered, how large it is. Definitions, references and limits in docs/spectrum.md.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,6 +55,14 @@ struct ForeignGenome {
   double kmers = 0;  ///< distinct
 };
 
+/// A peak of the model's curve: the k-mers of so many copies.
+struct ModelPeak {
+  double mean = 0;  ///< mean count
+  double dispersion = 0;
+  double kmers = 0;        ///< distinct
+  std::size_t copies = 0;  ///< of all haplotypes together; 0: of what is not the genome
+};
+
 struct SpectrumModel {
   /// K-mers of up to this count are mostly errors: the count at the bottom of the valley before the first
   /// peak. 0 if the spectrum rises from its first count on; none if there is no peak.
@@ -65,6 +74,10 @@ struct SpectrumModel {
   std::vector<ForeignGenome> foreign;      ///< not counted into the genome
   /// Every count is a multiple of it: 2 if each file was counted twice. 1 as a rule.
   std::uint64_t count_divisor = 1;
+  std::vector<ModelPeak> curve;  ///< what was fitted; none without an estimate
+
+  /// Returns how many distinct k-mers of this count the curve has: those of no errors.
+  [[nodiscard]] double expected(std::uint64_t count) const;
 };
 
 /// Models what an index holds (its parameters, totals and histogram). Takes some tens of milliseconds.

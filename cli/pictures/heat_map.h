@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/framework/text_output.h"
+#include "cli/pictures/svg.h"
 
 namespace warpmer::cli {
 
@@ -15,8 +16,8 @@ struct HeatMap {
   std::vector<double> distances;  ///< distances by which rows and columns are clustered, n x n
 };
 
-/// Writes an SVG: rows and columns are in the order of their clusters (average linkage), with the tree beside
+/// Draws it: rows and columns are in the order of their clusters (average linkage), with the tree beside
 /// them. Cells with larger values are darker; each cell has its value as tooltip.
-void write_heat_map(const HeatMap& map, TextOutput& output);
+void draw_heat_map(const HeatMap& map, Svg::Frame frame, TextOutput& output);
 
 }  // namespace warpmer::cli

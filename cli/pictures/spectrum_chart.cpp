@@ -1,0 +1,104 @@
+#include "cli/pictures/spectrum_chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace warpmer::cli {
+namespace {
+
+constexpr std::uint64_t kFewestCounts = 10;
+
+/// Returns the count up to which nearly all k-mers are.
+std::uint64_t last_of_most(const index::Histogram& histogram) {
+  constexpr double kMost = 0.995;
+  double all = 0, sum = 0;
+  for (const auto& [count, kmers] : histogram) all += static_cast<double>(kmers);
+  for (const auto& [count, kmers] : histogram) {
+    sum += static_cast<double>(kmers);
+    if (sum >= kMost * all) return count;
+  }
+  return 1;
+}
+
+std::vector<double> expected_in(const Chart& chart, const stats::SpectrumModel& model) {
+  std::vector<double> values(chart.bins);
+  for (std::size_t i = 0; i < chart.bins; ++i) {
+    for (std::uint64_t j = 0; j < chart.step; ++j) values[i] += model.expected(chart.begin_of(i) + j);
+    values[i] /= static_cast<double>(chart.step);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::uint64_t last_to_see(const index::Histogram& histogram, const stats::SpectrumModel& model) {
+  if (histogram.empty()) return kFewestCounts;
+  double last = static_cast<double>(last_of_most(histogram));
+  if (model.estimate) {
+    const double coverage = model.estimate->kmer_coverage;
+    last = 3.2 * coverage;
+    for (const stats::SpectrumPeak& peak : model.peaks) {
+      const auto count = static_cast<double>(peak.count);
+      if (count < 8 * coverage) last = std::max(last, 1.3 * count);
+    }
+  }
+  const std::uint64_t largest = histogram.rbegin()->first;
+  return std::max(std::min(static_cast<std::uint64_t>(std::llround(last)), largest), kFewestCounts);
+}
+
+Chart empty_chart(std::string title, std::uint64_t last, const stats::SpectrumModel& model,
+                  std::uint64_t most_bins) {
+  Chart chart;
+  chart.title = std::move(title);
+  // A multiple, so that each bin has as many of the counts that there can be.
+  const std::uint64_t divisor = model.count_divisor;
+  chart.step = ((last - 1) / divisor / most_bins + 1) * divisor;
+  chart.bins = (last - 1) / chart.step + 1;
+  if (model.estimate) {
+    if (*model.error_cutoff > 0)
+      chart.marks.push_back(
+          {static_cast<double>(*model.error_cutoff), fmt::format("error cut-off {}", *model.error_cutoff)});
+    chart.marks.push_back(
+        {model.estimate->kmer_coverage, fmt::format("coverage {:.4g}", model.estimate->kmer_coverage)});
+  }
+  return chart;
+}
+
+std::vector<double> binned(const Chart& chart, const index::Histogram& histogram) {
+  std::vector<double> values(chart.bins);
+  for (auto at = histogram.lower_bound(chart.first); at != histogram.end() && at->first < chart.end(); ++at)
+    values[(at->first - chart.first) / chart.step] += static_cast<double>(at->second);
+  for (double& value : values) value /= static_cast<double>(chart.step);
+  return values;
+}
+
+void set_top(Chart& chart, const stats::SpectrumModel& model) {
+  const auto highest_from = [&](std::uint64_t count) {
+    double top = 0;
+    for (const ChartSeries& series : chart.series) {
+      for (std::size_t i = 0; i < chart.bins; ++i)
+        top = std::max(top, chart.begin_of(i) >= count ? series.values[i] : 0);
+    }
+    return top;
+  };
+  const double all = highest_from(0);
+  const double genomic = model.estimate && !chart.is_log ? highest_from(*model.error_cutoff + 1) : all;
+  chart.top = std::max(1.0, chart.is_log ? 2 * all : 1.12 * (genomic > 0 ? genomic : all));
+}
+
+Chart spectrum_chart(const std::string& title, const index::Histogram& histogram,
+                     const stats::SpectrumModel& model, const SpectrumView& view) {
+  const std::uint64_t last = view.last ? *view.last : last_to_see(histogram, model);
+  Chart chart = empty_chart(title, last, model, view.most_bins);
+  chart.is_log = view.is_log;
+  chart.series.push_back({"k-mers", SeriesStyle::bars, "fill1", "line1", binned(chart, histogram)});
+  if (model.estimate)
+    chart.series.push_back({"model", SeriesStyle::line, "curve-key", "curve", expected_in(chart, model)});
+  set_top(chart, model);
+  return chart;
+}
+
+}  // namespace warpmer::cli

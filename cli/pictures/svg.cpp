@@ -1,0 +1,134 @@
+#include "cli/pictures/svg.h"
+
+#include <fmt/format.h>
+
+#include "cli/framework/printable.h"
+
+namespace warpmer::cli {
+namespace {
+
+struct PicturePaint {
+  std::string_view name;
+  std::string_view rule;  ///< with a colour in it
+  std::string_view light, dark;
+};
+
+constexpr PicturePaint kPaints[] = {
+    {"paper", "fill:{}", "#ffffff", "#161b22"},
+    {"ink", "fill:{}", "#1f2328", "#e6edf3"},
+    {"faint", "fill:{}", "#57606a", "#9198a1"},
+    {"axis", "fill:none;stroke:{}", "#57606a", "#9198a1"},
+    {"grid", "fill:none;stroke:{};stroke-width:.6", "#d8dee4", "#30363d"},
+    {"mark", "fill:none;stroke:{};stroke-dasharray:4 3", "#8c959f", "#7d8590"},
+    {"tree", "fill:none;stroke:{}", "#444444", "#9198a1"},
+    {"curve", "fill:none;stroke:{};stroke-width:2", "#d55e00", "#ff8c42"},
+    {"curve-key", "fill:{}", "#d55e00", "#ff8c42"},
+    {"fill0", "fill:{}", "#8c959f", "#7d8590"},
+    {"fill1", "fill:{}", "#56a0d3", "#4a90c4"},
+    {"fill2", "fill:{}", "#d55e00", "#ff8c42"},
+    {"fill3", "fill:{}", "#009e73", "#2bc596"},
+    {"fill4", "fill:{}", "#cc79a7", "#e39cc4"},
+    {"fill5", "fill:{}", "#e69f00", "#f2b92f"},
+    {"line0", "fill:none;stroke:{};stroke-width:1.6", "#57606a", "#9198a1"},
+    {"line1", "fill:none;stroke:{};stroke-width:1.6", "#0072b2", "#56b4e9"},
+    {"line2", "fill:none;stroke:{};stroke-width:1.6", "#d55e00", "#ff8c42"},
+    {"line3", "fill:none;stroke:{};stroke-width:1.6", "#009e73", "#2bc596"},
+    {"line4", "fill:none;stroke:{};stroke-width:1.6", "#cc79a7", "#e39cc4"},
+    {"line5", "fill:none;stroke:{};stroke-width:1.6", "#e69f00", "#f2b92f"},
+};
+
+std::string style_of(std::string_view PicturePaint::*colour) {
+  std::string style;
+  for (const PicturePaint& paint : kPaints) {
+    const std::size_t at = paint.rule.find("{}");
+    style += fmt::format(".{}{{{}{}{}}}", paint.name, paint.rule.substr(0, at), paint.*colour,
+                         paint.rule.substr(at + 2));
+  }
+  return style;
+}
+
+/// XML has no place for the two numbers that are no characters, which UTF-8 can have.
+void replace_noncharacters(std::string& text) {
+  for (const std::string_view bad : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) {
+    for (std::size_t at = 0; (at = text.find(bad, at)) != std::string::npos;)
+      text.replace(at, 3, "\xef\xbf\xbd");
+  }
+}
+
+}  // namespace
+
+std::string xml_text(std::string_view text) {
+  std::string out;
+  for (const char c : printable(text)) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  replace_noncharacters(out);
+  return out;
+}
+
+double text_width(std::size_t characters, double size) {
+  return 0.62 * size * static_cast<double>(characters);
+}
+
+std::string light_style() { return style_of(&PicturePaint::light); }
+std::string dark_style() { return style_of(&PicturePaint::dark); }
+
+Svg::Svg(TextOutput& output, Frame frame, double width, double height, std::string_view title)
+    : output_(output) {
+  const bool is_file = frame == Frame::file;
+  const std::string size = is_file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", width, height) : "";
+  output_.print(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\"{} viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
+      "role=\"img\" aria-label=\"{}\">\n",
+      size, width, height, xml_text(title));
+  if (!is_file) return;
+  output_.print("<style>{}</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n", light_style());
+}
+
+void Svg::rect(double x, double y, double width, double height, std::string_view attributes,
+               std::string_view tooltip) {
+  output_.print("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" {}", x, y, width, height,
+                attributes);
+  if (tooltip.empty()) {
+    output_.write("/>\n");
+  } else {
+    output_.print("><title>{}</title></rect>\n", xml_text(tooltip));
+  }
+}
+
+void Svg::text(double x, double y, double size, std::string_view text, std::string_view attributes) {
+  output_.print("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" {}>{}</text>\n", x, y, size, attributes,
+                xml_text(text));
+}
+
+void Svg::vertical_text(double x, double y, double size, int degrees, std::string_view text,
+                        std::string_view attributes) {
+  output_.print("<text transform=\"translate({:.2f} {:.2f}) rotate({})\" font-size=\"{:.1f}\" {}>{}</text>\n",
+                x, y, degrees, size, attributes, xml_text(text));
+}
+
+void Svg::path(std::string_view steps, std::string_view attributes) {
+  output_.print("<path d=\"{}\" {}/>\n", steps, attributes);
+}
+
+void Svg::finish() { output_.write("</svg>\n"); }
+
+}  // namespace warpmer::cli
