@@ -1,5 +1,5 @@
-// Times a live table on a GPU: the k-mers of reads in pinned host memory are added, asked for, and both side
-// by side, with copies under way while others are served. Prints a line. See docs/results.md.
+// Times a live table on one GPU or several: the k-mers of reads in pinned host memory are added, asked for,
+// and both side by side, with copies under way while others are served. Prints a line. See docs/results.md.
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "command_line.h"
-#include "kernels/live/live_slabs.cuh"
+#include "kernels/live/divided_slabs.cuh"
+#include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
 
@@ -22,7 +24,11 @@ using namespace warpmer::gpu;
 
 constexpr std::uint32_t kReadBases = 150;
 /// Reads with their separators, of which a text is a whole number.
-constexpr std::uint32_t kTextBytes = 8192 * (kReadBases + 1);
+constexpr std::uint32_t kTextReads = 6912;
+constexpr std::uint32_t kTextBytes = kTextReads * (kReadBases + 1);
+/// The largest number of starts of k-mers in a text.
+constexpr std::uint32_t kSliceStarts = 1u << 20;
+static_assert(kTextBytes <= kSliceStarts);
 
 struct Options {
   double genome = 1e8;
@@ -31,6 +37,7 @@ struct Options {
   std::uint32_t k = 31;
   std::uint32_t streams = 6;
   std::uint32_t rounds = 3;
+  std::uint32_t devices = 1;
 };
 
 /// Reads of a random genome, in pinned memory.
@@ -42,7 +49,7 @@ PinnedArray<char> make_reads(const Options& options) {
     std::uint64_t bits = random();
     for (std::size_t j = i; j < std::min(i + 32, genome_bases); ++j, bits >>= 2) genome[j] = "ACGT"[bits & 3];
   }
-  const auto texts = static_cast<std::size_t>(options.reads / 8192) + 1;
+  const auto texts = static_cast<std::size_t>(options.reads / kTextReads) + 1;
   PinnedArray<char> reads(texts * kTextBytes);
   for (char* to = reads.data(); to != reads.data() + reads.size(); to += kReadBases + 1) {
     const std::size_t begin = random() % (genome_bases - kReadBases);
@@ -52,26 +59,37 @@ PinnedArray<char> make_reads(const Options& options) {
   return reads;
 }
 
-/// A text on its way.
+/// A text on its way, in the memory of a GPU.
 struct TextSlot {
+  TextSlot() {
+    fill_bytes(text.data(), 0, text.size(), stream);
+    reset_status(status.data(), stream);
+  }
   DeviceArray<char> text{text_room(kTextBytes)};
   DeviceArray<std::uint32_t> answers{std::size_t{tiles_of(kTextBytes)} * kTileStarts};
   DeviceArray<CutStatus> status{1};
   Stream stream;
 };
 
+/// Returns CUDA's numbers of so many devices; where there are fewer, a GPU acts as several.
+std::vector<int> gpus_for(std::uint32_t devices) {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "asking for GPUs");
+  std::vector<int> gpus;
+  for (std::uint32_t i = 0; i < devices; ++i) gpus.push_back(static_cast<int>(i) % count);
+  return gpus;
+}
+
 template <class Key>
 class LiveBench {
  public:
   explicit LiveBench(const Options& options)
       : options_(options),
+        gpus_(gpus_for(options.devices)),
         reads_(make_reads(options)),
-        slabs_(static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true}),
-        slots_(options.streams) {
-    for (const TextSlot& slot : slots_) {
-      fill_bytes(slot.text.data(), 0, slot.text.size(), slot.stream);
-      reset_status(slot.status.data(), slot.stream);
-    }
+        slabs_(gpus_, static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true}, kSliceStarts) {
+    for (std::uint32_t i = 0; i < options.devices * options.streams; ++i)
+      slots_.emplace_back(gpus_[i % options.devices]);
   }
 
   void run() {
@@ -79,13 +97,15 @@ class LiveBench {
     const double again = median([&] { return time([](std::size_t) { return SlabAction::insert; }); });
     const double ask = median([&] { return time([](std::size_t) { return SlabAction::ask; }); });
     const double both = median([&] {
-      return time([](std::size_t text) { return text % 2 == 0 ? SlabAction::insert : SlabAction::ask; });
+      return time([&](std::size_t text) {
+        return text / options_.devices % 2 == 0 ? SlabAction::insert : SlabAction::ask;
+      });
     });
     const double remove = time([](std::size_t) { return SlabAction::remove; });
     const auto rate = [&](double seconds) { return kmers() / seconds / 1e9; };
-    std::printf("%3u %9.0f %9.3f %8.2f %8.2f %8.2f %8.2f %8.2f %8.1f\n", options_.k, options_.genome / 1e6,
-                kmers() / 1e9, rate(fresh), rate(again), rate(ask), rate(both), rate(remove),
-                static_cast<double>(reads_.size()) / ask / 1e9);
+    std::printf("%3u %4u %9.0f %9.3f %8.2f %8.2f %8.2f %8.2f %8.2f %8.1f\n", options_.k, options_.devices,
+                options_.genome / 1e6, kmers() / 1e9, rate(fresh), rate(again), rate(ask), rate(both),
+                rate(remove), static_cast<double>(reads_.size()) / ask / 1e9);
   }
 
  private:
@@ -101,43 +121,61 @@ class LiveBench {
     return seconds[seconds.size() / 2];
   }
 
-  /// Brings all texts, each with its action; seconds from the first copy to the last answer.
+  void wait_for_all() const {
+    for (const int gpu : gpus_) {
+      const CurrentDevice current(gpu);
+      check(cudaDeviceSynchronize(), "serving");
+    }
+  }
+
+  /// Brings all texts, each with its action; seconds from the first copy to the last answer. Slots take
+  /// turns, and a thread brings what goes through one.
   template <class ActionOf>
   double time(const ActionOf& action_of) {
-    check(cudaDeviceSynchronize(), "waiting for the GPU");
+    wait_for_all();
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t texts = reads_.size() / kTextBytes;
-    for (std::size_t text = 0; text < texts; ++text) {
-      const TextSlot& slot = slots_[text % slots_.size()];
-      copy_to_device(slot.text.data(), reads_.data() + text * kTextBytes, kTextBytes, slot.stream);
-      slabs_.serve_text(action_of(text), slot.text.data(), kTextBytes, kTextBytes, slot.answers.data(),
-                        slot.status.data(), slot.stream);
-    }
-    check(cudaDeviceSynchronize(), "serving");
+    run_team(
+        static_cast<unsigned>(slots_.size()),
+        [&](unsigned number) {
+          const std::uint32_t device = number % options_.devices;
+          const CurrentDevice current(gpus_[device]);
+          const TextSlot& slot = *slots_[number];
+          for (std::size_t text = number; text < texts; text += slots_.size()) {
+            copy_to_device(slot.text.data(), reads_.data() + text * kTextBytes, kTextBytes, slot.stream);
+            slabs_.texts(device, action_of(text))
+                .look_up(slot.text.data(), kTextBytes, kTextBytes, slot.answers.data(), slot.status.data(),
+                         slot.stream);
+          }
+        },
+        [] {});
+    wait_for_all();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   const Options options_;
+  const std::vector<int> gpus_;
   const PinnedArray<char> reads_;
-  const LiveSlabs<Key> slabs_;
-  const std::vector<TextSlot> slots_;
+  const DividedSlabs<Key> slabs_;
+  std::vector<OnOneDevice<TextSlot>> slots_;
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
-  bench::CommandLine line("Times a live table on a GPU.");
+  bench::CommandLine line("Times a live table on one GPU or several.");
   line.add_option("--genome", options.genome, "bases of the genome");
   line.add_option("--reads", options.reads, "reads of 150 bases");
-  line.add_option("--table", options.table_gb, "GB of the table");
+  line.add_option("--table", options.table_gb, "GB of the table on each GPU");
   line.add_option("-k", options.k, "length of k-mers", 13, 64);
-  line.add_option("--streams", options.streams, "texts that are under way");
+  line.add_option("--streams", options.streams, "texts of each GPU that are under way", 1);
+  line.add_option("--devices", options.devices, "GPUs that have the table together", 1, 64);
   line.add_option("--rounds", options.rounds, "rounds, of which the median is taken");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
-    std::printf("%3s %9s %9s %8s %8s %8s %8s %8s %8s\n", "k", "Mbp", "G k-mers", "new", "again", "ask",
-                "both", "remove", "GB/s");
+    std::printf("%3s %4s %9s %9s %8s %8s %8s %8s %8s %8s\n", "k", "GPUs", "Mbp", "G k-mers", "new", "again",
+                "ask", "both", "remove", "GB/s");
     with_key_type(options.k, [&]<class Key>(Key) { LiveBench<Key>(options).run(); });
     return 0;
   } catch (const Error& error) {

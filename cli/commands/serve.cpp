@@ -58,9 +58,9 @@ jobs::DeviceChoice device_of(const ServeCommand& command) {
   DeviceFlags flags = command.device;
   if (flags.device == "auto") flags.device = "cpu";
   jobs::DeviceChoice device = choose_device(flags, {});
-  if (device.cpu_devices > 1 || (device.gpus.size() > 1 && flags.device != "cuda")) {
-    throw UsageError(fmt::format(
-        "--device {}: the table is on the CPU or on one GPU; use cpu, cuda or cuda:N", flags.device));
+  if (device.cpu_devices > 1) {
+    throw UsageError(
+        fmt::format("--device {}: the table is on the CPU or on GPUs; use cpu or cuda", flags.device));
   }
   return device;
 }
@@ -184,8 +184,9 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
       ->type_name("auto|warpdrive|slab");
   add_device_flags(
       app, command.device,
-      "cpu, or cuda:N for the GPU that 'warpmer devices' lists under that number, or cuda for the "
-      "first. On a GPU the table is a slab hash, 16 to 32 bytes a k-mer, for k of 13 and more. "
+      "cpu, or cuda:N,M for the GPUs that 'warpmer devices' lists under these numbers, or cuda for all. On "
+      "GPUs the table is a slab hash, 16 to 32 bytes a k-mer, for k of 13 and more; each has a part of the "
+      "k-mers. "
       "Default: cpu, where k-mers that rest take 1.2 bytes each.");
   add_resource_flags(app, command.resources);
 }

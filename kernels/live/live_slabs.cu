@@ -2,6 +2,7 @@
 
 #include "groups/group_key.h"
 #include "kernels/live/live_slabs.cuh"
+#include "kernels/lookup/routed_runs.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/text/text_tile.cuh"
 #include "kmer/hash.h"
@@ -123,6 +124,29 @@ __global__ __launch_bounds__(kKeyThreads) void serve_keys_kernel(SlabsThere<Key>
   if (is_active) answers[i] = answer;
 }
 
+/// A warp takes 32 runs at a time, and its lanes share their k-mers.
+template <class Key, SlabAction kAction>
+__global__ __launch_bounds__(kKeyThreads) void serve_part_kernel(SlabsThere<Key> there, KmerParams kmers,
+                                                                 RoutedPart part, std::uint32_t* answers) {
+  const auto* const packed = reinterpret_cast<const std::uint32_t*>(part.elements);
+  const std::uint64_t* const runs = part.elements + part.base_elements;
+  const KmerHash<Key> hash(kmers.k);
+  SlabServer<Key, kAction> server(there);
+  const std::uint32_t lane = threadIdx.x % 32;
+  for (std::uint32_t first = blockIdx.x * kKeyThreads + threadIdx.x - lane; first < part.runs;
+       first += gridDim.x * kKeyThreads) {
+    RoutedRun routed{};
+    if (first + lane < part.runs) routed = RoutedRun::unpacked(runs[first + lane]);
+    for_each_routed(routed, [&](std::uint32_t start, std::uint32_t place, bool is_there) {
+      SlabRequest<Key> mine{0, 1};
+      if (is_there) mine.key = hash(kmer_at<Key>(packed, start, kmers.k, kmers.canonical));
+      std::uint32_t answer = 0;
+      server.serve(is_there, mine, answer);
+      if (is_there) answers[place] = answer;
+    });
+  }
+}
+
 /// Calls `visit(place, count)` for each k-mer of the table, once: a tile a bucket, and lane 0 of each.
 template <class Key, class Flanks, class Visit>
 __device__ void for_each_kmer(const SlabsThere<Key>& there, const KmerParams& kmers, Visit&& visit) {
@@ -194,6 +218,22 @@ void empty_slabs(const DeviceArray<Slab>& slabs, cudaStream_t stream) {
   check_launch("emptying slabs");
 }
 
+/// Blocks with a thread for each.
+std::uint32_t key_blocks(std::uint32_t size) { return (size + kKeyThreads - 1) / kKeyThreads; }
+
+/// Calls `launch` with the action as a template argument.
+template <class Launch>
+void with_action(SlabAction action, Launch&& launch) {
+  switch (action) {
+    case SlabAction::insert:
+      return launch.template operator()<SlabAction::insert>();
+    case SlabAction::remove:
+      return launch.template operator()<SlabAction::remove>();
+    case SlabAction::ask:
+      return launch.template operator()<SlabAction::ask>();
+  }
+}
+
 }  // namespace
 
 template <class Key>
@@ -227,21 +267,10 @@ void LiveSlabs<Key>::serve_text(SlabAction action, const char* text, std::uint32
                                 std::uint32_t starts, std::uint32_t* answers, CutStatus* status,
                                 cudaStream_t stream) const {
   if (starts == 0) return;
-  const auto launch = [&](auto kernel) {
-    kernel<<<tiles_of(starts), kTileThreads, 0, DriverLock::Shared(stream)>>>(there(), kmers_, text, bytes,
-                                                                              starts, answers, status);
-  };
-  switch (action) {
-    case SlabAction::insert:
-      launch(serve_text_kernel<Key, SlabAction::insert>);
-      break;
-    case SlabAction::remove:
-      launch(serve_text_kernel<Key, SlabAction::remove>);
-      break;
-    case SlabAction::ask:
-      launch(serve_text_kernel<Key, SlabAction::ask>);
-      break;
-  }
+  with_action(action, [&]<SlabAction kAction>() {
+    serve_text_kernel<Key, kAction><<<tiles_of(starts), kTileThreads, 0, DriverLock::Shared(stream)>>>(
+        there(), kmers_, text, bytes, starts, answers, status);
+  });
   check_launch("serving the k-mers of a text");
 }
 
@@ -249,22 +278,22 @@ template <class Key>
 void LiveSlabs<Key>::serve_keys(SlabAction action, const Key* keys, const std::uint32_t* counts,
                                 std::uint32_t size, std::uint32_t* answers, cudaStream_t stream) const {
   if (size == 0) return;
-  const std::uint32_t blocks = (size + kKeyThreads - 1) / kKeyThreads;
-  const auto launch = [&](auto kernel) {
-    kernel<<<blocks, kKeyThreads, 0, DriverLock::Shared(stream)>>>(there(), keys, counts, size, answers);
-  };
-  switch (action) {
-    case SlabAction::insert:
-      launch(serve_keys_kernel<Key, SlabAction::insert>);
-      break;
-    case SlabAction::remove:
-      launch(serve_keys_kernel<Key, SlabAction::remove>);
-      break;
-    case SlabAction::ask:
-      launch(serve_keys_kernel<Key, SlabAction::ask>);
-      break;
-  }
+  with_action(action, [&]<SlabAction kAction>() {
+    serve_keys_kernel<Key, kAction><<<key_blocks(size), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
+        there(), keys, counts, size, answers);
+  });
   check_launch("serving k-mers");
+}
+
+template <class Key>
+void LiveSlabs<Key>::serve_part(SlabAction action, const RoutedPart& part, std::uint32_t* answers,
+                                cudaStream_t stream) const {
+  if (part.runs == 0) return;
+  with_action(action, [&]<SlabAction kAction>() {
+    serve_part_kernel<Key, kAction><<<key_blocks(part.runs), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
+        there(), kmers_, part, answers);
+  });
+  check_launch("serving the k-mers of other GPUs");
 }
 
 template <class Key>

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/lookup/device_index.cuh"
+#include "kernels/lookup/routed_runs.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
 #include "kernels/warps/tile_cuda.cuh"
@@ -80,6 +81,10 @@ class LiveSlabs {
   /// Enqueues an action on hashes of k-mers: `counts[i]` times each, at least 1; null: once.
   void serve_keys(SlabAction action, const Key* keys, const std::uint32_t* counts, std::uint32_t size,
                   std::uint32_t* answers, cudaStream_t stream) const;
+
+  /// Enqueues an action on the k-mers of a part of a text, whose answers come in the order that runs name.
+  void serve_part(SlabAction action, const RoutedPart& part, std::uint32_t* answers,
+                  cudaStream_t stream) const;
 
   /// Enqueues counting the k-mers of each shard, which are added to `sizes`, one for each shard. No insertion
   /// or removal may run side by side with it, or with the next.

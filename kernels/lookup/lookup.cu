@@ -65,13 +65,11 @@ class Station {
 /// Returns the memory of each GPU that a lookup may hold: the least of all. Unused memory that earlier jobs
 /// of this process have left in the pools goes back, so that these begin with nothing.
 LookupMemory allowed_memory(const std::vector<int>& gpus, std::uint64_t cap_bytes) {
-  std::uint64_t least = UINT64_MAX;
   for (const int gpu : gpus) {
     const CurrentDevice current(gpu);
     forget_peak();
-    const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpu));
-    least = std::min(least, usable_bytes() / sharers);
   }
+  const std::uint64_t least = usable_bytes_of_each(gpus);
   const std::uint64_t capped = planned_in_pieces(cap_bytes);
   if (cap_bytes == 0 || least < capped) return {least, 0};
   return {capped, cap_bytes};

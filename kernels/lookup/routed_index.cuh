@@ -1,9 +1,6 @@
 #pragma once
-/// An index that several GPUs hold together, each a range of its shards. Every GPU cuts its own texts; their
-/// k-mers go to the owners of their shards, and answers come back: multisplit, transposition, look-up,
-/// transposition back, original order (Juenger et al. 2018, section IV-B), with a row of the partition table
-/// for each text. So no text waits for others. All GPUs send at once, and stages overlap, because several
-/// texts are under way.
+/// An index that several GPUs hold together, each a range of its shards; texts are routed to them
+/// (kernels/lookup/routed_batch.cuh).
 
 #include <cstdint>
 #include <memory>
@@ -30,10 +27,9 @@ std::uint64_t least_routed_memory(const index::IndexFile& index, std::uint32_t g
 RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t gpus,
                                     std::uint64_t memory_bytes);
 
-/// Returns, for each GPU, the index that is asked there while that GPU is current. A `look_up` waits for the
-/// text to be cut, and returns when all is enqueued. A text has up to the slice's starts, and may lie in the
-/// memory of its answers (TextRuns::cut). If a text has more runs than there is room for, answers are
-/// kLargeCountAnswer. `payloads` has a part for each GPU, and is of strings (k above kMaxDenseK).
+/// Returns, for each GPU, the index that is asked there while that GPU is current, as RoutedBatches::carry
+/// says. A text has up to the slice's starts, and may lie in the memory of its answers (TextRuns::cut).
+/// `payloads` has a part for each GPU, and is of strings (k above kMaxDenseK).
 std::vector<std::unique_ptr<DeviceIndex>> route_index(const std::shared_ptr<const FrozenPayloads>& payloads,
                                                       const RoutedLookupPlan& plan,
                                                       Route route = Route::direct);

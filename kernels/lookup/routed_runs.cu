@@ -6,7 +6,7 @@
 #include "groups/group_key.h"
 #include "kernels/lookup/routed_runs.cuh"
 #include "kernels/lookup/run_lookup.cuh"
-#include "kernels/warps/warp_share.cuh"
+#include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
 
@@ -72,13 +72,8 @@ __global__ __launch_bounds__(kThreads) void restore_kernel(CutText text, std::ui
        first += gridDim.x * kThreads) {
     RoutedRun routed{};
     if (first + lane < runs) routed = RoutedRun::unpacked(part[first + lane]);
-    const WarpShare share(routed.run.kmers);
-    const std::uint32_t base = routed.run.start - share.before();
-    // All have the same order of places as of lanes: the first one's says where those of all are.
-    const std::uint32_t place = __shfl_sync(~0u, routed.place, 0);
-    share.for_each([&](std::uint32_t lane_of_run, std::uint32_t number, bool is_there) {
-      const std::uint32_t start = __shfl_sync(~0u, base, lane_of_run) + number;
-      if (is_there) text.answers[start] = returned[place + number];
+    for_each_routed(routed, [&](std::uint32_t start, std::uint32_t place, bool is_there) {
+      if (is_there) text.answers[start] = returned[place];
     });
   }
 }
@@ -87,12 +82,12 @@ __global__ __launch_bounds__(kThreads) void restore_kernel(CutText text, std::ui
 
 std::uint32_t routed_base_elements(std::uint32_t starts) { return (TextRuns::packed_words(starts) + 1) / 2; }
 
-std::uint64_t most_part_elements(std::uint32_t starts, const index::IndexParams& params) {
-  return most_elements(starts, 1, params);
+std::uint64_t most_part_elements(std::uint32_t starts, const RunRoom& room) {
+  return most_elements(starts, 1, room);
 }
 
-std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params) {
-  return std::uint64_t{owners} * routed_base_elements(starts) + TextRuns::most_runs(starts, params);
+std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const RunRoom& room) {
+  return std::uint64_t{owners} * routed_base_elements(starts) + TextRuns::most_runs(starts, room);
 }
 
 void make_parts(const CutText& text, std::uint32_t starts, std::uint32_t owners, std::uint64_t* parts,

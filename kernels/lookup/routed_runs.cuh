@@ -11,6 +11,7 @@
 
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/shard_runs.cuh"
+#include "kernels/warps/warp_share.cuh"
 
 namespace warpmer::gpu {
 
@@ -36,6 +37,20 @@ struct RoutedRun {
   }
 };
 
+/// Shares the k-mers of a warp's runs, 32 of a part, out among its lanes, which call it together: lanes of no
+/// run come last. Calls `work(start, place, is_there)` on all of them together, neighbours with neighbouring
+/// k-mers and answers.
+template <class Work>
+__device__ void for_each_routed(const RoutedRun& routed, Work&& work) {
+  const WarpShare share(routed.run.kmers);
+  const std::uint32_t base = routed.run.start - share.before();
+  // All have the same order of places as of lanes: the first one's says where those of all are.
+  const std::uint32_t place = __shfl_sync(~0u, routed.place, 0);
+  share.for_each([&](std::uint32_t lane_of_run, std::uint32_t number, bool is_there) {
+    work(__shfl_sync(~0u, base, lane_of_run) + number, place + number, is_there);
+  });
+}
+
 /// The largest number of starts in a text that is routed.
 inline constexpr std::uint32_t kMostRoutedStarts = 1u << RoutedRun::kStartBits;
 
@@ -43,8 +58,8 @@ inline constexpr std::uint32_t kMostRoutedStarts = 1u << RoutedRun::kStartBits;
 std::uint32_t routed_base_elements(std::uint32_t starts);
 /// Return the largest number of elements of one part of a text with so many starts, and of all parts
 /// together.
-std::uint64_t most_part_elements(std::uint32_t starts, const index::IndexParams& params);
-std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const index::IndexParams& params);
+std::uint64_t most_part_elements(std::uint32_t starts, const RunRoom& room);
+std::uint64_t most_elements(std::uint32_t starts, std::uint32_t owners, const RunRoom& room);
 
 /// The part of a text that is sent to one owner, in the owner's memory.
 struct RoutedPart {

@@ -2,6 +2,7 @@
 // children: counted, summed up, placed.
 
 #include <algorithm>
+#include <utility>
 
 #include "groups/group_key.h"
 #include "kernels/exchange/peers.cuh"
@@ -186,19 +187,19 @@ __global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text
   }
 }
 
-/// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
-/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
-/// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
-std::uint32_t runs_of_tile(const index::IndexParams& params) {
-  constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
-  const std::uint32_t window = params.k - params.minimizer_length + 1;
-  return std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32);
-}
-
 }  // namespace
 
-std::uint64_t TextRuns::bytes_per_tile(const index::IndexParams& params) {
-  return runs_of_tile(params) * sizeof(ShardRun) +
+/// Random text has 2 / (w + 1) runs for each start (docs/algorithms.md), w being the m-mers of a k-mer; real
+/// text fewer, short reads some more. At k = 13 (w = 4) one tile in twelve of random text has more than its
+/// answers' memory takes, and is left.
+RunRoom RunRoom::usual(const index::IndexParams& params) {
+  constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
+  const std::uint32_t window = params.k - params.minimizer_length + 1;
+  return {std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32), false};
+}
+
+std::uint64_t TextRuns::bytes_per_tile(const RunRoom& room) {
+  return (room.is_apart ? 2 : 1) * room.of_tile * sizeof(ShardRun) +
          (kTileWords + kTileBreakWords + std::uint64_t{1}) * sizeof(std::uint32_t);
 }
 
@@ -206,21 +207,22 @@ std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
   return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
 }
 
-std::uint32_t TextRuns::most_runs(std::uint32_t starts, const index::IndexParams& params) {
-  return tiles_of(starts) * runs_of_tile(params);
+std::uint32_t TextRuns::most_runs(std::uint32_t starts, const RunRoom& room) {
+  return tiles_of(starts) * room.of_tile;
 }
 
 std::uint32_t TextRuns::packed_words(std::uint32_t starts) {
   return tiles_of(starts) * kTileWords + (kPackedWords - kTileWords);
 }
 
-TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const index::IndexParams& params)
-    : room_(runs_of_tile(params)) {
+TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const RunRoom& room) : room_(room) {
   const std::size_t tiles = tiles_of(starts);
   memory_ = DeviceArray<std::uint64_t>(
-      (tiles * bytes_per_tile(params) + bytes_besides(children)) / sizeof(std::uint64_t) + 1);
+      (tiles * bytes_per_tile(room) + bytes_besides(children)) / sizeof(std::uint64_t) + 1);
   text_.runs = reinterpret_cast<ShardRun*>(memory_.data());
-  text_.counters = reinterpret_cast<RunCounters*>(text_.runs + tiles * room_);
+  ShardRun* end = text_.runs + tiles * room.of_tile;
+  if (room.is_apart) staged_ = std::exchange(end, end + tiles * room.of_tile);
+  text_.counters = reinterpret_cast<RunCounters*>(end);
   text_.packed = reinterpret_cast<std::uint32_t*>(text_.counters + 1);
   text_.breaks = text_.packed + tiles * kTileWords + (kPackedWords - kTileWords);
   text_.left = text_.breaks + tiles * kTileBreakWords + (kBreakWords - kTileBreakWords);
@@ -231,9 +233,9 @@ TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const index::In
 void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts,
                    const index::IndexParams& params, const ShardsByChild& shards, std::uint32_t* answers,
                    CutStatus* status, cudaStream_t stream) {
-  const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_;
+  const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_.of_tile;
   const std::size_t counter_bytes = shards.children * sizeof(std::uint32_t);
-  auto* const staged = reinterpret_cast<ShardRun*>(answers);
+  ShardRun* const staged = room_.is_apart ? staged_ : reinterpret_cast<ShardRun*>(answers);
   text_.answers = answers;
   fill_bytes(text_.counters, 0, 1, stream);
   fill_bytes(text_.next, 0, shards.children, stream);

@@ -1,9 +1,12 @@
 #pragma once
 /// The GPU memory that the process holds, and may hold.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/error.h"
+#include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 
 namespace warpmer::gpu {
@@ -33,6 +36,18 @@ inline void forget_peak() {
   check(cudaMemPoolTrimTo(pool, 0), "giving device memory back");
   std::uint64_t zero = 0;
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), "asking the memory pool");
+}
+
+/// Returns the memory of each GPU that a job may take unasked: that of the GPU with the least. A GPU that is
+/// named several times is shared.
+inline std::uint64_t usable_bytes_of_each(const std::vector<int>& gpus) {
+  std::uint64_t least = UINT64_MAX;
+  for (const int gpu : gpus) {
+    const CurrentDevice current(gpu);
+    const auto sharers = static_cast<std::uint64_t>(std::count(gpus.begin(), gpus.end(), gpu));
+    least = std::min(least, usable_bytes() / sharers);
+  }
+  return least;
 }
 
 /// Returns the memory that a job that asks for so much (--device-memory; 0: unasked) may hold on the current

@@ -446,7 +446,7 @@ class Refusals(Serve):
         self.refused(USAGE, "-k 31 is not that of x.wmi, which has k-mers of 21", "serve", "--socket", SOCKET, "--load", "x.wmi", "-k", 31)
         self.refused(USAGE, "--forward is not how x.wmi was counted", "serve", "--socket", SOCKET, "--load", "x.wmi", "--forward")
         self.refused(USAGE, "--table must be auto, warpdrive or slab, not 'hash'", "serve", "--socket", SOCKET, "--table", "hash")
-        self.refused(USAGE, "the table is on the CPU or on one GPU", "serve", "--socket", SOCKET, "--device", "cpu:2")
+        self.refused(USAGE, "the table is on the CPU or on GPUs", "serve", "--socket", SOCKET, "--device", "cpu:2")
         self.refused(USAGE, "is one of the inputs", "serve", "--socket", SOCKET, "--load", "x.wmi", "--save", "x.wmi")
         self.refused(RESOURCE, "not_there", "serve", "--socket", SOCKET, "--save", "not_there/x.wmi")
         self.refused(INPUT, "not_there.wmi", "serve", "--socket", SOCKET, "--load", "not_there.wmi")

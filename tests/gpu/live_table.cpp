@@ -1,4 +1,5 @@
-// The suite of live tables on a GPU, and what happens when one is full.
+// The suite of live tables on one GPU and on several, and what happens when one is full. Where there is one
+// GPU, it stands for several.
 
 #include <doctest/doctest.h>
 
@@ -14,17 +15,24 @@
 #include "kmer/alphabet.h"
 #include "kmer/hash.h"
 #include "live/live_suite.h"
+#include "lookups/lookup_fixture.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
 
 namespace {
 
-backend::Devices first_gpu(std::uint64_t bytes = std::uint64_t{3} << 30) {
-  backend::Devices devices;
-  devices.gpus = {gpu_under_test().ordinal};
-  devices.memory_bytes = bytes;
-  return devices;
+/// Returns what there is a table on: the GPU under test, and sets of GPUs, with so many bytes of each.
+std::vector<backend::Devices> all_devices(std::uint64_t bytes = std::uint64_t{3} << 30) {
+  std::vector<std::vector<int>> sets = sets_of_gpus();
+  sets.insert(sets.begin(), {gpu_under_test().ordinal});
+  std::vector<backend::Devices> all;
+  for (const std::vector<int>& gpus : sets) {
+    all.emplace_back();
+    all.back().gpus = gpus;
+    all.back().memory_bytes = bytes;
+  }
+  return all;
 }
 
 constexpr std::uint32_t kSomeK[] = {13, 31, 32, 33, 64};
@@ -43,38 +51,63 @@ io::Batch random_batch(std::size_t reads, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("a live table on a GPU is what has been added and not removed") {
+TEST_CASE("a live table on GPUs is what has been added and not removed") {
   unsigned seed = 1;
-  for (const std::uint32_t k : kSomeK) {
-    for (const bool canonical : {true, false}) {
-      CAPTURE(k);
-      CAPTURE(canonical);
-      const backend::LiveTablePlan plan = live_plan(k, canonical);
-      const auto table = backend::make_cuda_live_table(plan, first_gpu());
-      OracleTable oracle(plan.kmers);
-      interleave(*table, oracle, k, 40, ++seed);
+  for (const backend::Devices& devices : all_devices()) {
+    for (const std::uint32_t k : kSomeK) {
+      for (const bool canonical : {true, false}) {
+        CAPTURE(devices.gpus.size());
+        CAPTURE(k);
+        CAPTURE(canonical);
+        const backend::LiveTablePlan plan = live_plan(k, canonical);
+        const auto table = backend::make_cuda_live_table(plan, devices);
+        OracleTable oracle(plan.kmers);
+        interleave(*table, oracle, k, 40, ++seed);
+      }
     }
   }
 }
 
-TEST_CASE("a live table on a GPU begins with an index") {
+TEST_CASE("a live table on GPUs begins with an index") {
   const std::string path = (std::filesystem::temp_directory_path() / "gpu_live_table_base.wmi").string();
   unsigned seed = 100;
-  for (const std::uint32_t k : kSomeK) {
-    CAPTURE(k);
-    backend::LiveTablePlan plan = live_plan(k);
-    OracleTable before(plan.kmers);
-    RandomReads reads(k, ++seed);
-    for (int i = 0; i < 10; ++i) before.add(reads.batch(), true);
-    write_index_of(before, plan.kmers, path);
-    const index::IndexFile base(path);
-    plan.base = &base;
-    const auto table = backend::make_cuda_live_table(plan, first_gpu());
-    OracleTable oracle(plan.kmers, before.counts(), {base.totals().records, base.totals().bases});
-    check_same(*table, oracle, 2);
-    interleave(*table, oracle, k, 30, seed);
+  for (const backend::Devices& devices : all_devices()) {
+    for (const std::uint32_t k : kSomeK) {
+      CAPTURE(devices.gpus.size());
+      CAPTURE(k);
+      backend::LiveTablePlan plan = live_plan(k);
+      OracleTable before(plan.kmers);
+      RandomReads reads(k, ++seed);
+      for (int i = 0; i < 10; ++i) before.add(reads.batch(), true);
+      write_index_of(before, plan.kmers, path);
+      const index::IndexFile base(path);
+      plan.base = &base;
+      const auto table = backend::make_cuda_live_table(plan, devices);
+      OracleTable oracle(plan.kmers, before.counts(), {base.totals().records, base.totals().bases});
+      check_same(*table, oracle, 2);
+      interleave(*table, oracle, k, 30, seed);
+    }
   }
   std::filesystem::remove(path);
+}
+
+TEST_CASE("texts with more runs of k-mers than most have, and texts of several slices") {
+  for (const backend::Devices& devices : all_devices()) {
+    CAPTURE(devices.gpus.size());
+    const backend::LiveTablePlan plan = live_plan(31);
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    OracleTable oracle(plan.kmers);
+    std::mt19937_64 random(5);
+    const std::vector<std::string> reads = {restless_text(100000, 31), "N", std::string(1200000, 'A'),
+                                            random_bases(random, 20000)};
+    const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+    for (int i = 0; i < 2; ++i) CHECK(table->add(batch, true) == oracle.add(batch, true));
+    check_answers(table->lookup(true), oracle.lookup(true), batch);
+    check_removal(table->remove(batch, true), oracle.remove(batch, true));
+    check_answers(table->lookup(true), oracle.lookup(true), batch);
+    for (int i = 0; i < 2; ++i) check_removal(table->remove(batch, true), oracle.remove(batch, true));
+    check_same(*table, oracle, 2);
+  }
 }
 
 TEST_CASE("the k-mer whose hash stands for empty slots") {
@@ -88,78 +121,105 @@ TEST_CASE("the k-mer whose hash stands for empty slots") {
       return bases;
     });
     const backend::LiveTablePlan plan = live_plan(k, false);
-    const auto table = backend::make_cuda_live_table(plan, first_gpu());
-    OracleTable oracle(plan.kmers);
-    const std::vector<std::string> reads(3, text);
-    const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
-    CHECK(table->add(batch, false) == oracle.add(batch, false));
-    check_answers(table->lookup(false), oracle.lookup(false), batch);
-    check_same(*table, oracle, 1);
-    for (int i = 0; i < 2; ++i) check_removal(table->remove(batch, false), oracle.remove(batch, false));
-    check_same(*table, oracle, 1);
+    for (const backend::Devices& devices : all_devices()) {
+      CAPTURE(devices.gpus.size());
+      const auto table = backend::make_cuda_live_table(plan, devices);
+      OracleTable oracle(plan.kmers);
+      const std::vector<std::string> reads(3, text);
+      const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+      CHECK(table->add(batch, false) == oracle.add(batch, false));
+      check_answers(table->lookup(false), oracle.lookup(false), batch);
+      check_same(*table, oracle, 1);
+      for (int i = 0; i < 2; ++i) check_removal(table->remove(batch, false), oracle.remove(batch, false));
+      check_same(*table, oracle, 1);
+    }
   }
 }
 
-TEST_CASE("a batch for which there is no room is an error, and nothing of it is there") {
-  for (const std::uint32_t k : {31u, 63u}) {
-    CAPTURE(k);
-    const backend::LiveTablePlan plan = live_plan(k);
-    const auto table = backend::make_cuda_live_table(plan, first_gpu(std::uint64_t{1300} << 20));
-    std::string what;
-    for (std::uint64_t seed = 0; what.empty() && seed < 1000; ++seed) {
-      const io::Batch batch = random_batch(2000, seed);
-      const index::Totals before = table->tally().totals();
-      try {
-        table->add(batch, false);
-      } catch (const ResourceError& error) {
-        what = error.what();
-        CHECK(table->tally().totals().counted_kmers == before.counted_kmers);
-        CHECK(table->tally().totals().counted_distinct == before.counted_distinct);
-        backend::Profile profile;
-        table->lookup(false).profile(batch, profile);
-        for (const std::uint32_t count : profile.counts) CHECK_UNARY(count <= 1);
+TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing of it is there on any") {
+  for (const backend::Devices& devices : all_devices(std::uint64_t{1500} << 20)) {
+    for (const std::uint32_t k : {31u, 63u}) {
+      CAPTURE(devices.gpus.size());
+      CAPTURE(k);
+      const auto table = backend::make_cuda_live_table(live_plan(k), devices);
+      std::string what;
+      std::uint64_t added = 0;
+      for (std::uint64_t seed = 0; what.empty() && seed < 1000; ++seed) {
+        const io::Batch batch = random_batch(6000, seed);
+        try {
+          added += table->add(batch, false);
+        } catch (const ResourceError& error) {
+          what = error.what();
+          const index::Totals totals = table->tally().totals();
+          CHECK(totals.counted_kmers == added);
+          CHECK(totals.counted_distinct == added);
+          backend::Profile profile;
+          table->lookup(false).profile(batch, profile);
+          for (const std::uint32_t count : profile.counts)
+            REQUIRE_UNARY(count == 0 || count == backend::Profile::kNarrowNoKmer);
+        }
       }
+      CHECK(what.find("is full") != std::string::npos);
+      // What is there can still be asked for, and removed.
+      const io::Batch first = random_batch(6000, 0);
+      CHECK(table->remove(first, false).shortfall.is_none());
+      CHECK(table->add(first, false) > 0);
     }
-    CHECK(what.find("is full") != std::string::npos);
-    // What is there can still be asked for, and removed.
-    const io::Batch first = random_batch(2000, 0);
-    CHECK(table->remove(first, false).shortfall.is_none());
-    CHECK(table->add(first, false) > 0);
+  }
+}
+
+TEST_CASE("too little memory for a live table") {
+  for (const backend::Devices& devices : all_devices(std::uint64_t{1000} << 20)) {
+    try {
+      (void)backend::make_cuda_live_table(live_plan(31), devices);
+      FAIL_CHECK("it was accepted");
+    } catch (const ResourceError& error) {
+      const std::string whose =
+          devices.gpus.size() == 1 ? " MiB of the GPU's memory" : " MiB of each GPU's memory";
+      CHECK(std::string(error.what()).find(whose + ", and 1000 MiB can be had") != std::string::npos);
+    }
   }
 }
 
 TEST_CASE("a bad character leaves the table as it was") {
-  const backend::LiveTablePlan plan = live_plan(31);
-  const auto table = backend::make_cuda_live_table(plan, first_gpu());
-  std::vector<std::string> reads(10, std::string(100, 'A') + "CGT");
-  reads[5][50] = '!';
-  const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
-  CHECK_THROWS_AS(table->add(batch, false), InputError);
-  CHECK_THROWS_AS(table->remove(batch, false), InputError);
-  CHECK(table->tally().totals().counted_kmers == 0);
-  CHECK(table->add(batch, true) > 0);
+  for (const backend::Devices& devices : all_devices()) {
+    CAPTURE(devices.gpus.size());
+    const auto table = backend::make_cuda_live_table(live_plan(31), devices);
+    std::vector<std::string> reads(10, std::string(100, 'A') + "CGT");
+    reads[5][50] = '!';
+    const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+    CHECK_THROWS_AS(table->add(batch, false), InputError);
+    CHECK_THROWS_AS(table->remove(batch, false), InputError);
+    backend::Profile profile;
+    CHECK_THROWS_AS(table->lookup(false).profile(batch, profile), InputError);
+    CHECK(table->tally().totals().counted_kmers == 0);
+    CHECK(table->add(batch, true) > 0);
+  }
 }
 
 TEST_CASE("threads add, remove and ask side by side") {
-  const backend::LiveTablePlan plan = live_plan(31);
-  const auto table = backend::make_cuda_live_table(plan, first_gpu());
-  OracleTable oracle(plan.kmers);
-  RandomReads reads(31, 7);
-  std::vector<io::Batch> batches;
-  for (int i = 0; i < 40; ++i) batches.push_back(reads.batch());
-  // Added twice, so that at no time one is removed that is not there.
-  for (const io::Batch& batch : batches) table->add(batch, true);
-  run_team(
-      4,
-      [&](unsigned thread) {
-        backend::Profile profile;
-        for (std::size_t i = 0; i < batches.size(); ++i) {
-          if (i % 4 == thread) table->add(batches[i], true);
-          if ((i + 1) % 4 == thread) CHECK(table->remove(batches[i], true).shortfall.is_none());
-          table->lookup(true).profile(batches[(i + thread) % batches.size()], profile);
-        }
-      },
-      [] {});
-  for (const io::Batch& batch : batches) oracle.add(batch, true);
-  check_same(*table, oracle, 2);
+  for (const backend::Devices& devices : all_devices()) {
+    CAPTURE(devices.gpus.size());
+    const backend::LiveTablePlan plan = live_plan(31);
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    OracleTable oracle(plan.kmers);
+    RandomReads reads(31, 7);
+    std::vector<io::Batch> batches;
+    for (int i = 0; i < 40; ++i) batches.push_back(reads.batch());
+    // Added twice, so that at no time one is removed that is not there.
+    for (const io::Batch& batch : batches) table->add(batch, true);
+    run_team(
+        8,
+        [&](unsigned thread) {
+          backend::Profile profile;
+          for (std::size_t i = 0; i < batches.size(); ++i) {
+            if (i % 8 == thread) table->add(batches[i], true);
+            if ((i + 1) % 8 == thread) CHECK(table->remove(batches[i], true).shortfall.is_none());
+            table->lookup(true).profile(batches[(i + thread) % batches.size()], profile);
+          }
+        },
+        [] {});
+    for (const io::Batch& batch : batches) oracle.add(batch, true);
+    check_same(*table, oracle, 2);
+  }
 }
