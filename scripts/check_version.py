@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLACES = {
     "CITATION.cff": r"^version: ",
     "CHANGELOG.md": r"^## \[(?=\d)",
+    "docs/install.md": r"warpmer[-_]",
     "docs/tour.md": r"written by +warpmer ",
     "workflows/**/environment.y*ml": r"warpmer ?=",
     "workflows/**/main.nf": r"warpmer:",

@@ -35,7 +35,7 @@ fi
 
 version=$(sed -n 's/^project(warpmer VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 dist=$PWD/dist
-build=$PWD/build/release
+build=$PWD/build/dist
 source_folder=$build/warpmer-$version
 zig=$build/zig
 mkdir -p "$dist" "$build"

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Makes a folder with the libraries that warpmer is built from, to be linked into it: headers and static libraries for
-# one architecture. Debian's packages have most of them; what they lack, or have with more than is wanted (htslib with
-# curl), is built from Debian's sources. Quick when the folder is there.
+# one architecture. Debian's packages have some of them; the others are built from Debian's sources (htslib without curl). Quick when the folder is there.
 #
 #   packaging/portable/libraries.sh amd64|arm64 FOLDER
 set -euo pipefail
@@ -26,10 +25,10 @@ jobs=$(nproc)
 # --- what Debian has as static libraries, and headers
 "$here/../../scripts/sysroot.sh" "$architecture" "$system"
 cp -r "$system"/usr/include/{CLI,nlohmann,lzma} "$folder/include"
-cp "$system"/usr/include/{bzlib,lzma,zlib,zconf,zstd,zstd_errors,libdeflate}.h "$folder/include"
-cp "$system/usr/lib/$processor-linux-gnu"/lib{bz2,deflate,lzma,z,zstd}.a "$folder/lib"
+cp "$system"/usr/include/{lzma,zlib,zconf,zstd,zstd_errors,libdeflate}.h "$folder/include"
+cp "$system/usr/lib/$processor-linux-gnu"/lib{deflate,lzma,z,zstd}.a "$folder/lib"
 cp -r "$system"/usr/share/cmake/{CLI11,nlohmann_json} "$folder/share/cmake"
-for package in libcli11-dev nlohmann-json3-dev libbz2-dev libdeflate-dev liblzma-dev zlib1g-dev libzstd-dev; do
+for package in libcli11-dev nlohmann-json3-dev libdeflate-dev liblzma-dev zlib1g-dev libzstd-dev; do
   cp "$system/usr/share/doc/$package/copyright" "$folder/licenses/${package%-dev}"
 done
 
@@ -40,14 +39,23 @@ apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' \
 apt=(apt-get -qq -o "Dir::State::Lists=$sources/lists" -o "Dir::Etc::SourceList=$sources/sources.list"
   -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Status=/dev/null -o "Dir::Cache=$sources"
   -o Acquire::Retries=3 -o APT::Sandbox::User=root)
-(cd "$sources" && "${apt[@]}" update && "${apt[@]}" --download-only source fmtlib htslib htscodecs libisal xxhash) \
+(cd "$sources" && "${apt[@]}" update && "${apt[@]}" --download-only source bzip2 fmtlib htslib htscodecs libisal xxhash) \
   >"$sources/log" 2>&1 </dev/null || true  # Debian's own changes are not needed, and may be missing
 unpack() {
   mkdir "$sources/$1"
   tar -x -f "$(echo "$sources/$1"_*.orig.tar.*)" -C "$sources/$1" --strip-components=1 \
     || { cat "$sources/log" >&2; echo "libraries.sh: no source of $1" >&2; exit 1; }
 }
-for name in fmtlib htslib htscodecs libisal xxhash; do unpack "$name"; done
+for name in bzip2 fmtlib htslib htscodecs libisal xxhash; do unpack "$name"; done
+
+# Debian's cannot become part of a shared library.
+build_bzip2() {
+  cd "$sources/bzip2"
+  "${tools}gcc" "${cflags[@]}" -D_FILE_OFFSET_BITS=64 -c blocksort.c bzlib.c compress.c crctable.c decompress.c huffman.c randtable.c
+  "${tools}ar" rcs "$folder/lib/libbz2.a" ./*.o
+  cp bzlib.h "$folder/include"
+  cp LICENSE "$folder/licenses/bzip2"
+}
 
 build_fmt() {
   cd "$sources/fmtlib"
@@ -91,6 +99,7 @@ build_htslib() {
   cp LICENSE "$folder/licenses/htslib"
 }
 
+(build_bzip2)  # htslib needs its header
 (build_fmt)
 (build_xxhash)
 (build_isal)
