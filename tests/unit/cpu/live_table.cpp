@@ -34,8 +34,7 @@ std::vector<std::uint32_t> some_k() {
 
 /// Calls `test(plan, seed)` for all k, both schemes and ways to fold; once for k that have neither.
 template <class Test>
-void for_each_plan(const std::vector<bool>& strands, Test&& test) {
-  unsigned seed = 0;
+void for_each_plan(const std::vector<bool>& strands, unsigned& seed, Test&& test) {
   for (const std::uint32_t k : some_k()) {
     for (const bool canonical : strands) {
       for (const LiveScheme scheme : kSchemes) {
@@ -53,6 +52,12 @@ void for_each_plan(const std::vector<bool>& strands, Test&& test) {
       }
     }
   }
+}
+/// ... as often as tests of random cases are to run.
+template <class Test>
+void for_each_plan(const std::vector<bool>& strands, Test&& test) {
+  unsigned seed = 0;
+  for (unsigned round = 0; round < rounds(); ++round) for_each_plan(strands, seed, test);
 }
 
 /// A file of its own for an index.
