@@ -24,6 +24,8 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/printable.h"
 #include "cli/output/asked_reads.h"
+#include "cli/output/assembly_reads.h"
+#include "cli/output/multiqc.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "io/input_set.h"
@@ -35,22 +37,18 @@ namespace warpmer::cli {
 namespace {
 
 using stats::AssemblyKmers;
+using stats::SolidKmers;
 
 struct QvOptions {
   std::string index;
   std::vector<std::string> assemblies;
   std::optional<std::uint64_t> solid_count;
   std::string sequences;
+  std::string multiqc;
   bool progress = false;
   io::ReadingOptions reading;
   unsigned threads = 0;
   ReportFlags report;
-};
-
-/// The reads' k-mers that are no errors.
-struct Solid {
-  std::uint64_t count = 0;  ///< from this count on
-  std::uint64_t kmers = 0;  ///< distinct
 };
 
 /// A row of the table: an assembly, or all together.
@@ -87,9 +85,6 @@ std::vector<SequencePart> parts_of(const io::Batch& batch, const backend::Profil
   return parts;
 }
 
-/// 6 digits, as Merqury prints them; NA for what is not a number.
-std::string number_text(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.6g}", value); }
-
 /// The columns that sequences and assemblies have in common.
 std::string sums_text(const AssemblyKmers& sums, std::uint32_t k) {
   return fmt::format("{}\t{}\t{}\t{}", sums.kmers, sums.missing, number_text(stats::quality_value(sums, k)),
@@ -99,7 +94,7 @@ std::string sums_text(const AssemblyKmers& sums, std::uint32_t k) {
 class QvJob {
  public:
   /// `sequences` may be null.
-  QvJob(const QvOptions& options, const index::IndexFile& index, const std::optional<Solid>& solid,
+  QvJob(const QvOptions& options, const index::IndexFile& index, const std::optional<SolidKmers>& solid,
         TextOutput* sequences)
       : options_(options), index_(index), k_(index.params().k), solid_(solid), sequences_(sequences) {
     const backend::LookupOptions lookup{.lenient = options.reading.lenient,
@@ -193,27 +188,13 @@ class QvJob {
   const QvOptions& options_;
   const index::IndexFile& index_;
   const std::uint32_t k_;
-  const std::optional<Solid> solid_;
+  const std::optional<SolidKmers> solid_;
   TextOutput* const sequences_;
   std::optional<backend::SeenKmers> met_;
   std::unique_ptr<backend::Lookup> lookup_;
 };
 
-/// Returns the least solid count, as asked or above the error cut-off, and the number of solid k-mers;
-/// nothing if the spectrum is not that of reads.
-std::optional<Solid> solid_of(const QvOptions& options, const index::IndexFile& index) {
-  std::optional<std::uint64_t> from = options.solid_count;
-  if (!from) {
-    const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
-    if (!model.estimate) return std::nullopt;
-    from = *model.error_cutoff + 1;
-  }
-  Solid solid{*from, 0};
-  for (const auto& [count, kmers] : index.histogram()) solid.kmers += count >= solid.count ? kmers : 0;
-  return solid;
-}
-
-void print_rows(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std::optional<Solid>& solid,
+void print_rows(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std::optional<SolidKmers>& solid,
                 TextOutput& output) {
   output.write(
       "assembly\tkmers\tmissing\tqv\terror_rate\tsolid_count\tsolid_kmers\tsolid_found\tcompleteness\n");
@@ -231,7 +212,8 @@ void print_rows(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std
 /// JSON knows only finite numbers.
 Json finite_json(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std::optional<Solid>& solid) {
+Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k,
+               const std::optional<SolidKmers>& solid) {
   Json assemblies = Json::array();
   for (const AssemblyRow& row : rows) {
     Json json = {{"assembly", row.name},
@@ -253,6 +235,35 @@ Json rows_json(const std::vector<AssemblyRow>& rows, std::uint32_t k, const std:
           {"assemblies", std::move(assemblies)}};
 }
 
+/// Returns a row for each assembly, for MultiQC; what is no number has no cell.
+MultiqcSection quality_section(const std::vector<AssemblyRow>& rows, std::uint32_t k,
+                               const std::optional<SolidKmers>& solid) {
+  const auto column = [](const char* title, const char* description, const char* format) {
+    return Json{{"title", title}, {"description", description}, {"format", format}};
+  };
+  MultiqcSection section;
+  section.id = "warpmer_qv";
+  section.name = "Quality of assemblies";
+  section.description = "Assemblies by the k-mers of reads, as Merqury defines it.";
+  section.headers = {
+      {"qv", column("QV", "-10 log10 of the error rate", "{:,.2f}")},
+      {"completeness", column("Completeness %", "Solid k-mers of the reads that it has", "{:,.2f}")},
+      {"error_rate", column("Error rate", "Wrong bases per base", "{:.2e}")},
+      {"kmers", column("K-mers", "Each as often as it occurs", "{:,.0f}")},
+      {"missing", column("Missing", "Those that the reads do not have", "{:,.0f}")}};
+  for (const AssemblyRow& row : rows) {
+    Json& cells =
+        section.data[printable(row.name)] = {{"kmers", row.sums.kmers}, {"missing", row.sums.missing}};
+    const auto add = [&](const char* name, double value) {
+      if (std::isfinite(value)) cells[name] = value;
+    };
+    add("qv", stats::quality_value(row.sums, k));
+    add("error_rate", stats::base_error_rate(row.sums, k));
+    if (solid && row.solid_found) add("completeness", stats::completeness(*row.solid_found, solid->kmers));
+  }
+  return section;
+}
+
 void check_read_once(const QvOptions& options) {
   check_standard_input({{"as the index", {options.index}}, {"as an assembly", options.assemblies}});
 }
@@ -262,34 +273,19 @@ void complete(QvOptions& options) {
   check_ending(options.report, formats::Content::tsv);
   formats::check_ending(options.sequences, {formats::Content::tsv});
   check_read_once(options);  // a list from standard input among them
-  expand_lists(options.assemblies, {output, options.sequences});
+  expand_lists(options.assemblies, {output, options.sequences, options.multiqc});
   check_read_once(options);  // and what lists name
 }
 
 int run_qv(QvOptions options) {
   complete(options);
   const index::IndexFile index(options.index);
-  if (!index.params().canonical) {
-    throw UsageError("'" + options.index +
-                     "' was counted with --forward, and an assembly has either strand; count the reads "
-                     "without it");
-  }
-  if (index.totals().left_out() > 0) {
-    warn(fmt::format(
-        "'{}' was counted with --min-count or --max-count; what they left out of it is taken for missing",
-        options.index));
-  }
+  check_reads_of_assembly(index);
   TextOutput output(options.report.output);  // now, so that a path that cannot be written costs no run
   std::optional<TextOutput> sequences;
   if (!options.sequences.empty()) sequences.emplace(options.sequences, threads_or_default(options.threads));
-  const std::optional<Solid> solid = solid_of(options, index);
-  if (index.totals().stored_distinct == 0) {
-    warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(options.index)));
-  } else if (!solid) {
-    warn(fmt::format(
-        "'{}' has no clear peak of genomic k-mers, so completeness is not known; give --solid-count",
-        options.index));
-  }
+  MultiqcFile multiqc(options.multiqc);
+  const std::optional<SolidKmers> solid = solid_kmers_of(index, options.solid_count);
   const auto [rows, seconds] =
       run_with_meter(progress_style(options.progress),
                      [&, to = sequences ? &*sequences : nullptr](backend::JobProgress& progress) {
@@ -302,7 +298,9 @@ int run_qv(QvOptions options) {
     print_rows(rows, k, solid, output);
   }
   io::warn_of_phred64(options.reading.qualities);
+  if (multiqc.is_wanted()) multiqc.write(quality_section(rows, k, solid));
   if (sequences) sequences->finish();
+  multiqc.finish();
   output.finish();
   print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {}", counted(rows.back().sequences, "sequence"),
                               options.index, seconds, shown_output(options.report.output)));
@@ -345,6 +343,7 @@ Examples:
       .add_option("--sequences", options->sequences,
                   "Also write a line for each sequence to FILE, in input order; - for standard output.")
       ->type_name("FILE");
+  add_multiqc_flag(command, options->multiqc, "a table");
   add_whole_number(
       command, "--solid-count", 1, UINT64_MAX,
       [options](std::uint64_t value) { options->solid_count = value; },

@@ -13,11 +13,14 @@
 #include "base/error.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
+#include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/printable.h"
+#include "cli/output/multiqc.h"
 #include "cli/output/report.h"
+#include "cli/output/spectrum_report.h"
 #include "index/index_file.h"
 #include "index/known_totals.h"
 #include "serve/remote_table.h"
@@ -26,126 +29,19 @@
 namespace warpmer::cli {
 namespace {
 
-using stats::GenomeEstimate;
-using stats::SpectrumModel;
-
 /// The k-mers of an index or of a server's table.
 struct Counted {
   const index::IndexParams& params;
   const index::Totals& totals;
   const index::Histogram& histogram;
 
-  [[nodiscard]] SpectrumModel model() const { return stats::model_spectrum(params, totals, histogram); }
+  [[nodiscard]] stats::SpectrumModel model() const {
+    return stats::model_spectrum(params, totals, histogram);
+  }
 };
 
 Counted counted_in(const index::IndexFile& index) {
   return {index.params(), index.totals(), index.histogram()};
-}
-
-Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-Json whole_json_of(const std::optional<double>& value) {
-  return value ? Json(std::llround(*value)) : Json(nullptr);
-}
-
-Json runner_up_json(const std::optional<stats::OtherPloidy>& other) {
-  if (!other) return nullptr;
-  return {{"ploidy", other->ploidy},
-          {"kmer_coverage", other->kmer_coverage},
-          {"genome_size", whole_json_of(other->genome_size)},
-          {"bic_difference", other->worse_by}};
-}
-
-/// Every name is there; what there is no estimate of is null.
-Json spectrum_json(const SpectrumModel& model) {
-  Json peaks = Json::array();
-  for (const stats::SpectrumPeak& peak : model.peaks)
-    peaks.push_back({{"count", peak.count}, {"kmers", peak.kmers}});
-  Json foreign = Json::array();
-  for (const stats::ForeignGenome& one : model.foreign)
-    foreign.push_back({{"coverage", one.coverage}, {"kmers", std::llround(one.kmers)}});
-  const auto of = [&](auto member) -> std::optional<double> {
-    return model.estimate ? std::optional<double>((*model.estimate).*member) : std::nullopt;
-  };
-  const auto maybe = [&](std::optional<double> GenomeEstimate::*member) {
-    return model.estimate ? (*model.estimate).*member : std::nullopt;
-  };
-  return {{"is_clear", model.estimate.has_value()},
-          {"reason", model.estimate ? Json(nullptr) : Json(model.reason)},
-          {"error_cutoff", model.error_cutoff ? Json(*model.error_cutoff) : Json(nullptr)},
-          {"peaks", peaks},
-          {"count_divisor", model.count_divisor},
-          {"ploidy", model.estimate ? Json(model.estimate->ploidy) : Json(nullptr)},
-          {"kmer_coverage", json_of(of(&GenomeEstimate::kmer_coverage))},
-          {"heterozygous_coverage", json_of(maybe(&GenomeEstimate::heterozygous_coverage))},
-          {"heterozygosity", json_of(maybe(&GenomeEstimate::heterozygosity))},
-          {"genome_size", whole_json_of(maybe(&GenomeEstimate::genome_size))},
-          {"repeat_fraction", json_of(maybe(&GenomeEstimate::repeat_fraction))},
-          {"error_kmers", whole_json_of(maybe(&GenomeEstimate::error_kmers))},
-          {"error_distinct", whole_json_of(maybe(&GenomeEstimate::error_distinct))},
-          {"error_rate", json_of(maybe(&GenomeEstimate::error_rate))},
-          {"dispersion", json_of(of(&GenomeEstimate::dispersion))},
-          {"fit", json_of(of(&GenomeEstimate::fit))},
-          {"foreign", foreign},
-          {"is_ambiguous", model.runner_up ? Json(model.runner_up->is_possible) : Json(nullptr)},
-          {"runner_up", runner_up_json(model.runner_up)}};
-}
-
-std::string whole_text(const std::optional<double>& value) {
-  return value ? fmt::format("{:.0f}", *value) : std::string("unknown");
-}
-std::string percent_text(const std::optional<double>& value) {
-  return value ? fmt::format("{:.3g} %", 100 * *value) : std::string("unknown");
-}
-
-void print_runner_up(const stats::OtherPloidy& other, TextOutput& output) {
-  const char* const fit = other.is_equal      ? "fits about as well"
-                          : other.is_possible ? "fits worse, but may be right"
-                                              : "fits worse";
-  print_field(output, other.is_possible ? "or ploidy" : "next ploidy",
-              fmt::format("{}, {} (BIC + {:.1f}): k-mer coverage {:.4g}, genome size {}", other.ploidy, fit,
-                          other.worse_by, other.kmer_coverage, whole_text(other.genome_size)));
-}
-
-void print_estimate(const SpectrumModel& model, TextOutput& output) {
-  const GenomeEstimate& estimate = *model.estimate;
-  const bool is_open = model.runner_up && model.runner_up->is_possible;
-  print_field(output, "ploidy",
-              fmt::format("{}{}", estimate.ploidy, is_open ? ", not certain: see below" : ""));
-  print_field(output, "k-mer coverage", fmt::format("{:.4g}", estimate.kmer_coverage));
-  if (estimate.heterozygous_coverage) {
-    print_field(output, "  of a haplotype", fmt::format("{:.4g}", *estimate.heterozygous_coverage));
-    print_field(output, "heterozygosity", percent_text(estimate.heterozygosity));
-  }
-  print_field(output, "genome size", whole_text(estimate.genome_size));
-  print_field(output, "  repeats", percent_text(estimate.repeat_fraction));
-  for (const stats::ForeignGenome& foreign : model.foreign) {
-    print_field(output, "not of the genome",
-                fmt::format("{:.0f} k-mers of coverage {:.4g}", foreign.kmers, foreign.coverage));
-  }
-  print_field(output, "error k-mers", whole_text(estimate.error_kmers));
-  print_field(output, "  distinct", whole_text(estimate.error_distinct));
-  print_field(output, "error rate", percent_text(estimate.error_rate));
-  print_field(output, "model fit", percent_text(estimate.fit));
-  if (model.runner_up) print_runner_up(*model.runner_up, output);
-}
-
-/// Returns the meaning of a divisor that all counts have.
-std::string divisor_text(std::uint64_t divisor) {
-  if (divisor == 2) return "every count is even: was each file counted twice?";
-  return fmt::format("every count is a multiple of {0}: was each file counted {0} times?", divisor);
-}
-
-void print_spectrum(const SpectrumModel& model, TextOutput& output) {
-  if (model.count_divisor > 1) print_field(output, "beware", divisor_text(model.count_divisor));
-  if (model.error_cutoff) print_field(output, "error cut-off", *model.error_cutoff);
-  std::vector<std::uint64_t> counts;
-  for (const stats::SpectrumPeak& peak : model.peaks) counts.push_back(peak.count);
-  if (!counts.empty()) print_field(output, "peaks", fmt::format("{}", fmt::join(counts, ", ")));
-  if (model.estimate) {
-    print_estimate(model, output);
-  } else {
-    print_field(output, "k-mer coverage", "no estimate: " + model.reason);
-  }
 }
 
 /// Returns the begin, before what is said of where k-mers are kept.
@@ -174,11 +70,6 @@ Json stats_json(const serve::RemoteTable& table, const Counted& counted) {
   return json;
 }
 
-std::string filter_text(const index::Totals& totals) {
-  std::string text = fmt::format("at least {}", totals.min_count);
-  return totals.max_count == UINT64_MAX ? text : text + fmt::format(", at most {}", totals.max_count);
-}
-
 /// Sums are rounded, not parts, so that those that are printed add up.
 void print_bytes(const BytesPerKmer& bytes, TextOutput& output) {
   const auto hundredths = [](double number) { return std::llround(100 * number); };
@@ -193,35 +84,59 @@ void print_bytes(const BytesPerKmer& bytes, TextOutput& output) {
   print("  directory", all - kmers);
 }
 
-void print_counted(const Counted& counted, TextOutput& output) {
-  const index::Totals& totals = counted.totals;
-  print_field(output, "k", counted.params.k);
-  print_field(output, "strand", strand_name(counted.params.canonical));
-  const auto text = [](bool is_known, std::uint64_t number) {
-    return is_known ? fmt::format("{}", number) : std::string("unknown");
-  };
-  print_field(output, "sequences", text(index::knows_reads(totals), totals.records));
-  print_field(output, "bases", text(index::knows_reads(totals), totals.bases));
-  print_field(output, "k-mers counted", text(index::knows_counted(totals), totals.counted_kmers));
-  print_field(output, "  distinct", text(index::knows_counted(totals), totals.counted_distinct));
-  print_field(output, "  unique", text(index::knows_counted(totals), totals.counted_unique));
-  print_field(output, "counts kept", filter_text(totals));
-  print_field(output, "k-mers stored", totals.stored_kmers);
-  print_field(output, "  distinct", totals.stored_distinct);
-  print_field(output, "largest count", totals.largest_count);
-}
-
 void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& output) {
-  print_counted(counted_in(index), output);
+  print_fields(counted_fields(index.params(), index.totals()), output);
   print_field(output, "file bytes", index.file_bytes());
   print_bytes(bytes_per_kmer(index, threads), output);
-  print_spectrum(counted_in(index).model(), output);
+  print_fields(spectrum_fields(counted_in(index).model()), output);
+}
+
+Json column_json(const char* title, const char* description, const char* format, const char* suffix = "") {
+  return {{"title", title}, {"description", description}, {"format", format}, {"suffix", suffix}};
+}
+
+/// A table for MultiQC with no rows.
+MultiqcSection stats_section() {
+  MultiqcSection section;
+  section.id = "warpmer_stats";
+  section.name = "K-mers and genome";
+  section.description = "What the k-mers that warpmer counted say of the genome.";
+  section.headers = {
+      {"distinct", column_json("Distinct k-mers", "Distinct k-mers in the index", "{:,.0f}")},
+      {"coverage",
+       column_json("Coverage", "Mean count of k-mers that all haplotypes have once", "{:,.1f}", "X")},
+      {"ploidy", column_json("Ploidy", "Haplotypes that differ", "{:,.0f}")},
+      {"genome_size", column_json("Genome size", "Bases of one haplotype", "{:,.0f}", " bp")},
+      {"heterozygosity", column_json("Het.", "Bases at which haplotypes differ", "{:,.3f}", "%")},
+      {"repeats", column_json("Repeats", "Share of the genome in repeated k-mers", "{:,.1f}", "%")},
+      {"error_rate", column_json("Errors", "Wrong bases of the reads", "{:,.3f}", "%")},
+      {"fit",
+       column_json("Fit", "Share of the k-mers around the peaks that the model explains", "{:,.1f}", "%")}};
+  return section;
+}
+
+/// Adds a row; what is not known has no cell.
+void add_row(const std::string& name, const Counted& counted, MultiqcSection& section) {
+  Json& row = section.data[name] = {{"distinct", counted.totals.stored_distinct}};
+  const auto estimate = counted.model().estimate;
+  if (!estimate) return;
+  row["coverage"] = estimate->kmer_coverage;
+  row["ploidy"] = estimate->ploidy;
+  if (estimate->genome_size) row["genome_size"] = std::llround(*estimate->genome_size);
+  const auto add_percent = [&](const char* column, const std::optional<double>& value) {
+    if (value) row[column] = 100 * *value;
+  };
+  add_percent("heterozygosity", estimate->heterozygosity);
+  add_percent("repeats", estimate->repeat_fraction);
+  add_percent("error_rate", estimate->error_rate);
+  add_percent("fit", estimate->fit);
 }
 
 struct StatsOptions {
   std::string server;  ///< instead of indexes
   ReportFlags report;
   bool tsv = false;
+  std::string multiqc;
   unsigned threads = 0;
   std::vector<std::string> indexes;
 };
@@ -276,6 +191,7 @@ int print_of_server(const StatsOptions& options) {
   const auto [k, canonical] = table.kmers();
   const index::IndexParams params = backend::params_for(k, canonical);
   TextOutput output(options.report.output);
+  MultiqcFile multiqc(options.multiqc);
   const serve::TableContent content = table.content();
   const Counted counted{params, content.totals, content.histogram};
   if (options.tsv) {
@@ -285,13 +201,27 @@ int print_of_server(const StatsOptions& options) {
   } else if (options.report.json) {
     output.write(json_text(stats_json(table, counted)));
   } else {
-    print_counted(counted, output);
+    print_fields(counted_fields(params, counted.totals), output);
     print_field(output, "memory bytes", table.memory_bytes());
     print_field(output, "table", table.describe());
-    print_spectrum(counted.model(), output);
+    print_fields(spectrum_fields(counted.model()), output);
   }
+  if (multiqc.is_wanted()) {
+    MultiqcSection section = stats_section();
+    add_row(printable(options.server), counted, section);
+    multiqc.write(section);
+  }
+  multiqc.finish();
   output.finish();
   return kDone;
+}
+
+void write_multiqc(const std::vector<std::string>& paths,
+                   const std::vector<std::unique_ptr<index::IndexFile>>& indexes, MultiqcFile& multiqc) {
+  const std::vector<std::string> names = sample_names(paths, false);
+  MultiqcSection section = stats_section();
+  for (std::size_t i = 0; i < indexes.size(); ++i) add_row(names[i], counted_in(*indexes[i]), section);
+  multiqc.write(section);
 }
 
 int run_stats(const StatsOptions& options) {
@@ -303,6 +233,7 @@ int run_stats(const StatsOptions& options) {
   for (const std::string& path : options.indexes) indexes.push_back(std::make_unique<index::IndexFile>(path));
   const unsigned threads = threads_or_default(options.threads);
   TextOutput output(options.report.output);
+  MultiqcFile multiqc(options.multiqc);
   if (options.tsv || (options.report.json && indexes.size() > 1)) {
     std::vector<Json> all;
     all.reserve(indexes.size());
@@ -321,6 +252,8 @@ int run_stats(const StatsOptions& options) {
       print_stats(*indexes[i], threads, output);
     }
   }
+  if (multiqc.is_wanted()) write_multiqc(options.indexes, indexes, multiqc);
+  multiqc.finish();
   output.finish();
   return kDone;
 }
@@ -371,10 +304,12 @@ Examples:
   warpmer stats sample.wmi
   warpmer stats --json sample.wmi
   warpmer stats --tsv *.wmi > table.tsv
+  warpmer stats --multiqc samples_mqc.json *.wmi
   warpmer stats --server run.sock
 )");
   add_report_flags(command, options->report);
   command.add_flag("--tsv", options->tsv, "Print a table: a header, and a line for each index.");
+  add_multiqc_flag(command, options->multiqc, "a table");
   add_threads_flag(command, options->threads);
   CLI::Option* const indexes =
       command

@@ -75,6 +75,7 @@ constexpr CommandEntry kCommands[] = {
     {{"add", "remove"}, add_live_commands},
     {{"save"}, add_save_command},
     {{"stats"}, add_stats_command},
+    {{"report"}, add_report_command},
     {{"info"}, add_info_command},
     {{"watch"}, add_watch_command},
     {{"devices"}, add_devices_command},

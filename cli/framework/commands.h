@@ -25,6 +25,7 @@ void add_serve_command(Application& application);
 void add_live_commands(Application& application);
 void add_save_command(Application& application);
 void add_stats_command(Application& application);
+void add_report_command(Application& application);
 void add_info_command(Application& application);
 void add_watch_command(Application& application);
 void add_devices_command(Application& application);

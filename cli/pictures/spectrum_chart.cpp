@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace warpmer::cli {
@@ -97,6 +98,27 @@ Chart spectrum_chart(const std::string& title, const index::Histogram& histogram
   chart.series.push_back({"k-mers", SeriesStyle::bars, "fill1", "line1", binned(chart, histogram)});
   if (model.estimate)
     chart.series.push_back({"model", SeriesStyle::line, "curve-key", "curve", expected_in(chart, model)});
+  set_top(chart, model);
+  return chart;
+}
+
+std::string copies_text(std::size_t copy_class) {
+  if (copy_class == 0) return "not in it";
+  const std::size_t most = backend::CopySpectrum::kClasses - 2;
+  if (copy_class > most) return fmt::format("more than {}", most);
+  return copy_class == 1 ? "1 copy" : fmt::format("{} copies", copy_class);
+}
+
+Chart copy_chart(const std::string& title, const backend::CopySpectrum& spectrum,
+                 const stats::SpectrumModel& model, const SpectrumView& view) {
+  constexpr std::string_view kFills[] = {"fill0", "fill1", "fill2", "fill3", "fill4", "fill5"};
+  constexpr std::string_view kLines[] = {"line0", "line1", "line2", "line3", "line4", "line5"};
+  Chart chart = empty_chart(title, *view.last, model, view.most_bins);
+  chart.is_log = view.is_log;
+  for (std::size_t i = 0; i < backend::CopySpectrum::kClasses; ++i) {
+    chart.series.push_back(
+        {copies_text(i), SeriesStyle::area, kFills[i], kLines[i], binned(chart, spectrum.of_reads[i])});
+  }
   set_top(chart, model);
   return chart;
 }

@@ -1,11 +1,13 @@
 #pragma once
 /// The spectrum of an index as a chart.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/indexes/copy_session.h"
 #include "cli/pictures/chart.h"
 #include "index/index_file.h"
 #include "stats/spectrum_model.h"
@@ -36,5 +38,12 @@ void set_top(Chart& chart, const stats::SpectrumModel& model);
 /// Returns bars of the k-mers there are and, where there is an estimate, the model's curve.
 Chart spectrum_chart(const std::string& title, const index::Histogram& histogram,
                      const stats::SpectrumModel& model, const SpectrumView& view);
+
+/// Returns the name of a class of copies: "2 copies", "more than 4".
+std::string copies_text(std::size_t copy_class);
+
+/// Returns lines of the k-mers of reads by their copies in an assembly. The model is that of the reads.
+Chart copy_chart(const std::string& title, const backend::CopySpectrum& spectrum,
+                 const stats::SpectrumModel& model, const SpectrumView& view);
 
 }  // namespace warpmer::cli

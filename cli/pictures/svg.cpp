@@ -94,7 +94,9 @@ std::string dark_style() { return style_of(&PicturePaint::dark); }
 Svg::Svg(TextOutput& output, Frame frame, double width, double height, std::string_view title)
     : output_(output) {
   const bool is_file = frame == Frame::file;
-  const std::string size = is_file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", width, height) : "";
+  constexpr double kMostEnlarged = 1.4;  // so that text of small pictures gets no larger than that around it
+  const std::string size = is_file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", width, height)
+                                   : fmt::format(" style=\"max-width:{:.0f}px\"", kMostEnlarged * width);
   output_.print(
       "<svg xmlns=\"http://www.w3.org/2000/svg\"{} viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
       "role=\"img\" aria-label=\"{}\">\n",

@@ -21,6 +21,12 @@ struct AssemblyKmers {
   }
 };
 
+/// The reads' k-mers that are no errors.
+struct SolidKmers {
+  std::uint64_t count = 0;  ///< from this count on
+  std::uint64_t kmers = 0;  ///< distinct
+};
+
 /// Returns the probability that a base is wrong: 1 - (1 - missing / kmers)^(1/k), as a k-mer is in the reads
 /// if all its bases are right. NaN where there are no k-mers.
 inline double base_error_rate(const AssemblyKmers& sums, std::uint32_t k) {

@@ -9,7 +9,6 @@ import json
 import math
 import os
 import pty
-import random
 import re
 import struct
 import subprocess
@@ -17,6 +16,7 @@ import termios
 import xml.etree.ElementTree
 
 from common_cli import DATA, INPUT, USAGE, WARPMER, CliTest, fasta, main
+from common_reads import simulated_reads
 
 SVG = "{http://www.w3.org/2000/svg}"
 ROWS = 16
@@ -69,16 +69,6 @@ def negative_binomial(count, mean, dispersion):
         math.lgamma(count + size) - math.lgamma(size) - math.lgamma(count + 1)
         - size * math.log1p(dispersion) + count * math.log(dispersion / (1 + dispersion))
     )  # fmt: skip
-
-
-def simulated_reads(length, repeated, number, error_rate):
-    """Reads of 100 bases of a genome that has `repeated` of its bases twice."""
-    chance = random.Random(4)
-    genome = "".join(chance.choices("ACGT", k=length))
-    genome += genome[:repeated]
-    for _ in range(number):
-        at = chance.randrange(len(genome) - 100)
-        yield "".join(chance.choice("ACGT") if chance.random() < error_rate else base for base in genome[at : at + 100])
 
 
 class SpectrumPictures(CliTest):

@@ -42,6 +42,7 @@ constexpr Ending kEndings[] = {
     {".bam", Content::bam, "BAM"},
     {".json", Content::json, "JSON"},
     {".svg", Content::svg, "SVG"},
+    {".html", Content::html, "HTML"},
     {".bed", Content::bed, "BED"},
     {".bedgraph", Content::bedgraph, "bedGraph"},
     {".bdg", Content::bedgraph, "bedGraph"},
@@ -56,7 +57,6 @@ constexpr Ending kEndings[] = {
     {".yaml", Content::other, "YAML"},
     {".yml", Content::other, "YAML"},
     {".xml", Content::other, "XML"},
-    {".html", Content::other, "HTML"},
     {".parquet", Content::other, "Parquet"},
     {".pq", Content::other, "Parquet"},
     {".arrow", Content::other, "Arrow"},
@@ -142,6 +142,7 @@ bool is_text(Content content) {
     case Content::fastq:
     case Content::json:
     case Content::svg:
+    case Content::html:
     case Content::bed:
     case Content::bedgraph:
       return true;

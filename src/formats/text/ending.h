@@ -25,6 +25,7 @@ enum class Content : std::uint8_t {
   bam,
   json,
   svg,
+  html,
   bed,
   bedgraph,
   other,  ///< a compression that no command writes

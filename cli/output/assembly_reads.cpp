@@ -1,0 +1,48 @@
+#include "cli/output/assembly_reads.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "base/warning.h"
+#include "cli/framework/messages.h"
+#include "stats/spectrum_model.h"
+
+namespace warpmer::cli {
+
+void check_reads_of_assembly(const index::IndexFile& reads) {
+  if (!reads.params().canonical) {
+    throw UsageError("'" + reads.path() +
+                     "' was counted with --forward, and an assembly has either strand; count the reads "
+                     "without it");
+  }
+  if (reads.totals().left_out() > 0) {
+    warn(fmt::format(
+        "'{}' was counted with --min-count or --max-count; what they left out of it is taken for missing",
+        reads.path()));
+  }
+}
+
+std::optional<stats::SolidKmers> solid_kmers_of(const index::IndexFile& reads,
+                                                std::optional<std::uint64_t> least_count) {
+  if (!least_count) {
+    const auto model = stats::model_spectrum(reads.params(), reads.totals(), reads.histogram());
+    if (model.estimate) least_count = *model.error_cutoff + 1;
+  }
+  if (reads.totals().stored_distinct == 0) {
+    warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(reads.path())));
+  } else if (!least_count) {
+    warn(fmt::format(
+        "'{}' has no clear peak of genomic k-mers, so completeness is not known; give --solid-count",
+        reads.path()));
+  }
+  if (!least_count) return std::nullopt;
+  stats::SolidKmers solid{*least_count, 0};
+  for (const auto& [count, kmers] : reads.histogram()) solid.kmers += count >= solid.count ? kmers : 0;
+  return solid;
+}
+
+std::string number_text(double value) { return std::isnan(value) ? "NA" : fmt::format("{:.6g}", value); }
+
+}  // namespace warpmer::cli

@@ -1,0 +1,24 @@
+#pragma once
+/// The index of reads beside which an assembly is looked at: `qv` and `report`.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "index/index_file.h"
+#include "stats/assembly_quality.h"
+
+namespace warpmer::cli {
+
+/// Throws a UsageError for an index of one strand, and warns of one that lacks k-mers of its reads.
+void check_reads_of_assembly(const index::IndexFile& reads);
+
+/// Returns which k-mers are solid: those of `least_count` if that is given, else those above the error
+/// cut-off. Nothing, and a warning, if the spectrum is not that of reads.
+std::optional<stats::SolidKmers> solid_kmers_of(const index::IndexFile& reads,
+                                                std::optional<std::uint64_t> least_count);
+
+/// Returns 6 digits, as Merqury prints them; NA for what is not a number.
+std::string number_text(double value);
+
+}  // namespace warpmer::cli
