@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/memory_text.h"
-#include "base/thread_team.h"
 #include "cpu/memory/bin_chunks.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/sets/sorted_lists.h"
@@ -85,18 +83,19 @@ class EntrySorter {
     std::vector<LargeCounts> large(threads_);
     std::vector<typename Chunks::ChunkWriter> writers;
     for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(*chunks_, t);
-    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
-      keep_ranks(range, list);
-      typename Chunks::ChunkWriter& writer = writers[thread];
-      for (std::size_t i = 0; i < list.size; ++i) {
-        const Key rank = list.hashes()[i];
-        const std::uint64_t count = list.counts()[i];
-        if (count >= large_count()) large[thread].emplace_back(rank, count);
-        const Key rest = rank & low_bits(rest_bits_);
-        const auto word = static_cast<Key>((rest << count_bits_) | std::min(count, large_count()));
-        if (!writer.put(bin_of(rank), word)) refuse_more();
-      }
-    });
+    visit_kmers_of_shards<Key>(
+        index_, bounds_, threads_, [&](unsigned thread, std::uint32_t, ListBuffer<Key>& list) {
+          keep_ranks(range, list);
+          typename Chunks::ChunkWriter& writer = writers[thread];
+          for (std::size_t i = 0; i < list.size; ++i) {
+            const Key rank = list.hashes()[i];
+            const std::uint64_t count = list.counts()[i];
+            if (count >= large_count()) large[thread].emplace_back(rank, count);
+            const Key rest = rank & low_bits(rest_bits_);
+            const auto word = static_cast<Key>((rest << count_bits_) | std::min(count, large_count()));
+            if (!writer.put(bin_of(rank), word)) refuse_more();
+          }
+        });
     for (auto& writer : writers) {
       if (!writer.flush()) refuse_more();
     }
@@ -217,13 +216,14 @@ class EntrySorter {
       counts[t].resize(bins());
       large[t].resize(bins());
     }
-    for_each_part([&](unsigned thread, ListBuffer<Key>& list) {
-      for (std::size_t i = 0; i < list.size; ++i) {
-        const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
-        ++counts[thread][bin];
-        if (list.counts()[i] >= large_count()) ++large[thread][bin];
-      }
-    });
+    visit_kmers_of_shards<Key>(index_, bounds_, threads_,
+                               [&](unsigned thread, std::uint32_t, ListBuffer<Key>& list) {
+                                 for (std::size_t i = 0; i < list.size; ++i) {
+                                   const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
+                                   ++counts[thread][bin];
+                                   if (list.counts()[i] >= large_count()) ++large[thread][bin];
+                                 }
+                               });
     sizes_.resize(bins());
     for (std::uint32_t bin = 0; bin < bins(); ++bin) {
       for (unsigned t = 0; t < threads_; ++t) {
@@ -280,29 +280,6 @@ class EntrySorter {
           fmt::format("sorting needs {} in all; raise -m or do without sorting", mebibytes_needed(needed)));
     }
     return end;
-  }
-
-  /// Calls `visit(thread, list)` for the k-mers of all parts of all shards, which it may change; a thread
-  /// always has the same ones.
-  template <class Visit>
-  void for_each_part(Visit&& visit) const {
-    std::atomic<bool> failed{false};
-    const std::uint32_t shards = index_.params().shards();
-    run_team(
-        threads_,
-        [&](unsigned thread) {
-          ShardParts<Key> parts({&index_, 1}, {&bounds_, 1});
-          ListBuffer<Key> list;
-          for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads_) {
-            parts.open(shard);
-            for (std::uint64_t part = 0; part < parts.parts(); ++part) {
-              parts.read_kmers(0, part, list);
-              visit(thread, list);
-            }
-            parts.close();
-          }
-        },
-        [&] { failed = true; });
   }
 
   const index::IndexFile& index_;

@@ -18,6 +18,7 @@
 #include "backend/indexes/set_session.h"
 #include "base/error.h"
 #include "base/memory_text.h"
+#include "base/thread_team.h"
 #include "cpu/count/sorted_merge.h"
 #include "cpu/memory/scratch.h"
 #include "cpu/sets/shard_keys.h"
@@ -258,6 +259,30 @@ void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>
     visit(std::as_const(list));
     parts.close();
   }
+}
+
+/// Calls `visit(thread, shard, list)` for the k-mers of all parts of all shards with counts in bounds, which
+/// it may change, on several threads. A thread always has the same ones, in the same order.
+template <class Key, class Visit>
+void visit_kmers_of_shards(const index::IndexFile& index, const backend::CountBounds& bounds,
+                           unsigned threads, Visit&& visit) {
+  std::atomic<bool> failed{false};
+  const std::uint32_t shards = index.params().shards();
+  run_team(
+      threads,
+      [&](unsigned thread) {
+        ShardParts<Key> parts({&index, 1}, {&bounds, 1});
+        ListBuffer<Key> list;
+        for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads) {
+          parts.open(shard);
+          for (std::uint64_t part = 0; part < parts.parts(); ++part) {
+            parts.read_kmers(0, part, list);
+            visit(thread, shard, list);
+          }
+          parts.close();
+        }
+      },
+      [&] { failed = true; });
 }
 
 }  // namespace warpmer::cpu

@@ -1,0 +1,142 @@
+/// `warpmer hetmers`: pairs of k-mers that differ in one base, for smudgeplot.
+
+#include "backend/indexes/hetmers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/warning.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/progress.h"
+#include "host/tmp_directory.h"
+#include "index/index_file.h"
+#include "stats/spectrum_model.h"
+
+namespace warpmer::cli {
+namespace {
+
+using backend::PairFrequencies;
+
+struct HetmersOptions {
+  std::string index;
+  std::string output;
+  std::optional<std::uint64_t> min_count;
+  bool at_any_base = false;
+  bool progress = false;
+  std::string tmp_directory;
+  host::Resources resources;
+};
+
+/// No pair has a smaller count than a larger one.
+constexpr std::uint64_t kMostMinCount = PairFrequencies::kMostSum / 2;
+/// The least count of other programs where nothing is known.
+constexpr std::uint64_t kUsualMinCount = 4;
+
+void check(const HetmersOptions& options, const index::IndexFile& index) {
+  if (!index.params().canonical) {
+    throw UsageError("'" + options.index +
+                     "' was counted with --forward, and the two of a pair may be read from either strand; "
+                     "count the reads without it");
+  }
+  if (!options.at_any_base && index.params().k % 2 == 0) {
+    throw UsageError(
+        fmt::format("k = {} is even, so a k-mer of '{}' has no middle base; give --any, or count with "
+                    "an odd k",
+                    index.params().k, options.index));
+  }
+}
+
+/// Returns the least count of a k-mer that is no error, as asked or above the error cut-off.
+std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile& index) {
+  if (options.min_count) return *options.min_count;
+  if (index.totals().stored_distinct == 0) {
+    warn(fmt::format("there is no k-mer in {}, so there are no pairs", shown_input(options.index)));
+    return kUsualMinCount;
+  }
+  const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
+  if (model.estimate) return std::min(*model.error_cutoff + 1, kMostMinCount);
+  warn(
+      fmt::format("'{}' has no clear peak of genomic k-mers, so k-mers with a count below {} are taken for "
+                  "errors; give --min-count",
+                  options.index, kUsualMinCount));
+  return kUsualMinCount;
+}
+
+int run_hetmers(const HetmersOptions& options) {
+  check_output(options.output, {options.index});
+  formats::check_ending(options.output, {formats::Content::tsv});
+  const index::IndexFile index(options.index);
+  check(options, index);
+  TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
+  const backend::HetmerPlan plan{
+      options.at_any_base, min_count_of(options, index), threads_or_default(options.resources.threads),
+      options.resources.memory_bytes, host::tmp_directory(options.tmp_directory, options.output)};
+  const auto [pairs, seconds] = run_with_meter(
+      progress_style(options.progress),
+      [&](backend::JobProgress& progress) { return backend::find_hetmers(index, plan, progress); });
+  pairs.for_each([&](std::uint32_t smaller, std::uint32_t larger, std::uint64_t number) {
+    output.print("{}\t{}\t{}\n", smaller, larger, number);
+  });
+  output.finish();
+  print_last_line(fmt::format("found {} of k-mers with counts from {} on in {}, {:.1f} s, {}",
+                              counted(pairs.total(), "pair"), plan.min_count, options.index, seconds,
+                              shown_output(options.output)));
+  return kDone;
+}
+
+}  // namespace
+
+void add_hetmers_command(Application& application) {
+  auto options = std::make_shared<HetmersOptions>();
+  CLI::App& command = application.add_command(
+      "hetmers",
+      "Count pairs of k-mers that differ in one base, for smudgeplot.\n"
+      "Where the haplotypes of a genome differ in one base, so do the k-mers that have it. How often both of "
+      "a "
+      "pair were read tells the ploidy of the genome and how its haplotypes came about. A pair is two k-mers "
+      "that differ in the middle base alone, or with --any in any one base, and of which neither differs so "
+      "from a third one.",
+      R"(Columns, a line for each two counts that there are, without a header:
+  the smaller count of a pair, the larger one, the number of such pairs
+  This is the .smu file of 'smudgeplot hetmers', to be given to 'smudgeplot all'.
+  As there, each pair is counted on both strands, so that numbers are even but
+  for pairs whose strands are the same; and pairs whose counts sum up to more
+  than 1000 are left out. With --any and equal --min-count (-L there) the files
+  are equal.
+
+Examples:
+  warpmer count -k 31 -o reads.wmi reads_1.fq.gz reads_2.fq.gz
+  warpmer hetmers --any reads.wmi -o pairs.smu
+  warpmer hetmers reads.wmi --min-count 12 -o pairs.smu.txt
+  smudgeplot all -o plot pairs.smu
+)");
+  command.add_flag(
+      "--any", options->at_any_base,
+      "The two of a pair may differ in any one base, instead of the middle one, which only an odd "
+      "k has.");
+  add_whole_number(
+      command, "--min-count,-L", 1, kMostMinCount,
+      [options](std::uint64_t value) { options->min_count = value; },
+      "K-mers with a smaller count are taken for errors. Default: one more than the error cut-off, the count "
+      "at "
+      "the bottom of the valley before the first peak; see 'warpmer stats'.");
+  add_text_output_flag(command, options->output);
+  add_resource_flags(command, options->resources);
+  add_tmp_directory_flag(command, options->tmp_directory);
+  add_progress_flag(command, options->progress);
+  add_index_argument(command, options->index);
+  application.on_run(command, [options] { return run_hetmers(*options); });
+}
+
+}  // namespace warpmer::cli

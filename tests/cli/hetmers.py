@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""`hetmers` against plain Python, which compares each k-mer with all that it could differ from."""
+
+import collections
+import json
+import random
+
+from common_cli import DATA, RESOURCE, USAGE, CliTest, fasta, main, naive_count, reverse_complement
+from common_tier import one_thread, some, without_sanitizers
+
+MOST_SUM = 1000
+
+
+def hetmers(counts, k, least, at_any_base):
+    """The text for canonical k-mers with counts: of all k-mers, on both strands, those with one partner that has no other."""
+    strands = {}
+    for kmer, count in counts.items():
+        if count >= least:
+            strands[kmer] = strands[reverse_complement(kmer)] = count
+    places = range(k) if at_any_base else [k // 2]
+
+    def partners(kmer):
+        others = (kmer[:at] + base + kmer[at + 1 :] for at in places for base in "ACGT" if base != kmer[at])
+        return [other for other in others if other in strands and strands[kmer] + strands[other] <= MOST_SUM]
+
+    only = {kmer: found[0] for kmer in strands if len(found := partners(kmer)) == 1}
+    pairs = collections.Counter()
+    for kmer, other in only.items():
+        if kmer < other and only.get(other) == kmer:
+            pairs[tuple(sorted((strands[kmer], strands[other])))] += 1
+    rows = sorted((a + b, a, b, pairs[a, b]) for a, b in pairs if a < 500)
+    return "".join(f"{a}\t{b}\t{number}\n" for _, a, b, number in rows)
+
+
+def mutated(source, sequence, rate):
+    return "".join(source.choice("ACGT") if source.random() < rate else base for base in sequence)
+
+
+def sequence_of(source, length):
+    return "".join(source.choice("ACGT") for _ in range(length))
+
+
+class Pairs(CliTest):
+    def write(self, sequences):
+        self.file("reads.fa", fasta((str(i), sequence) for i, sequence in enumerate(sequences)))
+        return sequences
+
+    def check(self, sequences, k, least=1, options=((),)):
+        counts = naive_count(sequences, k)
+        index = self.count("reads.fa", k=k)
+        for at_any_base in (False, True):
+            if k % 2 == 0 and not at_any_base:
+                continue
+            expected = hetmers(counts, k, least, at_any_base)
+            for more in options:
+                with self.subTest(k=k, at_any_base=at_any_base, more=more):
+                    flags = ["--any"] * at_any_base + ["--min-count", least, *more]
+                    self.assertEqual(self.warpmer("hetmers", index, *flags), expected)
+        return expected
+
+    def test_haplotypes(self):
+        source = random.Random(1)
+        genome = sequence_of(source, 1500)
+        haplotypes = [genome, mutated(source, genome, 0.02), mutated(source, genome, 0.02)]
+        reads = []
+        for haplotype in haplotypes:
+            for at in source.choices(range(1400), k=120):
+                read = mutated(source, haplotype[at : at + 100], 0.005)
+                reads.append(source.choice((read, reverse_complement(read))))
+        self.write(reads)
+        for k in some((31, 15, 21, 20, 13, 33, 48, 63, 64), 3):
+            for least in (1, 3):
+                self.assertGreater(self.check(reads, k, least, [("-t", 1), ("-t", 3)]).count("\n"), 3)
+
+    def test_short_kmers(self):
+        source = random.Random(2)
+        for k, length in some(((1, 5), (1, 30), (2, 4), (3, 12), (4, 30), (5, 100), (8, 900), (9, 3000), (12, 5000)), 4):
+            for _ in range(2):
+                self.check(self.write([sequence_of(source, length)]), k)
+
+    def test_homopolymers_and_repeats(self):
+        source = random.Random(3)
+        sequences = ["A" * 60, "A" * 30 + "C" + "A" * 30, "AC" * 40, "T" * 50]
+        sequences += [mutated(source, "A" * 60, 0.05) for _ in range(120)]
+        sequences += [mutated(source, "ACACACACACACAC" * 4, 0.03) for _ in range(60)]
+        self.write(sequences)
+        for k in some((15, 31, 22, 40, 5), 2):
+            self.check(sequences, k)
+
+    def test_many_neighbours(self):
+        """More k-mers with the same first half than are compared each with each."""
+        source = random.Random(4)
+        first = sequence_of(source, 12)
+        sequences = []
+        for length in (3, 9, 13):
+            second = sequence_of(source, length)
+            sequences += [first + mutated(source, second, 0.25) for _ in range(250)]
+        self.write(sequences)
+        for k in some((15, 25, 21, 16), 2):
+            self.check(sequences, k)
+
+    def test_palindromes(self):
+        source = random.Random(5)
+        for k in some((5, 9, 15, 21, 33, 6, 14, 20, 34), 3):
+            sequences = []
+            for _ in range(60):
+                half = sequence_of(source, k // 2)
+                for base in source.sample("ACGT", source.randint(1, 4)) if k % 2 else [""]:
+                    kmer = half + base + reverse_complement(half)
+                    sequences += [kmer] * source.randint(1, 3)
+                    at = source.randrange(k)
+                    if source.random() < 0.3:
+                        sequences.append(kmer[:at] + source.choice("ACGT") + kmer[at + 1 :])
+            self.write(sequences)
+            self.check(sequences, k)
+
+    @one_thread
+    def test_large_counts(self):
+        """Beyond a sum of 1000 two k-mers are no pair, and 500 with 500 has no row."""
+        source = random.Random(6)
+        sequences = []
+        for a, b in ((499, 501), (500, 500), (500, 501), (1, 999), (1, 1000), (2, 999), (400, 300), (3, 3)):
+            kmer = sequence_of(source, 21)
+            other = kmer[:10] + "ACGT"["ACGT".index(kmer[10]) - 1] + kmer[11:]
+            sequences += [kmer] * a + [other] * b
+        # Without the third, which is too frequent for one of the two, they are a pair.
+        kmer = sequence_of(source, 21)
+        sequences += [kmer] * 10 + [kmer[:-1] + "ACGT"["ACGT".index(kmer[-1]) - 1]] * 20
+        sequences += [kmer[:-2] + "ACGT"["ACGT".index(kmer[-2]) - 1] + kmer[-1]] * 995
+        self.write(sequences)
+        self.assertEqual(
+            self.check(sequences, 21), "3\t3\t2\n10\t20\t2\n400\t300\t2\n".replace("400\t300", "300\t400") + "1\t999\t2\n499\t501\t2\n"
+        )
+        self.check(sequences, 21, 2)
+        self.check(sequences, 21, 500)
+
+    @one_thread
+    def test_least_count_by_itself(self):
+        index = self.count(DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz", k=21)
+        cutoff = json.loads(self.warpmer("stats", "--json", index))["spectrum"]["error_cutoff"]
+        automatic = self.warpmer("hetmers", "--any", index)
+        self.assertEqual(self.warpmer("hetmers", "--any", "-L", cutoff + 1, index), automatic)
+        self.count(DATA / "genome.fa", k=21)
+        process = self.run_process("hetmers", "--any", "out.wmi")
+        self.assertRegex(process.stderr.decode(), r"\Awarpmer: warning: [^\n]*no clear peak[^\n]*--min-count\nwarpmer: found 0 pairs [^\n]*\n\Z")
+        self.assertEqual((process.returncode, process.stdout), (0, b""))
+
+    @one_thread
+    def test_outputs(self):
+        self.write(["ACGTTGCATGCAACGTTGACA", "ACGTTGCATGTAACGTTGACA"])
+        index = self.count("reads.fa", k=21)
+        for name in ("x.smu", "x.smu.txt", "x.tsv"):
+            self.assertEqual(self.warpmer("hetmers", index, "-L", 1, "-o", name), "")
+            self.assertEqual((self.folder / name).read_text(), "1\t1\t2\n")
+        self.file("none.fa", ">x\nACGT\n")
+        self.warned("no k-mer", "count", "-k", 21, "-o", "none.wmi", "none.fa")
+        self.assertEqual(self.warned("there are no pairs", "hetmers", "none.wmi"), "")
+
+    @one_thread
+    def test_refusals(self):
+        reads = self.write(["ACGTTGCATGCAACGTTGACA"])
+        even = self.count("reads.fa", k=20)
+        self.refused(USAGE, "k = 20 is even.*no middle base; give --any", "hetmers", even, "-o", "x.smu")
+        self.warpmer("hetmers", "--any", "-L", 1, even)
+        forward = self.count("reads.fa", k=21, options=["--forward"])
+        self.refused(USAGE, "--forward", "hetmers", forward, "-o", "x.smu")
+        index = self.count("reads.fa", k=21)
+        for least in ("0", "501", "x"):
+            self.refused(USAGE, "--min-count", "hetmers", index, "--min-count", least)
+        self.refused(USAGE, "JSON", "hetmers", index, "-o", "x.json")
+        self.refused(USAGE, "out.wmi", "hetmers", index, "-o", index)
+        self.refused(RESOURCE, "-m 1 MiB is too little for finding pairs of k-mers.*MiB would do", "hetmers", index, "-m", "1M", "-L", 1)
+        self.assertFalse((self.folder / "x.smu").exists())
+        self.assertTrue(reads)
+
+    def test_memory(self):
+        """Bins in several passes, and pairs in a file, give the same."""
+        source = random.Random(7)
+        genome = sequence_of(source, 400_000)
+        self.write([genome, mutated(source, genome, 0.02)])
+        index = self.count("reads.fa", k=31)
+        expected = self.warpmer("hetmers", "--any", "-L", 1, index)
+        self.assertGreater(int(expected.split("\t")[2]), 100_000)
+        message = self.run_process("hetmers", "--any", "-L", 1, index, "-m", "1M", "-t", 1).stderr.decode()
+        least = int(message.split("would do")[0].split()[-2])
+        for memory in (least, least + 4, 4 * least):
+            with self.subTest(memory=memory):
+                self.assertEqual(self.warpmer("hetmers", "--any", "-L", 1, index, "-m", f"{memory}M", "-t", 1), expected)
+
+    @without_sanitizers
+    def test_damage(self):
+        self.write([sequence_of(random.Random(8), 5000)])
+        index = self.count("reads.fa", k=31)
+        content = bytearray((self.folder / index).read_bytes())
+        content[3000] ^= 1
+        self.file("damaged.wmi", bytes(content))
+        self.refused(3, "damaged.wmi", "hetmers", "damaged.wmi", "-L", 1, "-o", "x.smu")
+        self.assertFalse((self.folder / "x.smu").exists())
+
+
+if __name__ == "__main__":
+    main()
