@@ -110,7 +110,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
 
 /// Returns a hint at what an unknown option of a command, or of the program, may have been.
 std::string hint_for_option(const CLI::App& app, const std::string& option) {
-  const std::string hint = did_you_mean(near_options(option, option_names(app)));
+  std::string hint = did_you_mean(near_options(option, option_names(app)));
   const auto commands = app.get_subcommands({});
   if (!hint.empty() || commands.empty()) return hint;
   const std::string name = option.substr(0, option.find('='));
