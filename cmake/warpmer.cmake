@@ -70,11 +70,11 @@ if(WARPMER_SANITIZE)
   target_link_options(warpmer_flags INTERFACE -fsanitize=${WARPMER_SANITIZE})
 endif()
 
-# Targets that are added in this folder from here on can go into the shared library, if there is to be one. Symbols are
+# Targets that are added in this folder from here on can go into the shared library or the Python extension, if there is to be one. Symbols are
 # hidden, so that calls among them need no table: the program counts in as many instructions as without (callgrind,
 # k = 31: 1.864 G in both).
 macro(warpmer_compile_for_library)
-  if(WARPMER_LIBRARY)
+  if(WARPMER_LIBRARY OR WARPMER_PYTHON)
     set(CMAKE_POSITION_INDEPENDENT_CODE ON)
     set(CMAKE_CXX_VISIBILITY_PRESET hidden)
     set(CMAKE_CUDA_VISIBILITY_PRESET hidden)

@@ -9,6 +9,6 @@ fi
 mode=(--dry-run --Werror)
 [[ "${1:-}" != --fix ]] || mode=(-i)
 # A fresh clone has no empty folders.
-mapfile -t folders < <(ls -d include src cli kernels bench examples tests 2>/dev/null)
+mapfile -t folders < <(ls -d include src cli kernels python bench examples tests 2>/dev/null)
 find "${folders[@]}" -name '*.h' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' |
   sort | xargs -r clang-format --style=file "${mode[@]}"

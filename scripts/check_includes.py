@@ -13,6 +13,8 @@ BELOW_BACKEND = {"base", "kmer", "groups", "file", "host", "io", "index", "forma
 ALLOWED = {
     # The public headers, which all may see, and which see only each other.
     "include": set(),
+    # The Python extension, of the public headers.
+    "python": set(),
     "base": set(),
     "kmer": set(),
     "groups": {"base", "kmer"},
@@ -161,7 +163,7 @@ def check(path, text):
 def main():
     files = [
         path
-        for folder in ("include", "src", "cli", "kernels", "bench", "examples", "tests")
+        for folder in ("include", "src", "cli", "kernels", "python", "bench", "examples", "tests")
         for path in sorted((ROOT / folder).rglob("*"))
         if path.suffix in SUFFIXES
     ]

@@ -14,6 +14,7 @@
 #   --no-cuda      leave CUDA out though there is nvcc
 #   --gpu-bundle   CUDA is built as it is for GPU nodes, tests use that build, and the bundle is made of it
 #                  (scripts/gpu-bundle.sh)
+#   --python       also build the Python module with pip, in build/python, and run its tests (tests/python)
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -27,6 +28,7 @@ if command -v nvcc >/dev/null; then release=cuda; fi
 others=()
 groups=(build test hygiene)
 compilers=no
+python=no
 tidy=no
 werror=OFF
 for argument in "$@"; do
@@ -39,6 +41,7 @@ for argument in "$@"; do
     --compilers) compilers=yes groups+=(compilers) ;;
     --no-cuda) release=cpu ;;
     --gpu-bundle) release=gpu-bundle ;;
+    --python) python=yes groups+=(python) ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
@@ -122,11 +125,22 @@ check() {
   if "$@" </dev/null; then passed=$((passed + 1)); else fail "$name"; fi
 }
 
+# The module as a user installs it. The compiler has the name that it has in other builds, so that what ccache keeps of
+# them serves here, too.
+test_python() {
+  local environment=$PWD/build/python log=$PWD/build/python.log
+  python3 -m venv --clear "$environment" &&
+    CXX=${CXX:-c++} "$environment/bin/pip" install "$PWD[arrow]" >"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
+  (cd tests/python && "$environment/bin/python" -W error -m unittest)
+}
+
 for preset in "$release" ${others[@]+"${others[@]}"}; do
   test_preset "$preset"
 done
 if [[ $release == gpu-bundle ]]; then check house/gpu_bundle scripts/gpu-bundle.sh "-DWARPMER_WERROR=$werror"; fi
 if [[ $compilers == yes ]]; then check house/compilers scripts/check_compilers.py; fi
+
+if [[ $python == yes ]]; then check python test_python; fi
 
 if [[ $tidy == yes ]]; then check house/tidy scripts/tidy.sh; fi
 

@@ -6,6 +6,10 @@
 /// k-mer and its reverse complement are one, which is named by the lexicographically smaller of the two, and
 /// may be asked for by either.
 ///
+/// Functions for many k-mers also know them **packed**: as a number of 2k bits with A = 0, C = 1, G = 2, T =
+/// 3, the first base in the highest bits. It is one 64-bit word up to k = 32, else two, the upper one first.
+/// The order of packed k-mers is that of their texts.
+///
 /// Errors are exceptions of the four kinds in warpmer/error.h, and no others. No function prints, ends the
 /// process, or installs a signal handler.
 
@@ -24,6 +28,17 @@ namespace warpmer {
 
 /// The largest k.
 inline constexpr std::uint32_t kLargestK = 64;
+
+/// Returns the number of 64-bit words of a packed k-mer.
+constexpr std::uint32_t words_per_kmer(std::uint32_t k) { return k <= 32 ? 1 : 2; }
+
+/// Packs k-mers, in upper or lower case. UsageError when one is not exactly k characters of A C G T U, or k
+/// is none.
+WARPMER_PUBLIC std::vector<std::uint64_t> pack(std::span<const std::string_view> kmers, std::uint32_t k);
+
+/// Returns the texts of packed k-mers one behind the other, k characters each. UsageError when one has more
+/// than 2k bits, or k is none.
+WARPMER_PUBLIC std::string unpack(std::span<const std::uint64_t> kmers, std::uint32_t k);
 
 /// Sums over an index. "Counted" is before the filter of counts, "stored" after it; without a filter they are
 /// the same. Of an index made of another program's database, what that does not say is 0.
@@ -88,8 +103,15 @@ class WARPMER_PUBLIC Index {
   /// characters of A C G T U, in upper or lower case (U counts as T). InputError when the file is damaged.
   [[nodiscard]] std::uint64_t count_of(std::string_view kmer) const;
 
-  /// Returns the counts of several k-mers, in their order. Errors are those of `count_of`.
-  [[nodiscard]] std::vector<std::uint64_t> counts_of(std::span<const std::string> kmers) const;
+  /// Returns the counts of several k-mers, in their order, on so many threads; 0: all cores that this process
+  /// may use. Errors are those of `count_of`.
+  [[nodiscard]] std::vector<std::uint64_t> counts_of(std::span<const std::string> kmers,
+                                                     unsigned threads = 1) const;
+  [[nodiscard]] std::vector<std::uint64_t> counts_of(std::span<const std::string_view> kmers,
+                                                     unsigned threads = 1) const;
+  /// Does the same with packed k-mers. UsageError when one has more than 2k bits.
+  [[nodiscard]] std::vector<std::uint64_t> counts_of_packed(std::span<const std::uint64_t> kmers,
+                                                            unsigned threads = 1) const;
 
   /// Returns the count of the k-mer at each position of a sequence, max(0, length - k + 1) numbers: 0 where
   /// the k-mer is not in the index, kNoKmer where the k characters contain an N or another code that is not
@@ -103,9 +125,63 @@ class WARPMER_PUBLIC Index {
   void for_each(const Visitor& visit) const;
 
  private:
+  friend class ChunkReader;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Some k-mers of an index, packed, and their counts.
+struct PackedChunk {
+  std::size_t size = 0;                     ///< number of k-mers
+  std::unique_ptr<std::uint64_t[]> kmers;   ///< words_per_kmer(k) words for each
+  std::unique_ptr<std::uint64_t[]> counts;  ///< one for each
+};
+
+/// Gives out all k-mers of an index, chunk after chunk, in the order of `Index::for_each`. Threads of its own
+/// unpack chunks before they are asked for, a few for each thread. One thread at a time may call it.
+class WARPMER_PUBLIC ChunkReader {
+ public:
+  static constexpr std::uint64_t kUsualKmers = std::uint64_t{1} << 17;
+
+  /// The index must live as long, and may be moved meanwhile. A chunk has about `kmers` k-mers or fewer. 0
+  /// threads: all cores that this process may use. UsageError for chunks of 0.
+  explicit ChunkReader(const Index& index, unsigned threads = 0, std::uint64_t kmers = kUsualKmers);
+  ~ChunkReader();
+  ChunkReader(ChunkReader&& other) noexcept;
+  ChunkReader& operator=(ChunkReader&& other) noexcept;
+
+  /// Takes the next chunk, and waits for it if need be. False when there is none. InputError when the file is
+  /// damaged.
+  bool next(PackedChunk& chunk);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// What a job that writes an index is doing.
+enum class JobStage {
+  starting,
+  reading,    ///< sequences: `bytes_done` of `bytes_total`
+  counting,   ///< what was read: `parts_done` of `parts_total`
+  combining,  ///< indexes: `parts_done` of `parts_total`
+  writing,
+  done,
+};
+
+/// How far it is.
+struct JobStatus {
+  JobStage stage = JobStage::starting;
+  std::uint64_t bytes_done = 0;   ///< of the input files, as they are on disk
+  std::uint64_t bytes_total = 0;  ///< 0: not known
+  std::uint64_t kmers = 0;        ///< occurrences of k-mers read so far
+  std::uint64_t parts_done = 0;   ///< of the index
+  std::uint64_t parts_total = 0;
+};
+
+/// Is called by the thread that wants the job, about ten times a second while it runs, and at its end. What
+/// it throws ends the job, leaves no output, and reaches the caller as it is.
+using JobListener = std::function<void(const JobStatus&)>;
 
 /// How to count. The content of the index depends on the first group only.
 struct CountOptions {
@@ -132,6 +208,8 @@ struct CountOptions {
   std::string tmp_directory;
   /// "cpu"; "cuda", "cuda:N" or "cuda:N,M" for GPUs; "auto" for a GPU if one can be used, else the CPU.
   std::string device = "cpu";
+  /// Learns how far counting is; empty: nobody does.
+  JobListener listener = {};
 };
 
 /// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain, gzip or BGZF, of BAM and CRAM; "-" is
@@ -146,6 +224,49 @@ struct CountOptions {
 /// the process: other calls wait.
 WARPMER_PUBLIC Totals count(const std::vector<std::string>& inputs, const CountOptions& options,
                             const std::string& output);
+
+/// Which k-mers of several indexes the result has.
+enum class SetOperation {
+  unite,                 ///< those in any of them, or in at least SetOptions::min_samples
+  intersect,             ///< those in all of them
+  subtract,              ///< those in the first one and in no other
+  symmetric_difference,  ///< those in exactly one
+};
+
+/// Which count a k-mer gets, of its counts in those indexes that have it.
+enum class CountRule {
+  usual,  ///< unite: sum; intersect: min; the others: first
+  sum,
+  min,
+  max,
+  first,       ///< of the first of them
+  last,        ///< of the last of them
+  samples,     ///< their number
+  difference,  ///< subtract alone: the first count minus all others; k-mers stay where something is left
+};
+
+/// How to combine indexes.
+struct SetOptions {
+  CountRule counts = CountRule::usual;
+  /// `unite` alone: k-mers in fewer indexes are left out.
+  std::uint32_t min_samples = 1;
+  /// K-mers of the result whose counts are smaller or larger are left out.
+  std::uint64_t min_count = 1;
+  std::uint64_t max_count = UINT64_MAX;
+  /// As in CountOptions.
+  unsigned threads = 0;
+  std::uint64_t memory_bytes = 0;
+  JobListener listener = {};
+};
+
+/// Makes one index, `output`, of several index files that have k and strand in common; as with `count`, it
+/// gets its name when it is complete. Returns its totals.
+///
+/// UsageError for indexes that differ in k or strand, for too few of them, a rule that the operation does not
+/// have, or an output that is also an input; InputError for a file that is missing, damaged or no index;
+/// ResourceError when memory or disk do not suffice.
+WARPMER_PUBLIC Totals combine(SetOperation operation, const std::vector<std::string>& indexes,
+                              const SetOptions& options, const std::string& output);
 
 /// The library's version, as "0.1.0".
 WARPMER_PUBLIC const char* version() noexcept;

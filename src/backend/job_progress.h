@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace warpmer::backend {
 
 /// Numbers that a running job tells a watcher; they are read at any time from any thread.
@@ -24,6 +26,12 @@ struct JobProgress {
   std::atomic<std::uint64_t> kmers{0};        ///< occurrences seen so far
   std::atomic<std::uint32_t> shards_done{0};
   std::atomic<std::uint32_t> shards_total{0};
+
+  /// A watcher does not want the job to go on: it ends at its next step, by an InternalError.
+  std::atomic<bool> is_cancelled{false};
+  void end_if_cancelled() const {
+    if (is_cancelled.load(std::memory_order_relaxed)) throw InternalError("the job was cancelled");
+  }
 };
 
 /// Numbers of what has been read.

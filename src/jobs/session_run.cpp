@@ -72,6 +72,7 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
           const io::InputProgress bytes = input.own().progress();
           progress_.bytes_done = bytes.bytes_done;
           progress_.bytes_total = bytes.bytes_total;
+          progress_.end_if_cancelled();
         }
         // The last batches may be in error, one after the other, and the session must know of the end.
         while (!run([&] { return session.end_of_input(thread); })) continue;
@@ -103,6 +104,7 @@ void SessionRun::freeze(std::uint32_t shards, const FinishShards& finish, index:
     // not put it, so it is never the thread that waits.
     output.wait_for_place(shard, most_waiting_bytes());
     write_seconds_ += seconds_since(start);
+    progress_.end_if_cancelled();
     if (failed_) throw InternalError("stopped because another thread failed");
   };
   const backend::ShardSink sink(put, &output, [&] { return output.take_spare(); });

@@ -2,16 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <memory>
 #include <mutex>
-#include <system_error>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "backend/job_progress.h"
+#include "base/error.h"
 #include "jobs/count_job.h"
 #include "jobs/device_choice.h"
-#include "library/as_error.h"
+#include "library/output_check.h"
 #include "library/totals.h"
+#include "library/watched_job.h"
 #include "warpmer/warpmer.h"
 
 namespace warpmer {
@@ -19,17 +20,6 @@ namespace warpmer {
 namespace {
 
 constexpr unsigned kLargestQuality = 93;  // which is the last printable character
-
-/// The output replaces what has its name: that must not be what was read.
-void require_other_output(const std::vector<std::string>& inputs, const std::string& output) {
-  for (const std::string& input : inputs) {
-    std::error_code failed;
-    if (std::filesystem::is_regular_file(output, failed) &&
-        std::filesystem::equivalent(input, output, failed)) {
-      throw UsageError(fmt::format("the output {} is also an input; give it another name", output));
-    }
-  }
-}
 
 std::optional<int> quality_of(std::optional<unsigned> min_base_quality) {
   if (!min_base_quality) return std::nullopt;
@@ -62,10 +52,10 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
 
 Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
   static std::mutex one_at_a_time;
-  return library::with_errors([&] {
+  return library::run_job(options.listener, [&](backend::JobProgress& progress) {
     const std::lock_guard lock(one_at_a_time);
-    require_other_output(inputs, output);
-    backend::JobProgress progress;
+    progress.end_if_cancelled();  // while it waited
+    library::require_other_output(inputs, output);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
   });
 }

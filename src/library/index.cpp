@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <utility>
 
 #include "backend/indexes/entries.h"
 #include "backend/lookup/lookup.h"
+#include "base/thread_team.h"
 #include "file/input_error.h"
-#include "index/index_file.h"
+#include "host/limits.h"
 #include "io/text/batch.h"
 #include "kmer/alphabet.h"
 #include "kmer/kmer.h"
 #include "library/as_error.h"
+#include "library/index_impl.h"
 #include "library/totals.h"
 #include "warpmer/warpmer.h"
 
@@ -22,14 +25,6 @@ namespace warpmer {
 
 static_assert(kLargestK == kMaxK);
 static_assert(Index::kNoKmer == backend::Profile::kNoKmer);
-
-struct Index::Impl {
-  explicit Impl(const std::string& path)
-      : file(path), lookup(backend::make_cpu_lookup(file, {.lenient = true})) {}
-
-  index::IndexFile file;
-  std::unique_ptr<backend::Lookup> lookup;  ///< in `file`
-};
 
 namespace {
 
@@ -63,6 +58,24 @@ std::vector<std::uint64_t> look_up(const backend::Lookup& lookup, std::string_vi
     sequence.remove_prefix(part.size() - (k - 1));
   }
   return counts;
+}
+
+/// K-mers that a thread looks up at a time.
+constexpr std::size_t kLookedUpAtOnce = std::size_t{1} << 12;
+
+/// Calls `look_up(begin, end)` for parts of `size` k-mers, on so many threads.
+template <class LookUp>
+void in_parts(std::size_t size, unsigned threads, const LookUp& look_up) {
+  const std::size_t parts = (size + kLookedUpAtOnce - 1) / kLookedUpAtOnce;
+  const std::size_t team = std::min<std::size_t>(host::threads_or_all(threads), parts);
+  std::atomic<std::size_t> next{0};
+  run_team(
+      std::max(1u, static_cast<unsigned>(team)),
+      [&](unsigned /*thread*/) {
+        for (std::size_t part; (part = next.fetch_add(1)) < parts;)
+          look_up(part * kLookedUpAtOnce, std::min((part + 1) * kLookedUpAtOnce, size));
+      },
+      [&] { next = parts; });
 }
 
 template <class Key>
@@ -100,11 +113,31 @@ std::uint64_t Index::count_of(std::string_view kmer) const {
   return library::with_errors([&] { return impl_->lookup->find(kmer); });
 }
 
-std::vector<std::uint64_t> Index::counts_of(std::span<const std::string> kmers) const {
+std::vector<std::uint64_t> Index::counts_of(std::span<const std::string> kmers, unsigned threads) const {
+  return counts_of(
+      library::with_errors([&] { return std::vector<std::string_view>(kmers.begin(), kmers.end()); }),
+      threads);
+}
+
+std::vector<std::uint64_t> Index::counts_of(std::span<const std::string_view> kmers, unsigned threads) const {
   return library::with_errors([&] {
-    const std::vector<std::string_view> texts(kmers.begin(), kmers.end());
     std::vector<std::uint64_t> counts(kmers.size());
-    impl_->lookup->find_all(texts, counts.data());
+    in_parts(kmers.size(), threads, [&](std::size_t begin, std::size_t end) {
+      impl_->lookup->find_all(kmers.subspan(begin, end - begin), counts.data() + begin);
+    });
+    return counts;
+  });
+}
+
+std::vector<std::uint64_t> Index::counts_of_packed(std::span<const std::uint64_t> kmers,
+                                                   unsigned threads) const {
+  return library::with_errors([&] {
+    const std::size_t words = words_per_kmer(k());
+    std::vector<std::uint64_t> counts(kmers.size() / words);
+    in_parts(counts.size(), threads, [&](std::size_t begin, std::size_t end) {
+      backend::find_packed(impl_->file, kmers.subspan(begin * words, (end - begin) * words),
+                           counts.data() + begin);
+    });
     return counts;
   });
 }

@@ -109,7 +109,7 @@ class Library(CliTest):
         symbols = run("nm", "-DC", "--defined-only", self.library / "libwarpmer.so").splitlines()
         names = [line.split(maxsplit=2)[2] for line in symbols]
         public = re.compile(
-            r"(typeinfo (name )?for )?warpmer::(Index::|count\(|version\(|(Usage|Input|Resource|Internal)?Error$)"
+            r"(typeinfo (name )?for )?warpmer::(Index::|ChunkReader::|(count|combine|pack|unpack|version)(\[abi:cxx11\])?\(|(Usage|Input|Resource|Internal)?Error$)"
         )
         self.assertEqual([name for name in names if not public.match(name)], [])
         self.assertTrue(any(name.startswith("warpmer::count(") for name in names))

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "formats/stream/kmer_stream.h"
@@ -17,6 +18,19 @@ using EntryVisitor = std::function<void(std::span<const formats::CountedKmer>)>;
 /// Visits every entry of an index in blocks, in file order. They are unpacked on `threads` threads;
 /// `visit` is called on any of them, never on two at once.
 void for_each_block(const index::IndexFile& index, unsigned threads, const EntryVisitor& visit);
+
+/// Entries in two arrays: k-mers in one word each up to k = 32, else in two, the upper one first.
+struct PackedEntries {
+  std::size_t size = 0;
+  std::unique_ptr<std::uint64_t[]> kmers;
+  std::unique_ptr<std::uint64_t[]> counts;
+};
+/// Takes entries in order, never two at once.
+using PackedVisitor = std::function<void(PackedEntries&& entries)>;
+
+/// Unpacks every entry of an index on `threads` threads, in file order, about `wanted` at a time.
+void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint64_t wanted,
+                     const PackedVisitor& visit);
 
 /// Makes something of entries that follow those it was made of before. Any thread calls it.
 using EntryEncoder =

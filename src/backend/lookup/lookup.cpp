@@ -21,15 +21,34 @@ namespace warpmer::backend {
 
 namespace {
 
+/// K-mers as texts that have been checked.
+struct KmerTexts {
+  std::span<const std::string_view> texts;
+  [[nodiscard]] std::size_t size() const { return texts.size(); }
+  template <class Key>
+  void get(std::size_t i, Key& kmer) const {
+    kmer_from_text(texts[i], kmer);
+  }
+};
+
+/// K-mers in one word each, or in two, the upper one first.
+struct KmerWords {
+  const std::uint64_t* words;
+  std::size_t kmers;
+  [[nodiscard]] std::size_t size() const { return kmers; }
+  void get(std::size_t i, Key64& kmer) const { kmer = words[i]; }
+  void get(std::size_t i, Key128& kmer) const { kmer = (Key128{words[2 * i]} << 64) | words[2 * i + 1]; }
+};
+
 /// For k <= 12: one shard.
-void find_in_entries(const index::IndexFile& index, std::span<const std::string_view> texts,
-                     std::uint64_t* counts) {
+template <class Kmers>
+void find_in_entries(const index::IndexFile& index, const Kmers& kmers, std::uint64_t* counts) {
   const std::uint32_t k = index.params().k;
   const index::ShardReader<Key64> reader(index.shard(0), k);
   const KmerHash<Key64> hash(k);
-  for (const std::string_view text : texts) {
+  for (std::size_t i = 0; i < kmers.size(); ++i) {
     Key64 kmer = 0;
-    kmer_from_text(text, kmer);
+    kmers.get(i, kmer);
     *counts++ = reader.find(hash(index.params().canonical ? canonical(kmer, k) : kmer));
   }
 }
@@ -54,18 +73,17 @@ std::uint64_t find_in_group(const Asked<Flanks>& asked) {
   return count;
 }
 
-template <class Key, class Flanks>
-void find_in_strings(const index::IndexFile& index, std::span<const std::string_view> texts,
-                     std::uint64_t* counts) {
+template <class Key, class Flanks, class Kmers>
+void find_in_strings(const index::IndexFile& index, const Kmers& kmers, std::uint64_t* counts) {
   const groups::GroupShape shape(index.params().k);
   const GroupHash group_hash(shape.m);
   std::vector<Asked<Flanks>> block;
-  block.reserve(std::min(texts.size(), kAtOnce));
-  for (std::size_t at = 0; at < texts.size(); at += block.size()) {
+  block.reserve(std::min(kmers.size(), kAtOnce));
+  for (std::size_t at = 0; at < kmers.size(); at += block.size()) {
     block.clear();
-    for (const std::string_view text : texts.subspan(at, std::min(kAtOnce, texts.size() - at))) {
+    for (std::size_t i = at; i < std::min(at + kAtOnce, kmers.size()); ++i) {
       Key kmer = 0;
-      kmer_from_text(text, kmer);
+      kmers.get(i, kmer);
       const auto flanked = groups::flanked_kmer<Flanks>(kmer, shape, index.params().canonical);
       const std::uint32_t id = group_hash(flanked.mmer);
       block.push_back({groups::super_kmer_of(flanked, shape.flank_bases()), index.strings(shape.shard_of(id)),
@@ -75,6 +93,14 @@ void find_in_strings(const index::IndexFile& index, std::span<const std::string_
     for (const Asked<Flanks>& asked : block) asked.shard.prefetch_bucket(asked.rest);
     for (const Asked<Flanks>& asked : block) *counts++ = find_in_group(asked);
   }
+}
+
+template <class Kmers>
+void find_kmers(const index::IndexFile& index, const Kmers& kmers, std::uint64_t* counts) {
+  const std::uint32_t k = index.params().k;
+  if (k <= kMaxDenseK) return find_in_entries(index, kmers, counts);
+  groups::with_key_types(
+      k, [&]<class Key, class Flanks>() { find_in_strings<Key, Flanks>(index, kmers, counts); });
 }
 
 }  // namespace
@@ -93,9 +119,22 @@ std::uint64_t Lookup::find(std::string_view text) const {
 void IndexLookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
   const std::uint32_t k = kmers().k;
   for (const std::string_view text : texts) require_kmer(text, k);
-  if (k <= kMaxDenseK) return find_in_entries(index_, texts, counts);
-  groups::with_key_types(
-      k, [&]<class Key, class Flanks>() { find_in_strings<Key, Flanks>(index_, texts, counts); });
+  find_kmers(index_, KmerTexts{texts}, counts);
+}
+
+void find_packed(const index::IndexFile& index, std::span<const std::uint64_t> kmers, std::uint64_t* counts) {
+  const std::uint32_t k = index.params().k;
+  with_key_type(k, [&]<class Key>(Key) {
+    constexpr std::size_t kWords = sizeof(Key) / sizeof(std::uint64_t);
+    const KmerWords words{kmers.data(), kmers.size() / kWords};
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      Key kmer = 0;
+      words.get(i, kmer);
+      if (kmer > key_mask<Key>(k))
+        throw UsageError(fmt::format("a packed k-mer has more than the {} bits that a {}-mer has", 2 * k, k));
+    }
+    find_kmers(index, words, counts);
+  });
 }
 
 std::span<std::uint64_t> Profile::exact(std::size_t piece, std::vector<std::uint64_t>& to) const {

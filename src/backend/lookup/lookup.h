@@ -119,6 +119,10 @@ class IndexLookup : public Lookup {
   const index::IndexFile& index_;
 };
 
+/// Looks up k-mers that are given as integers, in words of 64 bits: one up to k = 32, else two, the upper one
+/// first. `counts` has as many as there are k-mers. UsageError for one that is more than 2k bits long.
+void find_packed(const index::IndexFile& index, std::span<const std::uint64_t> kmers, std::uint64_t* counts);
+
 /// `index` must outlive the Lookup. Implemented in src/cpu.
 std::unique_ptr<Lookup> make_cpu_lookup(const index::IndexFile& index, const LookupOptions& options = {});
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,7 @@ namespace {
 using backend::EncodedVisitor;
 using backend::EntryEncoder;
 using backend::EntryVisitor;
+using backend::PackedEntries;
 using formats::CountedKmer;
 using formats::EncodedKmers;
 
@@ -42,7 +44,7 @@ constexpr std::size_t kEncodedAtOnce = 512;
 template <class State, class Result>
 void make_in_order(std::uint64_t size, unsigned threads, const std::function<State()>& new_state,
                    const std::function<void(State&, std::uint64_t, Result&)>& make,
-                   const std::function<void(const Result&)>& consume) {
+                   const std::function<void(Result&)>& consume) {
   using Lease = typename BufferPool<Result>::Lease;
   BufferPool<Result> results;
   OrderedStage<Lease> in_order(kResultsAhead * threads, [&](const Lease& result) { consume(*result); });
@@ -64,17 +66,17 @@ void make_in_order(std::uint64_t size, unsigned threads, const std::function<Sta
       });
 }
 
-/// Calls `add(list, result)` for the k-mers of the index, piece by piece.
+/// Calls `add(list, result)` for the k-mers of the index, piece by piece, each of about `wanted`.
 template <class Key, class Result, class Add>
-void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, Add&& add,
-                            const std::function<void(const Result&)>& visit) {
+void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, std::uint64_t wanted, Add&& add,
+                            const std::function<void(Result&)>& visit) {
   struct State {
     ShardParts<Key> parts;
     ListBuffer<Key> list;
   };
   const backend::CountBounds all;
   const std::vector<ShardPiece> pieces =
-      cut_into_pieces(index.params().shards(), kBlockEntries, most_part_bits(index.params()),
+      cut_into_pieces(index.params().shards(), wanted, most_part_bits(index.params()),
                       [&](std::uint32_t shard) { return index.kmers(shard); });
   make_in_order<State, Result>(
       pieces.size(), threads,
@@ -103,7 +105,7 @@ template <class Key>
 void encode_in_order_of_file(const index::IndexFile& index, unsigned threads, const EntryEncoder& encode,
                              const EncodedVisitor& visit) {
   visit_in_order_of_file<Key, EncodedKmers>(
-      index, threads,
+      index, threads, kBlockEntries,
       [&](const ListBuffer<Key>& list, EncodedKmers& encoded) {
         encode_in_steps(list.size, encode, encoded, [&](std::size_t i) {
           return CountedKmer{list.hashes()[i], list.counts()[i]};
@@ -111,6 +113,52 @@ void encode_in_order_of_file(const index::IndexFile& index, unsigned threads, co
       },
       visit);
 }
+
+/// Puts lists one behind the other into arrays that others take over.
+template <class Key>
+class EntryArraysBuilder {
+ public:
+  /// Makes room for `wanted` entries when it is the first.
+  void append(const ListBuffer<Key>& list, std::uint64_t wanted) {
+    reserve(entries_.size + list.size, wanted);
+    write_kmers(list.hashes(), list.size, entries_.kmers.get() + entries_.size * kWords);
+    std::copy_n(list.counts(), list.size, entries_.counts.get() + entries_.size);
+    entries_.size += list.size;
+  }
+  [[nodiscard]] std::size_t size() const { return entries_.size; }
+  PackedEntries take() {
+    room_ = 0;
+    return std::exchange(entries_, PackedEntries());
+  }
+  void clear() { take(); }
+
+ private:
+  static constexpr std::size_t kWords = sizeof(Key) / sizeof(std::uint64_t);
+
+  static void write_kmers(const Key* kmers, std::size_t n, std::uint64_t* to) {
+    if constexpr (kWords == 1) {
+      std::copy_n(kmers, n, to);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) {
+        *to++ = static_cast<std::uint64_t>(kmers[i] >> 64);
+        *to++ = static_cast<std::uint64_t>(kmers[i]);
+      }
+    }
+  }
+
+  void reserve(std::size_t n, std::uint64_t wanted) {
+    if (n <= room_) return;
+    room_ = std::max<std::size_t>({n, wanted, 2 * room_});
+    PackedEntries larger{entries_.size, std::make_unique_for_overwrite<std::uint64_t[]>(room_ * kWords),
+                         std::make_unique_for_overwrite<std::uint64_t[]>(room_)};
+    std::copy_n(entries_.kmers.get(), entries_.size * kWords, larger.kmers.get());
+    std::copy_n(entries_.counts.get(), entries_.size, larger.counts.get());
+    entries_ = std::move(larger);
+  }
+
+  PackedEntries entries_;
+  std::size_t room_ = 0;
+};
 
 /// A shard may have a k-mer in a group that is not its own, and in its own. Those who write k-mers in order
 /// rely on there being no two.
@@ -157,12 +205,25 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
   using Block = std::vector<formats::CountedKmer>;
   with_key_type(index.params().k, [&]<class Key>(Key) {
     cpu::visit_in_order_of_file<Key, Block>(
-        index, threads,
+        index, threads, cpu::kBlockEntries,
         [](const cpu::ListBuffer<Key>& list, Block& block) {
           for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
         },
         [&](const Block& block) {
           if (!block.empty()) visit(block);
+        });
+  });
+}
+
+void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint64_t wanted,
+                     const PackedVisitor& visit) {
+  with_key_type(index.params().k, [&]<class Key>(Key) {
+    using Arrays = cpu::EntryArraysBuilder<Key>;
+    cpu::visit_in_order_of_file<Key, Arrays>(
+        index, threads, wanted,
+        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays) { arrays.append(list, wanted); },
+        [&](Arrays& arrays) {
+          if (arrays.size() > 0) visit(arrays.take());
         });
   });
 }

@@ -1,0 +1,126 @@
+"""Jobs that write an index: counting, and set operations."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable
+
+from . import _native
+from ._errors import ResourceError, UsageError
+from ._index import Index, Path, Progress, ProgressCallback
+from ._packed import _whole as whole
+
+_NO_LIMIT = 2**64 - 1
+
+
+def count(
+    files: Path | Iterable[Path],
+    k: int = 31,
+    *,
+    output: Path | None = None,
+    canonical: bool = True,
+    min_count: int = 1,
+    max_count: int | None = None,
+    min_base_quality: int | None = None,
+    lenient: bool = False,
+    reference: Path | None = None,
+    threads: int = 0,
+    memory: int = 0,
+    tmp_directory: Path | None = None,
+    device: str = "cpu",
+    progress: ProgressCallback | None = None,
+) -> Index:
+    """Counts the k-mers of sequence files, and returns an index of them.
+
+    files: one file or several: any mix of FASTA and FASTQ, plain or compressed, of BAM and CRAM.
+    k: length of the k-mers, 1 to 64 bases.
+    output: the index file to write, which gets its name when it is complete; None for a temporary one, which lives as
+        long as the Index, in `tmp_directory` or where the tempfile module has it.
+    canonical: a k-mer and its reverse complement are one.
+    min_count, max_count: k-mers that occur less or more often are left out; None: there is no limit.
+    min_base_quality: Phred quality, 0 to 93: bases of lower quality are taken for N.
+    lenient: a character that is no nucleotide code is taken for N; else it is an InputError.
+    reference: FASTA of the reference for CRAM; None: as htslib finds it.
+    threads: number of threads; 0: all cores that this process may use.
+    memory: cap on the memory of the whole process, in bytes, what Python holds included; 0: nine tenths of what it may
+        use and is free.
+    tmp_directory: for what the cap leaves no memory for; None: $TMPDIR, else that of the output.
+    device: "cpu"; "cuda", "cuda:N" or "cuda:N,M" for GPUs, if warpmer was built for them; "auto".
+    progress: is called with a Progress about ten times a second, and at the end. What it raises ends the job.
+
+    UsageError for arguments out of range, no input, or an output that is also an input; InputError for an input that is
+    missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error, nothing
+    is left of the output. A process counts once at a time: other calls wait.
+    """
+    paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
+    options = {
+        "k": whole(k, "k", 32),
+        "canonical": bool(canonical),
+        "min_count": whole(min_count, "min_count", 64),
+        "max_count": _NO_LIMIT if max_count is None else whole(max_count, "max_count", 64),
+        "min_base_quality": None if min_base_quality is None else whole(min_base_quality, "min_base_quality", 32),
+        "lenient": bool(lenient),
+        "reference": b"" if reference is None else os.fsencode(reference),
+        "threads": whole(threads, "threads", 16),
+        "memory": whole(memory, "memory", 64),
+        "tmp_directory": b"" if tmp_directory is None else os.fsencode(tmp_directory),
+        "device": device,
+        "progress": _listener(progress),
+    }
+    inputs = tuple(os.fsencode(path) for path in paths)
+    return _written(output, tmp_directory, lambda path: _native.count(inputs, path, **options))
+
+
+def combine(operation, indexes, options, threads, memory, output, progress) -> Index:
+    """Makes one index of several."""
+    for index in indexes:
+        if not isinstance(index, Index):
+            raise TypeError(f"set operations are of indexes, not of {type(index).__name__}")
+    rule = getattr(_native.CountRule, str(options["counts"]), None)
+    if rule is None:
+        raise UsageError(f"there is no rule {options['counts']!r} for counts; see Index.union")
+    max_count = options["max_count"]
+    arguments = {
+        "counts": rule,
+        "min_samples": whole(options.get("min_samples", 1), "min_samples", 32),
+        "min_count": whole(options["min_count"], "min_count", 64),
+        "max_count": _NO_LIMIT if max_count is None else whole(max_count, "max_count", 64),
+        "threads": whole(threads, "threads", 16),
+        "memory": whole(memory, "memory", 64),
+        "progress": _listener(progress),
+    }
+    inputs = tuple(os.fsencode(index.path) for index in indexes)
+    what = getattr(_native.SetOperation, operation)
+    return _written(output, None, lambda path: _native.combine(what, inputs, path, **arguments))
+
+
+def _listener(progress: ProgressCallback | None) -> Callable[..., object] | None:
+    return None if progress is None else lambda *status: progress(Progress(*status))
+
+
+def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
+    """Has an index written, and opens it. A temporary one goes with the Index, or in the end."""
+    if output is not None:
+        write(os.fsencode(output))
+        return Index(output)
+    try:
+        folder = tempfile.mkdtemp(prefix="warpmer-", dir=None if tmp_directory is None else os.fsdecode(tmp_directory))
+    except OSError as error:
+        raise ResourceError(f"there is no place for a temporary index: {error}; choose another output") from error
+    try:
+        path = os.path.join(folder, "index.wmi")
+        write(os.fsencode(path))
+        index = Index(path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(index, _remove, folder, os.getpid())
+    return index
+
+
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # a process that was forked off has the Index, too
+        shutil.rmtree(folder, ignore_errors=True)

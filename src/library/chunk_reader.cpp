@@ -1,0 +1,96 @@
+// warpmer::ChunkReader: a walk through an index that its reader asks for the next step.
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "backend/indexes/entries.h"
+#include "base/error.h"
+#include "base/thread_without_signals.h"
+#include "host/limits.h"
+#include "library/as_error.h"
+#include "library/index_impl.h"
+#include "warpmer/warpmer.h"
+
+namespace warpmer {
+
+namespace {
+
+/// Ends the walk of a reader that is gone.
+struct ReaderGone : std::exception {};
+
+}  // namespace
+
+struct ChunkReader::Impl {
+  Impl(const index::IndexFile& file, unsigned threads, std::uint64_t kmers)
+      : most_waiting(2 * std::size_t{threads}),
+        walker(start_thread_without_signals([this, &file, threads, kmers] { walk(file, threads, kmers); })) {}
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      is_reader_gone = true;
+    }
+    changed.notify_all();
+    walker.join();
+  }
+
+  void walk(const index::IndexFile& file, unsigned threads, std::uint64_t kmers) {
+    std::exception_ptr error;
+    try {
+      backend::for_each_packed(file, threads, kmers,
+                               [&](backend::PackedEntries&& entries) { put(std::move(entries)); });
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    thrown = error;
+    is_at_end = true;
+    changed.notify_all();
+  }
+
+  void put(backend::PackedEntries&& entries) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return is_reader_gone || waiting.size() < most_waiting; });
+    if (is_reader_gone) throw ReaderGone();
+    waiting.push_back({entries.size, std::move(entries.kmers), std::move(entries.counts)});
+    changed.notify_all();
+  }
+
+  bool take(PackedChunk& chunk) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return is_at_end || !waiting.empty(); });
+    if (!waiting.empty()) {
+      chunk = std::move(waiting.front());
+      waiting.pop_front();
+      changed.notify_all();
+      return true;
+    }
+    if (thrown) library::rethrow_as_error(thrown);
+    return false;
+  }
+
+  const std::size_t most_waiting;
+  std::mutex mutex;  ///< guards what follows
+  std::condition_variable changed;
+  std::deque<PackedChunk> waiting;
+  std::exception_ptr thrown;
+  bool is_at_end = false;  ///< nothing more will wait
+  bool is_reader_gone = false;
+  std::thread walker;  ///< the last member: it uses all others
+};
+
+ChunkReader::ChunkReader(const Index& index, unsigned threads, std::uint64_t kmers)
+    : impl_(library::with_errors([&] {
+        if (kmers == 0) throw UsageError("chunks of 0 k-mers hold nothing; ask for at least 1");
+        return std::make_unique<Impl>(index.impl_->file, host::threads_or_all(threads), kmers);
+      })) {}
+ChunkReader::~ChunkReader() = default;
+ChunkReader::ChunkReader(ChunkReader&&) noexcept = default;
+ChunkReader& ChunkReader::operator=(ChunkReader&&) noexcept = default;
+
+bool ChunkReader::next(PackedChunk& chunk) { return impl_->take(chunk); }
+
+}  // namespace warpmer
