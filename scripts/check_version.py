@@ -14,7 +14,6 @@ PLACES = {
     "docs/tour.md": r"written by +warpmer ",
     "workflows/**/environment.y*ml": r"warpmer ?=",
     "workflows/**/main.nf": r"warpmer:",
-    "pyproject.toml": r'^version = "',
 }
 
 
