@@ -19,8 +19,8 @@ T by_tier(T full, T sample) {
   return is_full_tier() ? full : sample;
 }
 
-/// Returns how often tests of random cases repeat themselves, with other seeds each time: once, or as often as
-/// WARPMER_ROUNDS says.
+/// Returns how often tests of random cases repeat themselves, with other seeds each time: once, or as often
+/// as WARPMER_ROUNDS says.
 inline unsigned rounds() {
   const char* text = std::getenv("WARPMER_ROUNDS");
   return text == nullptr ? 1 : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
