@@ -23,12 +23,7 @@ using namespace warpmer;
 using namespace warpmer::gpu;
 
 constexpr std::uint32_t kReadBases = 150;
-/// Reads with their separators, of which a text is a whole number.
-constexpr std::uint32_t kTextReads = 6912;
-constexpr std::uint32_t kTextBytes = kTextReads * (kReadBases + 1);
-/// The largest number of starts of k-mers in a text.
-constexpr std::uint32_t kSliceStarts = 1u << 20;
-static_assert(kTextBytes <= kSliceStarts);
+constexpr std::uint32_t kReadBytes = kReadBases + 1;
 
 struct Options {
   double genome = 1e8;
@@ -38,6 +33,9 @@ struct Options {
   std::uint32_t streams = 6;
   std::uint32_t rounds = 3;
   std::uint32_t devices = 1;
+  std::uint32_t text_reads = 8192;
+
+  [[nodiscard]] std::uint32_t text_bytes() const { return text_reads * kReadBytes; }
 };
 
 /// Reads of a random genome, in pinned memory.
@@ -49,9 +47,9 @@ PinnedArray<char> make_reads(const Options& options) {
     std::uint64_t bits = random();
     for (std::size_t j = i; j < std::min(i + 32, genome_bases); ++j, bits >>= 2) genome[j] = "ACGT"[bits & 3];
   }
-  const auto texts = static_cast<std::size_t>(options.reads / kTextReads) + 1;
-  PinnedArray<char> reads(texts * kTextBytes);
-  for (char* to = reads.data(); to != reads.data() + reads.size(); to += kReadBases + 1) {
+  const auto texts = static_cast<std::size_t>(options.reads / options.text_reads) + 1;
+  PinnedArray<char> reads(texts * options.text_bytes());
+  for (char* to = reads.data(); to != reads.data() + reads.size(); to += kReadBytes) {
     const std::size_t begin = random() % (genome_bases - kReadBases);
     std::copy_n(genome.data() + begin, kReadBases, to);
     to[kReadBases] = '\n';
@@ -61,12 +59,13 @@ PinnedArray<char> make_reads(const Options& options) {
 
 /// A text on its way, in the memory of a GPU.
 struct TextSlot {
-  TextSlot() {
+  explicit TextSlot(std::uint32_t bytes)
+      : text(text_room(bytes)), answers(std::size_t{tiles_of(bytes)} * kTileStarts) {
     fill_bytes(text.data(), 0, text.size(), stream);
     reset_status(status.data(), stream);
   }
-  DeviceArray<char> text{text_room(kTextBytes)};
-  DeviceArray<std::uint32_t> answers{std::size_t{tiles_of(kTextBytes)} * kTileStarts};
+  DeviceArray<char> text;
+  DeviceArray<std::uint32_t> answers;
   DeviceArray<CutStatus> status{1};
   Stream stream;
 };
@@ -87,9 +86,10 @@ class LiveBench {
       : options_(options),
         gpus_(gpus_for(options.devices)),
         reads_(make_reads(options)),
-        slabs_(gpus_, static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true}, kSliceStarts) {
+        slabs_(gpus_, static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true},
+               tiles_of(options.text_bytes()) * kTileStarts) {
     for (std::uint32_t i = 0; i < options.devices * options.streams; ++i)
-      slots_.emplace_back(gpus_[i % options.devices]);
+      slots_.emplace_back(gpus_[i % options.devices], options.text_bytes());
   }
 
   void run() {
@@ -110,7 +110,7 @@ class LiveBench {
 
  private:
   [[nodiscard]] double kmers() const {
-    return static_cast<double>(reads_.size() / (kReadBases + 1)) * (kReadBases - options_.k + 1);
+    return static_cast<double>(reads_.size() / kReadBytes) * (kReadBases - options_.k + 1);
   }
 
   template <class Run>
@@ -134,7 +134,8 @@ class LiveBench {
   double time(const ActionOf& action_of) {
     wait_for_all();
     const auto begin = std::chrono::steady_clock::now();
-    const std::size_t texts = reads_.size() / kTextBytes;
+    const std::uint32_t bytes = options_.text_bytes();
+    const std::size_t texts = reads_.size() / bytes;
     run_team(
         static_cast<unsigned>(slots_.size()),
         [&](unsigned number) {
@@ -142,9 +143,9 @@ class LiveBench {
           const CurrentDevice current(gpus_[device]);
           const TextSlot& slot = *slots_[number];
           for (std::size_t text = number; text < texts; text += slots_.size()) {
-            copy_to_device(slot.text.data(), reads_.data() + text * kTextBytes, kTextBytes, slot.stream);
+            copy_to_device(slot.text.data(), reads_.data() + text * bytes, bytes, slot.stream);
             slabs_.texts(device, action_of(text))
-                .look_up(slot.text.data(), kTextBytes, kTextBytes, slot.answers.data(), slot.status.data(),
+                .look_up(slot.text.data(), bytes, bytes, slot.answers.data(), slot.status.data(),
                          slot.stream);
           }
         },
@@ -170,6 +171,7 @@ int main(int argc, char** argv) {
   line.add_option("--table", options.table_gb, "GB of the table on each GPU");
   line.add_option("-k", options.k, "length of k-mers", 13, 64);
   line.add_option("--streams", options.streams, "texts of each GPU that are under way", 1);
+  line.add_option("--text", options.text_reads, "reads of a text", 1, 100000);
   line.add_option("--devices", options.devices, "GPUs that have the table together", 1, 64);
   line.add_option("--rounds", options.rounds, "rounds, of which the median is taken");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;

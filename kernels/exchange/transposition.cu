@@ -95,13 +95,15 @@ void Transposition::make_room(const mpi::PartitionTable& table, std::size_t elem
 void Transposition::send(const mpi::PartitionTable& table, std::size_t element_bytes, std::uint32_t sender,
                          std::uint32_t receiver, const std::vector<Share>& shares) {
   const std::size_t bytes = table.size(sender, receiver) * element_bytes;
-  const std::size_t from = table.send_offset(sender, receiver) * element_bytes;
+  if (bytes == 0 || shares[sender].from == nullptr || shares[receiver].to == nullptr) return;
+  const std::size_t before = table.send_offset(sender, receiver);
+  const std::size_t room = shares[sender].part_room,
+                    from = (room == 0 ? before : receiver * room) * element_bytes;
   const std::size_t to = table.receive_offset(sender, receiver) * element_bytes;
   const char* const part = static_cast<const char*>(shares[sender].from) + from;
   char* const target = static_cast<char*>(shares[receiver].to) + to;
   const cudaStream_t stream = shares[sender].stream;
   Link& link = this->link(sender, receiver);
-  if (bytes == 0) return;
   switch (link.way) {
     case Way::local:
       if (sender != receiver) ready_[receiver].let_follow(stream);
@@ -115,7 +117,7 @@ void Transposition::send(const mpi::PartitionTable& table, std::size_t element_b
             "sending a part to another GPU");
       break;
     case Way::host:
-      copy_to_host(staged_[sender].data() + from, part, bytes, stream);
+      copy_to_host(staged_[sender].data() + before * element_bytes, part, bytes, stream);
       break;
   }
   if (sender != receiver) link.sent.record(stream);

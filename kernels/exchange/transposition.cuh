@@ -38,7 +38,10 @@ class Transposition {
   struct Share {
     const void* from;  ///< the device's parts in its memory, by receiver
     void* to;          ///< room in device memory for table.received(device) elements
+    // Null where nothing goes or comes but the device's part for itself, which then stays where it is.
     cudaStream_t stream;
+    std::size_t part_room =
+        0;  ///< elements from the begin of a part to the next one's; 0: no more than it has
   };
   /// Starts to move parts. Earlier work of the streams is done first; in particular, no `to` is written to
   /// before its device's stream has come here. Later work of the streams finds that all parts have arrived,

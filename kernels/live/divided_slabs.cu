@@ -66,9 +66,8 @@ void DividedSlabs<Key>::route(std::uint32_t slice_starts, Route way) {
   RoutePlan plan{.gpus = gpus_,
                  .owner_of = {},
                  .params = backend::params_for(kmers_.k, kmers_.canonical),
-                 // A change is made of all k-mers of a text, or of none.
-                 .room = RunRoom::full(),
                  .slice_starts = slice_starts,
+                 .most_runs = slice_starts,  // a change is made of all k-mers of a text
                  .routed_batches = kSlabRoutedBatches,
                  .route = way};
   for (std::uint32_t shard = 0; shard < kShards; ++shard)
@@ -84,7 +83,7 @@ void DividedSlabs<Key>::route(std::uint32_t slice_starts, Route way) {
 
 template <class Key>
 std::uint64_t DividedSlabs<Key>::routes_bytes(std::uint32_t gpus, std::uint32_t slice_starts) {
-  return gpus == 1 ? 0 : kSlabRoutedBatches * routed_batch_bytes(slice_starts, gpus, RunRoom::full());
+  return gpus == 1 ? 0 : kSlabRoutedBatches * routed_batch_bytes(slice_starts, gpus, slice_starts);
 }
 
 template <class Key>

@@ -161,7 +161,7 @@ class PagedShards : public PagedIndex {
                                                           const index::IndexParams& params) {
     std::vector<std::unique_ptr<TextRuns>> runs;
     for (std::uint32_t i = 0; i < plan.slices; ++i)
-      runs.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), RunRoom::usual(params)));
+      runs.push_back(std::make_unique<TextRuns>(plan.slice_starts, plan.children(), params));
     return runs;
   }
 
@@ -176,12 +176,11 @@ backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32
                                       std::uint64_t bytes_per_slice) {
   constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
   const std::uint32_t shards = index.params().shards();
-  return {
-      kTileStarts,
-      kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(RunRoom::usual(index.params())),
-      bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-      kReadAheadWords * sizeof(std::uint64_t) + ShardTable::bytes(shards) + 2 * kRounding,
-      2 * kRounding};  // of lengths, and of what child has a shard
+  return {kTileStarts,
+          kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(index.params()),
+          bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
+          kReadAheadWords * sizeof(std::uint64_t) + ShardTable::bytes(shards) + 2 * kRounding,
+          2 * kRounding};  // of lengths, and of what child has a shard
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,

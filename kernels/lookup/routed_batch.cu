@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "kernels/lookup/routed_batch.cuh"
+#include "kernels/memory/host_fence.cuh"
+#include "kernels/memory/small_copy.cuh"
 #include "mpi/transposition.h"
 
 namespace warpmer::gpu {
@@ -9,15 +11,16 @@ namespace warpmer::gpu {
 namespace {
 
 constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
-constexpr std::uint64_t kOriginArrays = 4;
+constexpr std::uint64_t kOriginArrays = 4, kOwnerArrays = 2;
 
 /// The memory in which an owner gets its part of a text, and answers.
 struct OwnerBuffer {
-  OwnerBuffer(std::uint32_t starts, const RunRoom& room)
-      : part(most_part_elements(starts, room)), answers(starts) {}
+  OwnerBuffer(std::uint32_t starts, std::uint32_t most_runs)
+      : part(RoutedText::part_elements(starts, most_runs)), answers(starts) {}
 
-  static std::uint64_t bytes(std::uint32_t starts, const RunRoom& room) {
-    return most_part_elements(starts, room) * sizeof(std::uint64_t) + starts * sizeof(std::uint32_t);
+  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t most_runs) {
+    return RoutedText::part_elements(starts, most_runs) * sizeof(std::uint64_t) +
+           starts * sizeof(std::uint32_t) + kOwnerArrays * kRounding;
   }
 
   Stream stream;
@@ -27,34 +30,25 @@ struct OwnerBuffer {
 
 /// The memory on the GPU that asks, from which a text leaves and to which answers come.
 struct Origin {
-  Origin(std::uint32_t starts, std::uint32_t owners, const RunRoom& room)
-      : runs(starts, owners, room),
-        parts(most_elements(starts, owners, room)),
-        kmers(owners),
-        returned(starts),
-        begins_there(owners + 1),
-        kmers_there(owners) {}
+  Origin(std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs)
+      : text(starts, owners, most_runs), returned(starts), sizes(owners) {}
 
-  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, const RunRoom& room) {
-    return tiles_of(starts) * TextRuns::bytes_per_tile(room) + TextRuns::bytes_besides(owners) +
-           most_elements(starts, owners, room) * sizeof(std::uint64_t) +
-           (starts + owners) * sizeof(std::uint32_t);
+  static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs) {
+    return RoutedText::bytes(starts, owners, most_runs) + starts * sizeof(std::uint32_t) +
+           kOriginArrays * kRounding;
   }
 
-  TextRuns runs;
-  DeviceArray<std::uint64_t> parts;
-  DeviceArray<std::uint32_t> kmers;  ///< number for each part
+  RoutedText text;
   DeviceArray<std::uint32_t> returned;
-  PinnedArray<std::uint32_t> begins_there, kmers_there;  ///< on the host: runs before each part, k-mers of it
-  Event counted;                                         ///< these have come
-  Event over;                                            ///< passes when the last text is over
+  PinnedArray<PartSize> sizes;  ///< on the host, by owner
+  HostFence counted;            ///< these have come
+  Event over;                   ///< passes when the last text is over
 };
 
 }  // namespace
 
-std::uint64_t routed_batch_bytes(std::uint32_t starts, std::uint32_t gpus, const RunRoom& room) {
-  return Origin::bytes(starts, gpus, room) + kOriginArrays * kRounding +
-         gpus * (OwnerBuffer::bytes(starts, room) + 2 * kRounding);
+std::uint64_t routed_batch_bytes(std::uint32_t starts, std::uint32_t gpus, std::uint32_t most_runs) {
+  return Origin::bytes(starts, gpus, most_runs) + gpus * OwnerBuffer::bytes(starts, most_runs);
 }
 
 /// Carries one text at a time from a GPU to the owners of its k-mers, and answers back.
@@ -64,30 +58,30 @@ class RoutedBatches::RoutedBatch {
       : plan_(plan),
         asker_(asker),
         owner_of_(owner_of),
-        origin_(plan.slice_starts, plan.owners(), plan.room),
+        origin_(plan.slice_starts, plan.owners(), plan.most_runs),
         transposition_(plan.gpus, plan.route) {
-    for (const int gpu : plan.gpus) owner_buffers_.emplace_back(gpu, plan.slice_starts, plan.room);
+    for (const int gpu : plan.gpus) owner_buffers_.emplace_back(gpu, plan.slice_starts, plan.most_runs);
   }
   RoutedBatch(const RoutedBatch&) = delete;
   RoutedBatch& operator=(const RoutedBatch&) = delete;
   ~RoutedBatch() { settle(); }
 
-  void carry(const PartOwners& owners_of_parts, const char* text, std::uint32_t bytes, std::uint32_t starts,
+  void carry(const PartOwners& owners, const char* text, std::uint32_t bytes, std::uint32_t starts,
              std::uint32_t* answers, CutStatus* status, cudaStream_t stream) {
     origin_.over.let_follow(stream);
-    const std::uint32_t owners = plan_.owners();
-    origin_.runs.cut(text, bytes, starts, plan_.params, {owner_of_, owners}, answers, status, stream);
-    if (!plan_.room.is_full()) give_up_left(origin_.runs.text(), plan_.params.k, stream);
-    make_parts(origin_.runs.text(), starts, owners, origin_.parts.data(), origin_.kmers.data(), stream);
-    copy_to_host(origin_.begins_there.data(), origin_.runs.text().begins, owners + 1, stream);
-    copy_to_host(origin_.kmers_there.data(), origin_.kmers.data(), owners, stream);
+    origin_.text.cut(text, bytes, starts, plan_.params, owner_of_, answers, status, stream);
+    const TextParts& parts = origin_.text.parts();
+    copy_small(origin_.sizes.data(), parts.sizes, parts.owners, stream);
     origin_.counted.record(stream);
     origin_.counted.wait();
-    ask_owners(owners_of_parts, routed_base_elements(starts), stream);
     std::uint32_t most_runs = 0;
-    for (std::uint32_t owner = 0; owner < owners; ++owner) most_runs = std::max(most_runs, runs_of(owner));
-    restore_answers(origin_.runs.text(), starts, owners, most_runs, origin_.parts.data(),
-                    origin_.kmers.data(), origin_.returned.data(), stream);
+    for (std::uint32_t owner = 0; owner < parts.owners; ++owner) {
+      std::uint32_t& runs = origin_.sizes[owner].runs;
+      runs = std::min(runs, parts.most_runs());
+      most_runs = std::max(most_runs, runs);
+    }
+    ask_owners(owners, parts, stream);
+    origin_.text.restore_answers(most_runs, origin_.returned.data(), stream);
     origin_.over.record(stream);
   }
 
@@ -97,31 +91,34 @@ class RoutedBatches::RoutedBatch {
   }
 
  private:
-  /// Returns the number of runs for an owner, of the text whose counts have come.
-  [[nodiscard]] std::uint32_t runs_of(std::uint32_t owner) const {
-    return origin_.begins_there[owner + 1] - origin_.begins_there[owner];
-  }
-
-  /// There, to the owners' work, and back: from `parts` to `returned`.
-  void ask_owners(const PartOwners& owners_of_parts, std::uint32_t base_elements, cudaStream_t stream) {
-    const std::uint32_t owners = plan_.owners();
-    mpi::PartitionTable there(owners), back(owners);
+  /// There, to the owners' work, and back. The asker finds its own part where it was cut, and leaves its own
+  /// answers where all come to.
+  void ask_owners(const PartOwners& owners, const TextParts& parts, cudaStream_t stream) {
+    mpi::PartitionTable there(parts.owners), back(parts.owners);
     std::vector<Transposition::Share> going, coming;
-    for (std::uint32_t owner = 0; owner < owners; ++owner) {
-      there.size(asker_, owner) = base_elements + runs_of(owner);
-      back.size(owner, asker_) = origin_.kmers_there[owner];
+    for (std::uint32_t owner = 0; owner < parts.owners; ++owner) {
+      there.size(asker_, owner) = parts.base_elements + origin_.sizes[owner].runs;
+      back.size(owner, asker_) = origin_.sizes[owner].kmers;
       const OwnerBuffer& buffer = *owner_buffers_[owner];
-      const bool is_asker = owner == asker_;
-      going.push_back({is_asker ? origin_.parts.data() : nullptr, buffer.part.data(),
-                       is_asker ? stream : static_cast<cudaStream_t>(buffer.stream)});
-      coming.push_back({buffer.answers.data(), is_asker ? origin_.returned.data() : nullptr,
-                        is_asker ? stream : static_cast<cudaStream_t>(buffer.stream)});
+      if (owner == asker_) {
+        going.push_back({parts.elements, nullptr, stream, parts.room_elements});
+        coming.push_back({nullptr, origin_.returned.data(), stream});
+      } else {
+        going.push_back({nullptr, buffer.part.data(), buffer.stream});
+        coming.push_back({buffer.answers.data(), nullptr, buffer.stream});
+      }
     }
     transposition_.run(there, sizeof(std::uint64_t), going);
-    for (std::uint32_t owner = 0; owner < owners; ++owner) {
+    for (std::uint32_t owner = 0; owner < parts.owners; ++owner) {
       const CurrentDevice current(plan_.gpus[owner]);
-      owners_of_parts.answer(owner, {owner_buffers_[owner]->part.data(), base_elements, runs_of(owner)},
-                             owner_buffers_[owner]->answers.data(), going[owner].stream);
+      const OwnerBuffer& buffer = *owner_buffers_[owner];
+      const bool is_asker = owner == asker_;
+      const RoutedPart part{is_asker ? parts.part(owner) : buffer.part.data(), parts.base_elements,
+                            origin_.sizes[owner].runs};
+      owners.answer(
+          owner, part,
+          is_asker ? origin_.returned.data() + back.receive_offset(owner, asker_) : buffer.answers.data(),
+          going[owner].stream);
     }
     transposition_.run(back, sizeof(std::uint32_t), coming);
   }

@@ -15,7 +15,6 @@
 #include "kernels/exchange/transposition.cuh"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/routed_runs.cuh"
-#include "kernels/lookup/shard_runs.cuh"
 #include "kernels/memory/current_device.cuh"
 
 namespace warpmer::gpu {
@@ -36,8 +35,8 @@ struct RoutePlan {
   std::vector<int> gpus;                ///< by owner; one GPU may be several
   std::vector<std::uint16_t> owner_of;  ///< by shard
   index::IndexParams params;            ///< k above kMaxDenseK
-  RunRoom room{};
-  std::uint32_t slice_starts = 0;    ///< the largest number of starts of a text
+  std::uint32_t slice_starts = 0;       ///< the largest number of starts of a text
+  std::uint32_t most_runs = 0;       ///< of its runs for an owner; as many as starts suffice for every text
   std::uint32_t routed_batches = 0;  ///< number of texts of each GPU that are under way at a time
   Route route = Route::direct;
 
@@ -45,7 +44,7 @@ struct RoutePlan {
 };
 
 /// Returns the memory, on each GPU, of a text that each of so many GPUs has under way.
-std::uint64_t routed_batch_bytes(std::uint32_t starts, std::uint32_t gpus, const RunRoom& room);
+std::uint64_t routed_batch_bytes(std::uint32_t starts, std::uint32_t gpus, std::uint32_t most_runs);
 
 /// The texts of one GPU that are under way, and memory for them on all GPUs.
 class RoutedBatches {

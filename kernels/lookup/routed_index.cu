@@ -5,6 +5,7 @@
 
 #include "kernels/lookup/routed_batch.cuh"
 #include "kernels/lookup/routed_index.cuh"
+#include "kernels/lookup/shard_runs.cuh"
 #include "kernels/memory/current_device.cuh"
 
 namespace warpmer::gpu {
@@ -13,7 +14,8 @@ namespace {
 
 constexpr std::uint32_t kMostRoutedBatches = 8;
 constexpr std::uint32_t kEnoughRoutedBatches = 4;  ///< that texts are made smaller for
-constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
+constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts, kLargestSliceStarts = 1u << 20;
+static_assert(kLargestSliceStarts <= kMostRoutedStarts);
 constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
 constexpr std::uint64_t kArrays = 4;                          ///< number of arrays of a GPU's side
 
@@ -44,20 +46,23 @@ std::uint64_t bytes_held(const index::IndexFile& index, std::uint32_t gpus) {
 
 std::uint64_t least_routed_memory(const index::IndexFile& index, std::uint32_t gpus) {
   return bytes_held(index, gpus) +
-         2 * routed_batch_bytes(kLeastRoutedStarts, gpus, RunRoom::usual(index.params()));
+         2 * routed_batch_bytes(kLeastRoutedStarts, gpus,
+                                TextRuns::most_runs(kLeastRoutedStarts, index.params()));
 }
 
 RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t gpus,
                                     std::uint64_t memory_bytes) {
-  const RunRoom runs = RunRoom::usual(index.params());
   RoutedLookupPlan plan;
   if (memory_bytes < least_routed_memory(index, gpus)) return plan;
   const std::uint64_t held = bytes_held(index, gpus), room = (memory_bytes - held) / 2;
-  plan.slice_starts = kMostRoutedStarts;
+  const auto batch_bytes = [&](std::uint32_t starts) {
+    return routed_batch_bytes(starts, gpus, TextRuns::most_runs(starts, index.params()));
+  };
+  plan.slice_starts = kLargestSliceStarts;
   while (plan.slice_starts > kLeastRoutedStarts &&
-         routed_batch_bytes(plan.slice_starts, gpus, runs) * kEnoughRoutedBatches > room)
+         batch_bytes(plan.slice_starts) * kEnoughRoutedBatches > room)
     plan.slice_starts /= 2;
-  const std::uint64_t routed_batch = routed_batch_bytes(plan.slice_starts, gpus, runs);
+  const std::uint64_t routed_batch = batch_bytes(plan.slice_starts);
   plan.routed_batches =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(room / routed_batch, kMostRoutedBatches));
   plan.bytes = held + plan.routed_batches * routed_batch;
@@ -69,8 +74,8 @@ std::vector<std::unique_ptr<DeviceIndex>> route_index(const std::shared_ptr<cons
   RoutePlan routes{.gpus = payloads->gpus(),
                    .owner_of = {},
                    .params = payloads->params(),
-                   .room = RunRoom::usual(payloads->params()),
                    .slice_starts = plan.slice_starts,
+                   .most_runs = TextRuns::most_runs(plan.slice_starts, payloads->params()),
                    .routed_batches = plan.routed_batches,
                    .route = route};
   for (std::uint32_t shard = 0; shard < routes.params.shards(); ++shard)

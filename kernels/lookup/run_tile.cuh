@@ -48,6 +48,25 @@ struct RunTile : TextTile, StretchTile {
                 groups::TextRun::kMostKmers == 1u << (kMinimizerAt - kKmersAt));
 };
 
+/// The numbers of words of a tile's packed text and of its breaks, and of both with what its last k-mers
+/// reach into.
+inline constexpr std::uint32_t kTileWords = kTileStarts / 16, kTileBreakWords = kTileStarts / 32;
+inline constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::uint32_t);
+inline constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
+
+/// Save the words of the block's tile where those of all tiles lie; the last tile also saves those that its
+/// last k-mers reach into.
+__device__ inline void save_packed(const TextTile& tile, std::uint32_t* packed) {
+  const std::uint32_t words = blockIdx.x + 1 == gridDim.x ? kPackedWords : kTileWords;
+  for (std::uint32_t i = threadIdx.x; i < words; i += kTileThreads)
+    packed[blockIdx.x * kTileWords + i] = tile.packed[i];
+}
+__device__ inline void save_breaks(const TextTile& tile, std::uint32_t* breaks) {
+  const std::uint32_t words = blockIdx.x + 1 == gridDim.x ? kBreakWords : kTileBreakWords;
+  for (std::uint32_t i = threadIdx.x; i < words; i += kTileThreads)
+    breaks[blockIdx.x * kTileBreakWords + i] = tile.breaks[i];
+}
+
 /// Cuts a packed tile; all threads of the block together. Returns a mask of the thread's starts that begin a
 /// k-mer. Has barriers before and in the end.
 __device__ inline std::uint32_t cut_into_runs(RunTile& tile, const index::IndexParams& params) {

@@ -2,7 +2,6 @@
 // children: counted, summed up, placed.
 
 #include <algorithm>
-#include <utility>
 
 #include "groups/group_key.h"
 #include "kernels/exchange/peers.cuh"
@@ -14,12 +13,6 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kTileWords = kTileStarts / 16;       ///< words of packed text
-constexpr std::uint32_t kTileBreakWords = kTileStarts / 32;  ///< words of breaks
-/// The numbers of words that a tile has of both.
-constexpr std::uint32_t kPackedWords = sizeof(TextTile::packed) / sizeof(std::uint32_t);
-constexpr std::uint32_t kBreakWords = sizeof(TextTile::breaks) / sizeof(std::uint32_t);
-
 constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kRunsPerBlock = 4096;  ///< few, large parts: each block goes through all children
 constexpr std::uint32_t kAskThreads = 256;
@@ -30,15 +23,6 @@ constexpr std::uint32_t kTextsAtOnce = 48;
 __device__ std::uint32_t* child_counters() {
   extern __shared__ std::uint32_t counters[];
   return counters;
-}
-
-/// Saves the words that the tile has packed; the last tile also saves those that its last k-mers reach into.
-__device__ void save_packed(const TextTile& tile, const CutText& text) {
-  const bool is_last = blockIdx.x + 1 == gridDim.x;
-  for (std::uint32_t i = threadIdx.x; i < (is_last ? kPackedWords : kTileWords); i += kTileThreads)
-    text.packed[blockIdx.x * kTileWords + i] = tile.packed[i];
-  for (std::uint32_t i = threadIdx.x; i < (is_last ? kBreakWords : kTileBreakWords); i += kTileThreads)
-    text.breaks[blockIdx.x * kTileBreakWords + i] = tile.breaks[i];
 }
 
 /// `next` counts the runs of each child. A tile that finds no room for all of its runs is left.
@@ -54,7 +38,8 @@ __global__ __launch_bounds__(kTileThreads) void cut_runs_kernel(const char* char
   const std::uint32_t first = blockIdx.x * kTileStarts;
   pack_tile(tile, characters, first, bytes, status);
   cut_into_runs(tile, params);
-  save_packed(tile, text);
+  save_packed(tile, text.packed);
+  save_breaks(tile, text.breaks);
   const std::uint32_t runs = tile.runs;
   if (threadIdx.x == 0) first_place = atomicAdd(&text.counters->staged, runs);
   __syncthreads();
@@ -170,36 +155,19 @@ __global__ __launch_bounds__(kTileThreads) void look_up_left_kernel(AskedTexts a
   }
 }
 
-__global__ __launch_bounds__(kTileThreads) void give_up_left_kernel(CutText text, std::uint32_t k) {
-  __shared__ TextTile tile;
-  const std::uint32_t left = text.counters->left, first = threadIdx.x * kStartsPerThread;
-  for (std::uint32_t i = blockIdx.x; i < left; i += gridDim.x) {
-    const std::uint32_t number = text.left[i];
-    for (std::uint32_t w = threadIdx.x; w < kBreakWords; w += kTileThreads)
-      tile.breaks[w] = text.breaks[number * kTileBreakWords + w];
-    __syncthreads();
-    std::uint32_t valid = valid_starts(tile, first, k);
-    for (; valid != 0; valid &= valid - 1) {
-      const std::uint32_t start = first + __ffs(static_cast<int>(valid)) - 1;
-      text.answers[std::size_t{number} * kTileStarts + start] = kLargeCountAnswer;
-    }
-    __syncthreads();  // before the next tile comes
-  }
+/// Runs that a tile has room for, on average over its text. Random text has 2 / (w + 1) of them for each
+/// start (docs/algorithms.md), w being the m-mers of a k-mer; real text fewer, short reads some more. At k =
+/// 13 (w = 4) one tile in twelve of random text has more than its answers' memory takes, and is left.
+std::uint32_t runs_of_tile(const index::IndexParams& params) {
+  constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
+  const std::uint32_t window = params.k - params.minimizer_length + 1;
+  return std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32);
 }
 
 }  // namespace
 
-/// Random text has 2 / (w + 1) runs for each start (docs/algorithms.md), w being the m-mers of a k-mer; real
-/// text fewer, short reads some more. At k = 13 (w = 4) one tile in twelve of random text has more than its
-/// answers' memory takes, and is left.
-RunRoom RunRoom::usual(const index::IndexParams& params) {
-  constexpr std::uint32_t kMost = kTileStarts * 3 / 8 - 16;  // three quarters of the tile's answers
-  const std::uint32_t window = params.k - params.minimizer_length + 1;
-  return {std::min(kMost, 2 * kTileStarts * 115 / 100 / (window + 1) + 32), false};
-}
-
-std::uint64_t TextRuns::bytes_per_tile(const RunRoom& room) {
-  return (room.is_apart ? 2 : 1) * room.of_tile * sizeof(ShardRun) +
+std::uint64_t TextRuns::bytes_per_tile(const index::IndexParams& params) {
+  return runs_of_tile(params) * sizeof(ShardRun) +
          (kTileWords + kTileBreakWords + std::uint64_t{1}) * sizeof(std::uint32_t);
 }
 
@@ -207,22 +175,21 @@ std::uint64_t TextRuns::bytes_besides(std::uint32_t children) {
   return sizeof(TextTile) + sizeof(RunCounters) + (2 * std::uint64_t{children} + 2) * sizeof(std::uint32_t);
 }
 
-std::uint32_t TextRuns::most_runs(std::uint32_t starts, const RunRoom& room) {
-  return tiles_of(starts) * room.of_tile;
+std::uint32_t TextRuns::most_runs(std::uint32_t starts, const index::IndexParams& params) {
+  return tiles_of(starts) * runs_of_tile(params);
 }
 
 std::uint32_t TextRuns::packed_words(std::uint32_t starts) {
   return tiles_of(starts) * kTileWords + (kPackedWords - kTileWords);
 }
 
-TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const RunRoom& room) : room_(room) {
+TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const index::IndexParams& params)
+    : room_(runs_of_tile(params)) {
   const std::size_t tiles = tiles_of(starts);
   memory_ = DeviceArray<std::uint64_t>(
-      (tiles * bytes_per_tile(room) + bytes_besides(children)) / sizeof(std::uint64_t) + 1);
+      (tiles * bytes_per_tile(params) + bytes_besides(children)) / sizeof(std::uint64_t) + 1);
   text_.runs = reinterpret_cast<ShardRun*>(memory_.data());
-  ShardRun* end = text_.runs + tiles * room.of_tile;
-  if (room.is_apart) staged_ = std::exchange(end, end + tiles * room.of_tile);
-  text_.counters = reinterpret_cast<RunCounters*>(end);
+  text_.counters = reinterpret_cast<RunCounters*>(text_.runs + tiles * room_);
   text_.packed = reinterpret_cast<std::uint32_t*>(text_.counters + 1);
   text_.breaks = text_.packed + tiles * kTileWords + (kPackedWords - kTileWords);
   text_.left = text_.breaks + tiles * kTileBreakWords + (kBreakWords - kTileBreakWords);
@@ -233,9 +200,9 @@ TextRuns::TextRuns(std::uint32_t starts, std::uint32_t children, const RunRoom& 
 void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts,
                    const index::IndexParams& params, const ShardsByChild& shards, std::uint32_t* answers,
                    CutStatus* status, cudaStream_t stream) {
-  const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_.of_tile;
+  const std::uint32_t tiles = tiles_of(starts), capacity = tiles * room_;
   const std::size_t counter_bytes = shards.children * sizeof(std::uint32_t);
-  ShardRun* const staged = room_.is_apart ? staged_ : reinterpret_cast<ShardRun*>(answers);
+  auto* const staged = reinterpret_cast<ShardRun*>(answers);
   text_.answers = answers;
   fill_bytes(text_.counters, 0, 1, stream);
   fill_bytes(text_.next, 0, shards.children, stream);
@@ -247,12 +214,6 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts,
   check_launch("cutting text for lookups");
   fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);
   static_assert(kNoKmerAnswer == UINT32_MAX);
-}
-
-void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream) {
-  constexpr std::uint32_t kBlocks = 64;
-  give_up_left_kernel<<<kBlocks, kTileThreads, 0, DriverLock::Shared(stream)>>>(text, k);
-  check_launch("leaving k-mers to the host");
 }
 
 void look_up_runs(const std::vector<CutText>& texts, std::uint32_t kmers_of_text, std::uint32_t child,

@@ -48,35 +48,19 @@ struct ShardsByChild {
   std::uint32_t children;
 };
 
-/// Enqueues work that sets the answers of tiles whose k-mers are in no run to kLargeCountAnswer, at starts
-/// with k-mers. The caller then has to ask elsewhere.
-void give_up_left(const CutText& text, std::uint32_t k, cudaStream_t stream);
-
-/// The room for the runs of a text.
-struct RunRoom {
-  std::uint32_t of_tile;  ///< number of runs, on average over the text's tiles
-  bool is_apart;          ///< until runs are in order they have memory of their own, not that of the answers
-
-  /// Suffices for most texts: of others, some tiles are left.
-  static RunRoom usual(const index::IndexParams& params);
-  /// Suffices for every text.
-  static constexpr RunRoom full() { return {kTileStarts, true}; }
-  [[nodiscard]] constexpr bool is_full() const { return of_tile == kTileStarts; }
-};
-
 /// The device memory for one cut text at a time.
 class TextRuns {
  public:
   /// Takes texts of up to `starts` starts, which is a multiple of kTileStarts.
-  TextRuns(std::uint32_t starts, std::uint32_t children, const RunRoom& room);
+  TextRuns(std::uint32_t starts, std::uint32_t children, const index::IndexParams& params);
 
   /// Return the device memory for each tile, and the rest.
-  static std::uint64_t bytes_per_tile(const RunRoom& room);
+  static std::uint64_t bytes_per_tile(const index::IndexParams& params);
   static std::uint64_t bytes_besides(std::uint32_t children);
 
   /// Return the largest number of runs of a text with so many starts, and the number of words of its packed
   /// bases.
-  static std::uint32_t most_runs(std::uint32_t starts, const RunRoom& room);
+  static std::uint32_t most_runs(std::uint32_t starts, const index::IndexParams& params);
   static std::uint32_t packed_words(std::uint32_t starts);
 
   /// Enqueues the cut of a text (DeviceIndex::look_up). Its characters are not needed afterwards: it may lie
@@ -90,8 +74,7 @@ class TextRuns {
  private:
   DeviceArray<std::uint64_t> memory_;
   CutText text_{};
-  const RunRoom room_;
-  ShardRun* staged_ = nullptr;  ///< if they are apart
+  std::uint32_t room_;  ///< room for runs of a tile, on average
 };
 
 /// Enqueues the look-up of the k-mers of texts whose shards are in partition `child`, which is there as
