@@ -147,36 +147,70 @@ __global__ __launch_bounds__(kKeyThreads) void serve_part_kernel(SlabsThere<Key>
   }
 }
 
-/// Calls `visit(place, count)` for each k-mer of the table, once: a tile a bucket, and lane 0 of each.
-template <class Key, class Flanks, class Visit>
-__device__ void for_each_kmer(const SlabsThere<Key>& there, const KmerParams& kmers, Visit&& visit) {
+/// Calls `visit(key, count)` for each k-mer of the table, once: a tile a bucket, and lanes in turn.
+template <class Key, class Visit>
+__device__ void for_each_element(const SlabsThere<Key>& there, Visit&& visit) {
   using Tile = typename SlabsThere<Key>::Tile;
   const Tile tile(cg::tiled_partition<SlabsThere<Key>::kLanes>(cg::this_thread_block()));
   const auto table = there.table();
-  const KmerHash<Key> hash(kmers.k);
-  const groups::GroupKeys<Key, Key> keys(kmers.k);
   const std::uint32_t tiles_each = blockDim.x / SlabsThere<Key>::kLanes;
   const std::uint32_t tiles = gridDim.x * tiles_each;
-  const auto visit_one = [&](Key key, std::uint32_t count) {
-    visit(keys.place(hash.inverse(key), kmers.canonical), count);
-  };
   for (std::uint32_t bucket = blockIdx.x * tiles_each + threadIdx.x / SlabsThere<Key>::kLanes;
        bucket < there.buckets; bucket += tiles) {
     int turn = 0;  // elements are dealt out to lanes, which all see them
     table.for_each(tile, bucket, [&](const table::Slot<Key>& slot) {
-      if (turn == tile.lane()) visit_one(slot.key, slot.count);
+      if (turn == tile.lane()) visit(slot.key, slot.count);
       turn = (turn + 1) % SlabsThere<Key>::kLanes;
     });
   }
   if (blockIdx.x == 0 && threadIdx.x == 0 && *there.empty_key_count > 0)
-    visit_one(table::kEmptyKey<Key>, *there.empty_key_count);
+    visit(table::kEmptyKey<Key>, *there.empty_key_count);
+}
+
+/// Calls `visit(place, count)` for each k-mer of the table, once.
+template <class Key, class Visit>
+__device__ void for_each_kmer(const SlabsThere<Key>& there, const KmerParams& kmers, Visit&& visit) {
+  const KmerHash<Key> hash(kmers.k);
+  const groups::GroupKeys<Key, Key> keys(kmers.k);
+  for_each_element(there, [&](Key key, std::uint32_t count) {
+    visit(keys.place(hash.inverse(key), kmers.canonical), count);
+  });
+}
+
+/// Tallies of most counts are in a block's memory.
+template <class Key>
+__global__ __launch_bounds__(kKeyThreads) void tally_kernel(SlabsThere<Key> there,
+                                                            unsigned long long* kmers) {
+  constexpr std::uint32_t kOfBlock = 2048, kTallies = LiveSlabs<Key>::kTallies;
+  __shared__ std::uint32_t of_block[kOfBlock];
+  for (std::uint32_t i = threadIdx.x; i < kOfBlock; i += kKeyThreads) of_block[i] = 0;
+  __syncthreads();
+  for_each_element(there, [&](Key, std::uint32_t count) {
+    if (count < kOfBlock) {
+      atomicAdd(of_block + count, 1u);
+    } else {
+      atomicAdd(kmers + min(count, kTallies), 1ull);
+    }
+  });
+  __syncthreads();
+  for (std::uint32_t i = threadIdx.x; i < kOfBlock; i += kKeyThreads) {
+    if (of_block[i] > 0) atomicAdd(kmers + i, static_cast<unsigned long long>(of_block[i]));
+  }
+}
+
+template <class Key>
+__global__ __launch_bounds__(kKeyThreads) void list_large_kernel(SlabsThere<Key> there, std::uint32_t* counts,
+                                                                 std::uint32_t* size) {
+  for_each_element(there, [&](Key, std::uint32_t count) {
+    if (count >= LiveSlabs<Key>::kTallies) counts[atomicAdd(size, 1u)] = count;
+  });
 }
 
 template <class Key>
 __global__ __launch_bounds__(kKeyThreads) void count_shards_kernel(SlabsThere<Key> there, KmerParams kmers,
                                                                    unsigned long long* sizes) {
-  for_each_kmer<Key, Key>(there, kmers,
-                          [&](const auto& place, std::uint32_t) { atomicAdd(sizes + place.shard, 1ull); });
+  for_each_kmer(there, kmers,
+                [&](const auto& place, std::uint32_t) { atomicAdd(sizes + place.shard, 1ull); });
 }
 
 template <class Key>
@@ -184,7 +218,7 @@ __global__ __launch_bounds__(kKeyThreads) void list_shards_kernel(SlabsThere<Key
                                                                   std::uint32_t first, std::uint32_t end,
                                                                   unsigned long long* places,
                                                                   PlacedKmer<Key>* to) {
-  for_each_kmer<Key, Key>(there, kmers, [&](const auto& place, std::uint32_t count) {
+  for_each_kmer(there, kmers, [&](const auto& place, std::uint32_t count) {
     if (place.shard >= first && place.shard < end)
       to[atomicAdd(places + place.shard, 1ull)] = {place.key, count};
   });
@@ -313,6 +347,24 @@ void LiveSlabs<Key>::list_shards(std::uint32_t first, std::uint32_t end, unsigne
       blocks_for<kKernel>(bases_.size(), kKeyThreads / SlabsThere<Key>::kLanes, kKeyThreads);
   kKernel<<<blocks, kKeyThreads, 0, DriverLock::Shared(stream)>>>(there(), kmers_, first, end, places, to);
   check_launch("listing k-mers");
+}
+
+template <class Key>
+void LiveSlabs<Key>::tally(unsigned long long* kmers, cudaStream_t stream) const {
+  constexpr auto kKernel = tally_kernel<Key>;
+  const std::uint32_t blocks =
+      blocks_for<kKernel>(bases_.size(), kKeyThreads / SlabsThere<Key>::kLanes, kKeyThreads);
+  kKernel<<<blocks, kKeyThreads, 0, DriverLock::Shared(stream)>>>(there(), kmers);
+  check_launch("tallying counts");
+}
+
+template <class Key>
+void LiveSlabs<Key>::list_large(std::uint32_t* counts, std::uint32_t* size, cudaStream_t stream) const {
+  constexpr auto kKernel = list_large_kernel<Key>;
+  const std::uint32_t blocks =
+      blocks_for<kKernel>(bases_.size(), kKeyThreads / SlabsThere<Key>::kLanes, kKeyThreads);
+  kKernel<<<blocks, kKeyThreads, 0, DriverLock::Shared(stream)>>>(there(), counts, size);
+  check_launch("listing large counts");
 }
 
 template class LiveSlabs<Key64>;

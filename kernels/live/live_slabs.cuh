@@ -94,6 +94,14 @@ class LiveSlabs {
   void list_shards(std::uint32_t first, std::uint32_t end, unsigned long long* places, PlacedKmer<Key>* to,
                    cudaStream_t stream) const;
 
+  /// Counts up to this are tallied on the device.
+  static constexpr std::uint32_t kTallies = 1u << 16;
+  /// Enqueues adding up how many k-mers have each count below kTallies, at `kmers[count]`, and, at
+  /// `kmers[kTallies]`, how many have others. As the two before, not beside changes.
+  void tally(unsigned long long* kmers, cudaStream_t stream) const;
+  /// Enqueues listing the other counts in any order; `*size` is 0 before.
+  void list_large(std::uint32_t* counts, std::uint32_t* size, cudaStream_t stream) const;
+
   [[nodiscard]] std::uint64_t bytes() const { return bases_.bytes() + units_.bytes() + bitmaps_.bytes(); }
 
  private:

@@ -160,15 +160,9 @@ class CudaLiveTable : public backend::LiveTable {
 
   [[nodiscard]] backend::Tally tally() override {
     const backend::UpdateGate::WholeView view(gate_);
-    ShardLister<Key> lister(stations_.divided());
+    const DividedSlabs<Key>& divided = stations_.divided();
     backend::Tally tally;
-    std::vector<std::uint64_t> counts;
-    std::uint32_t shard = 0;
-    while (const auto listed = lister.take(shard)) {
-      counts.clear();
-      for (const PlacedKmer<Key>& kmer : listed->shard(shard)) counts.push_back(kmer.count);
-      tally.note(counts.data(), counts.size());
-    }
+    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) note_counts(divided, owner, tally);
     return tally;
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }

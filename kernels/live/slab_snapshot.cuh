@@ -16,6 +16,7 @@
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
 #include "backend/live/update_gate.h"
+#include "backend/tally.h"
 #include "groups/group_key.h"
 #include "kernels/live/divided_slabs.cuh"
 #include "kernels/memory/current_device.cuh"
@@ -24,6 +25,29 @@
 #include "kmer/ownership.h"
 
 namespace warpmer::gpu {
+
+/// Adds what one owner has to a tally.
+template <class Key>
+void note_counts(const DividedSlabs<Key>& divided, std::uint32_t owner, backend::Tally& tally) {
+  constexpr std::uint32_t kTallies = LiveSlabs<Key>::kTallies;
+  const CurrentDevice current(divided.gpus()[owner]);
+  const Stream stream;
+  const DeviceArray<unsigned long long> on_device(kTallies + 1);
+  std::vector<unsigned long long> kmers(kTallies + 1);
+  fill_bytes(on_device.data(), 0, on_device.size(), stream);
+  divided.slabs(owner).tally(on_device.data(), stream);
+  copy_to_host(kmers.data(), on_device.data(), kmers.size(), stream);
+  stream.wait();
+  tally.note_histogram({kmers.data(), kTallies});
+  if (kmers[kTallies] == 0) return;
+  const DeviceArray<std::uint32_t> large(kmers[kTallies]), size(1);
+  std::vector<std::uint32_t> counts(large.size());
+  fill_bytes(size.data(), 0, 1, stream);
+  divided.slabs(owner).list_large(large.data(), size.data(), stream);
+  copy_to_host(counts.data(), large.data(), counts.size(), stream);
+  stream.wait();
+  for (const std::uint32_t count : counts) tally.note(count, 1);
+}
 
 /// The k-mers of some shards, in host memory.
 template <class Key>
