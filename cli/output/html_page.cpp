@@ -1,5 +1,7 @@
 #include "cli/output/html_page.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "cli/pictures/svg.h"
@@ -66,9 +68,10 @@ void HtmlPage::table(const HtmlTable& table) {
   output_.write("<tbody>\n");
   for (const std::vector<std::string>& row : table.rows) {
     output_.write("<tr>");
-    for (std::size_t i = 0; i < row.size(); ++i)
+    for (std::size_t i = 0; i < row.size(); ++i) {
       output_.write(fmt::format("<{0}>{1}</{2}>", i == 0 ? "th scope=\"row\"" : "td", xml_text(row[i]),
                                 i == 0 ? "th" : "td"));
+    }
     output_.write("</tr>\n");
   }
   output_.write("</tbody>\n</table>\n</div>\n");

@@ -14,7 +14,7 @@ namespace warpmer::cpu {
 namespace {
 
 /// All counts of both.
-const std::array<backend::CountBounds, 2> kAllCopies;
+const std::array<backend::CountBounds, 2> kAllCopies{};
 
 /// One thread's part of a job.
 template <class Key>
