@@ -30,26 +30,19 @@ using Numbers = nb::ndarray<nb::numpy, std::uint64_t>;
 using GivenNumbers = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
 using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
 
-/// An array of numbers that Python owns from now on.
-Numbers array_of(std::unique_ptr<std::uint64_t[]> numbers, std::initializer_list<std::size_t> shape) {
-  std::uint64_t* const data = numbers.get();
-  const nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<std::uint64_t*>(p); });
-  (void)numbers.release();
-  return Numbers(data, shape, owner);
-}
-
-Numbers array_of(std::vector<std::uint64_t>&& numbers, std::initializer_list<std::size_t> shape) {
-  auto held = std::make_unique<std::vector<std::uint64_t>>(std::move(numbers));
-  std::uint64_t* const data = held->data();
-  const nb::capsule owner(held.get(),
-                          [](void* p) noexcept { delete static_cast<std::vector<std::uint64_t>*>(p); });
+/// An array of the numbers at `data`, which Python owns from now on as a part of `owned`.
+template <class Owned>
+Numbers array_of(std::uint64_t* data, Owned&& owned, std::initializer_list<std::size_t> shape) {
+  auto held = std::make_unique<Owned>(std::move(owned));
+  const nb::capsule owner(held.get(), [](void* p) noexcept { delete static_cast<Owned*>(p); });
   (void)held.release();
   return Numbers(data, shape, owner);
 }
 
 Numbers array_of(std::vector<std::uint64_t>&& numbers) {
   const std::size_t size = numbers.size();
-  return array_of(std::move(numbers), {size});
+  std::uint64_t* const data = numbers.data();
+  return array_of(data, std::move(numbers), {size});
 }
 
 /// The characters of a str or of bytes, which must live as long.
@@ -224,7 +217,8 @@ Numbers histogram(const warpmer::Index& index) {
     numbers.push_back(row.kmers);
   }
   const std::size_t rows = numbers.size() / 2;
-  return array_of(std::move(numbers), {rows, 2});
+  std::uint64_t* const data = numbers.data();
+  return array_of(data, std::move(numbers), {rows, 2});
 }
 
 /// Chunks as pairs of arrays.
@@ -241,9 +235,11 @@ class Chunks {
       is_there = reader_.next(chunk);
     }
     if (!is_there) throw nb::stop_iteration();
-    Numbers kmers = words_ == 1 ? array_of(std::move(chunk.kmers), {chunk.size})
-                                : array_of(std::move(chunk.kmers), {chunk.size, words_});
-    return nb::make_tuple(std::move(kmers), array_of(std::move(chunk.counts), {chunk.size}));
+    std::uint64_t* const kmers = chunk.kmers.get();
+    std::uint64_t* const counts = chunk.counts.get();
+    return nb::make_tuple(words_ == 1 ? array_of(kmers, std::move(chunk.kmers), {chunk.size})
+                                      : array_of(kmers, std::move(chunk.kmers), {chunk.size, words_}),
+                          array_of(counts, std::move(chunk.counts), {chunk.size}));
   }
 
  private:
@@ -257,7 +253,8 @@ Numbers pack(const nb::tuple& kmers, std::uint32_t k) {
   std::vector<std::uint64_t> words = warpmer::pack(texts_of(kmers), k);
   if (k <= 32) return array_of(std::move(words));
   const std::size_t rows = words.size() / 2;
-  return array_of(std::move(words), {rows, 2});
+  std::uint64_t* const data = words.data();
+  return array_of(data, std::move(words), {rows, 2});
 }
 
 nb::bytes unpack(const GivenNumbers& kmers, std::uint32_t k) {

@@ -130,11 +130,12 @@ class WARPMER_PUBLIC Index {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Some k-mers of an index, packed, and their counts.
+/// Some k-mers of an index, packed, and their counts. The arrays are the caller's alone; the reader uses
+/// their memory again when they are gone.
 struct PackedChunk {
   std::size_t size = 0;                     ///< number of k-mers
-  std::unique_ptr<std::uint64_t[]> kmers;   ///< words_per_kmer(k) words for each
-  std::unique_ptr<std::uint64_t[]> counts;  ///< one for each
+  std::shared_ptr<std::uint64_t[]> kmers;   ///< words_per_kmer(k) words for each
+  std::shared_ptr<std::uint64_t[]> counts;  ///< one for each
 };
 
 /// Gives out all k-mers of an index, chunk after chunk, in the order of `Index::for_each`. Threads of its own

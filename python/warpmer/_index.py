@@ -221,8 +221,8 @@ class Index:
         count in the result is less than `min_count` or more than `max_count`. The other arguments are those of
         `warpmer.count`. UsageError for indexes that differ in k or strand.
         """
-        options = {"counts": counts, "min_samples": min_samples, "min_count": min_count, "max_count": max_count}
-        return _combined("unite", (self, *others), options, threads, memory, output, progress)
+        bounds = (min_samples, min_count, max_count)
+        return _jobs.combine("unite", (self, *others), counts, bounds, threads, memory, output, progress)
 
     def intersect(
         self,
@@ -239,8 +239,8 @@ class Index:
 
         The arguments are those of `union`.
         """
-        options = {"counts": counts, "min_count": min_count, "max_count": max_count}
-        return _combined("intersect", (self, *others), options, threads, memory, output, progress)
+        bounds = (1, min_count, max_count)
+        return _jobs.combine("intersect", (self, *others), counts, bounds, threads, memory, output, progress)
 
     def subtract(
         self,
@@ -258,8 +258,8 @@ class Index:
         With `counts="difference"` the others' counts are taken away from this one's, and a k-mer is left out when
         nothing remains. The other arguments are those of `union`.
         """
-        options = {"counts": counts, "min_count": min_count, "max_count": max_count}
-        return _combined("subtract", (self, *others), options, threads, memory, output, progress)
+        bounds = (1, min_count, max_count)
+        return _jobs.combine("subtract", (self, *others), counts, bounds, threads, memory, output, progress)
 
     def symmetric_difference(
         self,
@@ -275,8 +275,8 @@ class Index:
 
         The arguments are those of `union`.
         """
-        options = {"counts": "usual", "min_count": min_count, "max_count": max_count}
-        return _combined("symmetric_difference", (self, *others), options, threads, memory, output, progress)
+        bounds = (1, min_count, max_count)
+        return _jobs.combine("symmetric_difference", (self, *others), "usual", bounds, threads, memory, output, progress)
 
     def __or__(self, other: Index) -> Index:
         return self.union(other) if isinstance(other, Index) else NotImplemented
@@ -296,7 +296,4 @@ def open(path: Path) -> Index:
     return Index(path)
 
 
-def _combined(operation, indexes, options, threads, memory, output, progress):
-    from ._jobs import combine
-
-    return combine(operation, indexes, options, threads, memory, output, progress)
+from . import _jobs  # behind Index, which it needs

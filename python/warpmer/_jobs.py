@@ -13,8 +13,6 @@ from ._errors import ResourceError, UsageError
 from ._index import Index, Path, Progress, ProgressCallback
 from ._packed import _whole as whole
 
-_NO_LIMIT = 2**64 - 1
-
 
 def count(
     files: Path | Iterable[Path],
@@ -56,45 +54,67 @@ def count(
     is left of the output. A process counts once at a time: other calls wait.
     """
     paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
-    options = {
-        "k": whole(k, "k", 32),
-        "canonical": bool(canonical),
-        "min_count": whole(min_count, "min_count", 64),
-        "max_count": _NO_LIMIT if max_count is None else whole(max_count, "max_count", 64),
-        "min_base_quality": None if min_base_quality is None else whole(min_base_quality, "min_base_quality", 32),
-        "lenient": bool(lenient),
-        "reference": b"" if reference is None else os.fsencode(reference),
-        "threads": whole(threads, "threads", 16),
-        "memory": whole(memory, "memory", 64),
-        "tmp_directory": b"" if tmp_directory is None else os.fsencode(tmp_directory),
-        "device": device,
-        "progress": _listener(progress),
-    }
     inputs = tuple(os.fsencode(path) for path in paths)
-    return _written(output, tmp_directory, lambda path: _native.count(inputs, path, **options))
+
+    def write(path: bytes) -> None:
+        _native.count(
+            inputs,
+            path,
+            k=whole(k, "k", 32),
+            canonical=bool(canonical),
+            min_count=whole(min_count, "min_count", 64),
+            max_count=_limit(max_count),
+            min_base_quality=None if min_base_quality is None else whole(min_base_quality, "min_base_quality", 32),
+            lenient=bool(lenient),
+            reference=b"" if reference is None else os.fsencode(reference),
+            threads=whole(threads, "threads", 16),
+            memory=whole(memory, "memory", 64),
+            tmp_directory=b"" if tmp_directory is None else os.fsencode(tmp_directory),
+            device=device,
+            progress=_listener(progress),
+        )
+
+    return _written(output, tmp_directory, write)
 
 
-def combine(operation, indexes, options, threads, memory, output, progress) -> Index:
-    """Makes one index of several."""
+def combine(
+    operation: str,
+    indexes: tuple[Index, ...],
+    counts: str,
+    bounds: tuple[int, int, int | None],
+    threads: int,
+    memory: int,
+    output: Path | None,
+    progress: ProgressCallback | None,
+) -> Index:
+    """Makes one index of several. `bounds` are min_samples, min_count and max_count."""
     for index in indexes:
         if not isinstance(index, Index):
             raise TypeError(f"set operations are of indexes, not of {type(index).__name__}")
-    rule = getattr(_native.CountRule, str(options["counts"]), None)
-    if rule is None:
-        raise UsageError(f"there is no rule {options['counts']!r} for counts; see Index.union")
-    max_count = options["max_count"]
-    arguments = {
-        "counts": rule,
-        "min_samples": whole(options.get("min_samples", 1), "min_samples", 32),
-        "min_count": whole(options["min_count"], "min_count", 64),
-        "max_count": _NO_LIMIT if max_count is None else whole(max_count, "max_count", 64),
-        "threads": whole(threads, "threads", 16),
-        "memory": whole(memory, "memory", 64),
-        "progress": _listener(progress),
-    }
-    inputs = tuple(os.fsencode(index.path) for index in indexes)
-    what = getattr(_native.SetOperation, operation)
-    return _written(output, None, lambda path: _native.combine(what, inputs, path, **arguments))
+    rule = getattr(_native.CountRule, str(counts), None)
+    if not isinstance(rule, _native.CountRule):
+        raise UsageError(f"there is no rule {counts!r} for counts; see Index.union")
+    min_samples, min_count, max_count = bounds
+
+    def write(path: bytes) -> None:
+        _native.combine(
+            getattr(_native.SetOperation, operation),
+            tuple(os.fsencode(index.path) for index in indexes),
+            path,
+            counts=rule,
+            min_samples=whole(min_samples, "min_samples", 32),
+            min_count=whole(min_count, "min_count", 64),
+            max_count=_limit(max_count),
+            threads=whole(threads, "threads", 16),
+            memory=whole(memory, "memory", 64),
+            progress=_listener(progress),
+        )
+
+    return _written(output, None, write)
+
+
+def _limit(max_count: int | None) -> int:
+    return 2**64 - 1 if max_count is None else whole(max_count, "max_count", 64)
 
 
 def _listener(progress: ProgressCallback | None) -> Callable[..., object] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ def words_per_kmer(k: int) -> int:
     return 1 if k <= 32 else 2
 
 
-def checked_words(kmers: npt.NDArray[np.uint64], k: int) -> npt.NDArray[np.uint64]:
+def checked_words(kmers: npt.NDArray[Any], k: int) -> npt.NDArray[np.uint64]:
     """Packed k-mers as they lie in memory. TypeError unless they are uint64, UsageError for another shape."""
     if kmers.dtype != np.uint64:
         raise TypeError(f"packed k-mers are uint64, not {kmers.dtype}")

@@ -22,8 +22,8 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
 /// Entries in two arrays: k-mers in one word each up to k = 32, else in two, the upper one first.
 struct PackedEntries {
   std::size_t size = 0;
-  std::unique_ptr<std::uint64_t[]> kmers;
-  std::unique_ptr<std::uint64_t[]> counts;
+  std::shared_ptr<std::uint64_t[]> kmers;  ///< their memory is used again when they are gone
+  std::shared_ptr<std::uint64_t[]> counts;
 };
 /// Takes entries in order, never two at once.
 using PackedVisitor = std::function<void(PackedEntries&& entries)>;

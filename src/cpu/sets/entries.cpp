@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
+#include "cpu/sets/array_pool.h"
 #include "cpu/sets/entry_sorter.h"
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
@@ -119,8 +120,8 @@ template <class Key>
 class EntryArraysBuilder {
  public:
   /// Makes room for `wanted` entries when it is the first.
-  void append(const ListBuffer<Key>& list, std::uint64_t wanted) {
-    reserve(entries_.size + list.size, wanted);
+  void append(const ListBuffer<Key>& list, std::uint64_t wanted, ArrayPool& pool) {
+    reserve(entries_.size + list.size, wanted, pool);
     write_kmers(list.hashes(), list.size, entries_.kmers.get() + entries_.size * kWords);
     std::copy_n(list.counts(), list.size, entries_.counts.get() + entries_.size);
     entries_.size += list.size;
@@ -146,11 +147,10 @@ class EntryArraysBuilder {
     }
   }
 
-  void reserve(std::size_t n, std::uint64_t wanted) {
+  void reserve(std::size_t n, std::uint64_t wanted, ArrayPool& pool) {
     if (n <= room_) return;
     room_ = std::max<std::size_t>({n, wanted, 2 * room_});
-    PackedEntries larger{entries_.size, std::make_unique_for_overwrite<std::uint64_t[]>(room_ * kWords),
-                         std::make_unique_for_overwrite<std::uint64_t[]>(room_)};
+    PackedEntries larger{entries_.size, pool.take(room_ * kWords), pool.take(room_)};
     std::copy_n(entries_.kmers.get(), entries_.size * kWords, larger.kmers.get());
     std::copy_n(entries_.counts.get(), entries_.size, larger.counts.get());
     entries_ = std::move(larger);
@@ -217,11 +217,12 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
 
 void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint64_t wanted,
                      const PackedVisitor& visit) {
+  const auto pool = std::make_shared<cpu::ArrayPool>(2 * kResultsAhead * threads);
   with_key_type(index.params().k, [&]<class Key>(Key) {
     using Arrays = cpu::EntryArraysBuilder<Key>;
     cpu::visit_in_order_of_file<Key, Arrays>(
         index, threads, wanted,
-        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays) { arrays.append(list, wanted); },
+        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays) { arrays.append(list, wanted, *pool); },
         [&](Arrays& arrays) {
           if (arrays.size() > 0) visit(arrays.take());
         });
