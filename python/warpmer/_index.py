@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._errors import UsageError
-from ._packed import checked_words, unpack, words_per_kmer
-from ._packed import _whole as whole
+from ._packed import checked_words, unpack, whole, words_per_kmer
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from . import _native
 from ._errors import ResourceError, UsageError
 from ._index import Index, Path, Progress, ProgressCallback
-from ._packed import _whole as whole
+from ._packed import whole
 
 
 def count(

@@ -41,7 +41,7 @@ def pack(kmers: Iterable[str | bytes], k: int | None = None) -> npt.NDArray[np.u
         if not texts:
             raise UsageError("of no k-mers the length is not known; give k")
         k = len(texts[0])
-    return _native.pack(texts, _whole(k, "k", 32))
+    return _native.pack(texts, whole(k, "k", 32))
 
 
 def unpack(kmers: npt.NDArray[np.uint64], k: int) -> npt.NDArray[np.bytes_]:
@@ -49,12 +49,12 @@ def unpack(kmers: npt.NDArray[np.uint64], k: int) -> npt.NDArray[np.bytes_]:
 
     `unpack(kmers, k).astype(str)` are str. UsageError when a number has more than 2k bits.
     """
-    k = _whole(k, "k", 32)
+    k = whole(k, "k", 32)
     texts = _native.unpack(checked_words(np.asarray(kmers), k), k)
     return np.frombuffer(texts, dtype=f"S{k}")
 
 
-def _whole(number: int, name: str, bits: int) -> int:
+def whole(number: int, name: str, bits: int) -> int:
     """The number, if it is whole and the library can take it; UsageError for one that is too small or too large."""
     value = number.__index__()
     if not 0 <= value < 1 << bits:
