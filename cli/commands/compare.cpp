@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -17,6 +19,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/pictures/heat_map.h"
+#include "formats/npz_file.h"
 #include "jobs/compare_job.h"
 
 namespace warpmer::cli {
@@ -67,7 +70,7 @@ constexpr const char* kMeasureNames = "jaccard|containment|ruzicka|cosine|mash";
 struct CompareCommand {
   IndexInputs inputs;
   jobs::CompareOptions job;
-  std::string format = "tsv";
+  std::string format;  ///< empty: as the output's name has it
   std::string measure;
   std::string output;
   std::string svg;
@@ -137,6 +140,28 @@ void write_phylip(const Comparison& comparison, const Measure& measure, const st
   }
 }
 
+/// All measures, each a matrix, and the distinct k-mers of the samples.
+void write_measures_npz(const Comparison& comparison, const std::vector<std::string>& names,
+                        TextOutput& output) {
+  formats::NpzWriter npz([&](std::string_view bytes) { output.write(bytes); });
+  const std::size_t n = names.size();
+  std::vector<std::uint64_t> distinct;
+  for (const SampleSums& sample : comparison.sums.samples) distinct.push_back(sample.distinct);
+  const std::uint64_t k = comparison.k;
+  npz.add("k", std::span(&k, 1), {});
+  npz.add("samples", names);
+  npz.add("kmers", distinct, {n});
+  for (const Measure& measure : kMeasures) {
+    std::vector<double> values;
+    values.reserve(n * n);
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) values.push_back(measure.of(comparison, a, b));
+    }
+    npz.add(measure.name, values, {n, n});
+  }
+  npz.finish();
+}
+
 void write_svg(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
                TextOutput& output) {
   HeatMap map{fmt::format("{}, k = {}", measure.name, comparison.k), names, {}, {}};
@@ -155,12 +180,16 @@ void write_svg(const Comparison& comparison, const Measure& measure, const std::
 /// Rejects what no job could do. Returns the measure of a matrix; that of `tsv`, which has all, does not
 /// matter.
 const Measure& complete(CompareCommand& command) {
-  const bool is_phylip = command.format == "phylip";
-  if (command.format != "tsv" && command.format != "matrix" && !is_phylip) {
-    throw UsageError("--format must be tsv, matrix or phylip, not '" + command.format + "'");
+  using formats::Content;
+  if (command.format.empty())
+    command.format = formats::content_of_path(command.output).content == Content::npz ? "npz" : "tsv";
+  const bool is_phylip = command.format == "phylip", is_npz = command.format == "npz";
+  if (command.format != "tsv" && command.format != "matrix" && !is_phylip && !is_npz) {
+    throw UsageError("--format must be tsv, matrix, phylip or npz, not '" + command.format + "'");
   }
-  if (command.format == "tsv" && command.svg.empty() && !command.measure.empty()) {
-    throw UsageError("--measure is for --format matrix and phylip and for --svg; tsv has all of them");
+  if ((command.format == "tsv" || is_npz) && command.svg.empty() && !command.measure.empty()) {
+    throw UsageError(fmt::format(
+        "--measure is for --format matrix and phylip and for --svg; {} has all of them", command.format));
   }
   const std::string otherwise = is_phylip ? "mash" : "jaccard";
   const Measure& measure = measure_called(command.measure.empty() ? otherwise : command.measure);
@@ -173,8 +202,8 @@ const Measure& complete(CompareCommand& command) {
   complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
   check_output(command.output, job.inputs);
   check_output(command.svg, job.inputs);
-  formats::check_ending(command.output, {is_phylip ? formats::Content::text : formats::Content::tsv});
-  formats::check_ending(command.svg, {formats::Content::svg});
+  formats::check_ending(command.output, {is_npz ? Content::npz : is_phylip ? Content::text : Content::tsv});
+  formats::check_ending(command.svg, {Content::svg});
   return measure;
 }
 
@@ -191,7 +220,9 @@ int run_compare(CompareCommand command) {
     comparison = jobs::compare_indexes(command.job, progress);
   }
   const std::vector<std::string> names = sample_names(command.job.inputs, command.format == "phylip");
-  if (command.format == "tsv") {
+  if (command.format == "npz") {
+    write_measures_npz(comparison, names, output);
+  } else if (command.format == "tsv") {
     write_pairs(comparison, names, output);
   } else if (command.format == "matrix") {
     write_matrix(comparison, measure, names, output);
@@ -225,8 +256,9 @@ void add_compare_command(Application& application) {
   app.add_option(
          "--format", command->format,
          "tsv: a line for each pair, with all measures. matrix: one measure, a row and a column for each "
-         "sample. phylip: the same as distances. Default: tsv.")
-      ->type_name("tsv|matrix|phylip");
+         "sample. phylip: the same as distances. npz: NumPy arrays, a matrix for each measure, and samples, "
+         "kmers (distinct) and k. Default: tsv, or npz for an output that ends in .npz.")
+      ->type_name("tsv|matrix|phylip|npz");
   app.add_option("--measure", command->measure,
                  "What a matrix or picture shows. Default: jaccard, for phylip mash. PHYLIP has 1 minus a "
                  "similarity. A row's containment is that of its sample in the column's.")

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "formats/npz_file.h"
 #include "formats/text/ending.h"
 #include "host/limits.h"
 #include "index/index_file.h"
@@ -27,32 +30,76 @@ namespace {
 struct DumpOptions {
   std::string index;
   std::string output;
-  std::string format = "tsv";
+  std::string format;           ///< empty: as the output's name has it
   backend::EntryTextPlan plan;  ///< but for its format
   bool progress = false;
 };
 
+using formats::Content;
+
+/// Returns what is to be written, of which nobody but the output's name may say that it is NumPy's.
+Content content_of(const DumpOptions& options) {
+  const bool has_npz_name = formats::content_of_path(options.output).content == Content::npz;
+  const std::string format = !options.format.empty() ? options.format : has_npz_name ? "npz" : "tsv";
+  if (format != "tsv" && format != "fasta" && format != "npz")
+    throw UsageError("--format must be tsv, fasta or npz, not '" + format + "'");
+  const Content content = format == "tsv" ? Content::tsv : format == "npz" ? Content::npz : Content::fasta;
+  formats::check_ending(
+      options.output, {content},
+      format == "tsv" ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");
+  return content;
+}
+
+using WriteText = std::function<void(std::string_view text, const Progress& so_far)>;
+
+/// Goes through the index twice: once for the k-mers, once for their counts.
+void write_entries_npz(const index::IndexFile& index, backend::EntryTextPlan plan, const WriteText& write) {
+  Progress so_far;
+  formats::NpzWriter npz([&](std::string_view bytes) { write(bytes, so_far); });
+  const std::uint64_t kmers = backend::entries_within(index, plan.bounds), k = index.params().k;
+  const bool is_wide = k > kMaxNarrowK;
+  const double kmer_share = is_wide ? 2.0 / 3 : 1.0 / 2;
+  const auto append = [&](backend::EntryFormat format, double from, double share) {
+    plan.format = format;
+    backend::write_entries(index, plan, [&](std::string_view bytes, const Progress& part) {
+      // In thousandths of the file.
+      const double done =
+          part.total > 0 ? static_cast<double>(part.done) / static_cast<double>(part.total) : 0;
+      so_far = {static_cast<std::uint64_t>(1000 * (from + share * done)), 1000};
+      npz.append(bytes);
+    });
+  };
+  npz.add("k", std::span(&k, 1), {});
+  npz.begin("kmers", is_wide ? formats::NpzWriter::Shape{kmers, 2} : formats::NpzWriter::Shape{kmers});
+  append(backend::EntryFormat::packed_kmers, 0, kmer_share);
+  npz.end();
+  npz.begin("counts", {kmers});
+  append(backend::EntryFormat::raw_counts, kmer_share, 1 - kmer_share);
+  npz.end();
+  npz.finish();
+}
+
 int run_dump(const DumpOptions& options) {
   backend::EntryTextPlan plan = options.plan;
   check_count_range(plan.bounds);
-  if (options.format != "tsv" && options.format != "fasta") {
-    throw UsageError("--format must be tsv or fasta, not '" + options.format + "'");
-  }
-  const bool is_tsv = options.format == "tsv";
-  formats::check_ending(options.output, {is_tsv ? formats::Content::tsv : formats::Content::fasta},
-                        is_tsv ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");
+  const Content content = content_of(options);
   auto& [threads, memory_bytes] = plan.resources;
   const bool has_cap = plan.sorted && memory_bytes > 0;
   const index::IndexFile index(options.index, has_cap ? host::memory_left(memory_bytes) : UINT64_MAX);
   threads = threads_or_default(threads);
   TextOutput output(options.output, threads);
-  plan.format = is_tsv ? backend::EntryFormat::tsv : backend::EntryFormat::fasta;
+  plan.format = content == Content::fasta ? backend::EntryFormat::fasta : backend::EntryFormat::tsv;
   const auto [kmers, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
-        backend::write_entries(index, plan, [&](std::string_view text, const Progress& so_far) {
+        const WriteText write = [&](std::string_view text, const Progress& so_far) {
           output.write(text, so_far);
           note_share(progress, backend::JobProgress::Stage::writing, so_far);
-        });
+        };
+        if (content == Content::npz) {
+          write_entries_npz(index, plan, write);
+        } else {
+          backend::write_entries(index, plan, write);
+        }
         return backend::entries_within(index, plan.bounds);
       });
   output.finish();
@@ -70,16 +117,24 @@ void add_dump_command(Application& application) {
       "dump",
       "Print every k-mer with its count.\n"
       "One line per k-mer: the k-mer, a tab, its count; in the order of the file unless --sort is given.",
-      R"(Examples:
+      R"(NumPy:
+  kmers   2k bits of each, A = 0, C = 1, G = 2, T = 3, the first base highest: one
+          uint64, above k = 32 two, the upper one first (shape n, 2)
+  counts  of each, uint64
+  k       a number
+
+Examples:
   warpmer dump sample.wmi | head
   warpmer dump --sort --min-count 2 -o sample.tsv sample.wmi
   warpmer dump --format fasta sample.wmi > sample.fa
+  warpmer dump -o sample.npz sample.wmi
 )");
   command.add_flag("--sort", options->plan.sorted, "In lexicographic order of the k-mers.");
   command
       .add_option("--format", options->format,
-                  "tsv: KMER<TAB>COUNT; fasta: a record >COUNT for each k-mer. Default: tsv.")
-      ->type_name("tsv|fasta");
+                  "tsv: KMER<TAB>COUNT; fasta: a record >COUNT for each k-mer; npz: NumPy arrays, see NumPy. "
+                  "Default: tsv, or npz for an output that ends in .npz.")
+      ->type_name("tsv|fasta|npz");
   add_count_range_flags(command, options->plan.bounds);
   add_text_output_flag(command, options->output);
   add_threads_flag(command, options->plan.resources.threads);

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "cli/pictures/spectrum_chart.h"
 #include "cli/pictures/terminal_plot.h"
 #include "formats/fastk/fastk_histogram.h"
+#include "formats/npz_file.h"
 #include "formats/text/ending.h"
 #include "index/index_file.h"
 #include "index/index_start.h"
@@ -47,7 +49,7 @@ struct HistoOptions {
   std::string counting_flag;        ///< one of the flags for counting that was given; empty: none was
   bool progress = false;
   std::string output;
-  std::string format = "plain";
+  std::string format;  ///< empty: as the output's name has it
   bool dense = false;
   std::optional<std::uint64_t> max_count;
   bool cut = false;
@@ -168,6 +170,36 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
   }
 }
 
+/// A row for each count that k-mers of any of the samples have, and a column for each sample. One sample has
+/// no name, and no column.
+void write_counts_npz(std::uint64_t k, const std::vector<std::string>& names,
+                      const std::vector<index::Histogram>& histograms, TextOutput& output) {
+  std::map<std::uint64_t, std::vector<std::uint64_t>> rows;
+  for (std::size_t i = 0; i < histograms.size(); ++i) {
+    for (const auto& [count, kmers] : histograms[i])
+      rows.try_emplace(count, histograms.size(), 0).first->second[i] = kmers;
+  }
+  std::vector<std::uint64_t> counts, kmers;
+  for (const auto& [count, row] : rows) {
+    counts.push_back(count);
+    kmers.insert(kmers.end(), row.begin(), row.end());
+  }
+  formats::NpzWriter npz([&](std::string_view bytes) { output.write(bytes); });
+  npz.add("k", std::span(&k, 1), {});
+  npz.add("counts", counts, {counts.size()});
+  if (names.empty()) {
+    npz.add("kmers", kmers, {counts.size()});
+  } else {
+    npz.add("samples", names);
+    npz.add("kmers", kmers, {counts.size(), names.size()});
+  }
+  npz.finish();
+}
+
+void print_for_numpy(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  write_counts_npz(spectrum.params.k, {}, {capped(spectrum.histogram, options)}, output);
+}
+
 /// FastK's own file, which is binary.
 void print_for_fastk(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
   if (options.max_count)
@@ -201,6 +233,10 @@ constexpr std::array kFormats = {
                 "what FastK writes, a binary .hist file: every count from 1 to\n"
                 "32766, and row 32767 for all larger ones",
                 print_for_fastk},
+    HistoFormat{"npz",
+                "NumPy arrays counts, kmers and k; of several indexes kmers has a\n"
+                "column for each, and samples has their names",
+                print_for_numpy},
 };
 
 /// Returns all names, with other words before the last.
@@ -276,6 +312,8 @@ void check(const HistoOptions& options) {
   using formats::Content;
   if (options.plot) {
     formats::check_ending(options.output, {Content::text}, "leave out --plot");
+  } else if (format == "npz") {
+    formats::check_ending(options.output, {Content::npz});
   } else {
     formats::check_ending(options.output, {Content::text, Content::tsv, Content::svg});
   }
@@ -317,7 +355,8 @@ int print_of_reads(HistoOptions options) {
 int print_of_indexes(const HistoOptions& options) {
   if (options.inputs.size() > 1 && options.is_picture())
     throw UsageError("a picture is of one index, and several are a table; name one");
-  if (options.inputs.size() > 1 && options.format != "plain") {
+  const bool is_npz = options.format == "npz";
+  if (options.inputs.size() > 1 && options.format != "plain" && !is_npz) {
     throw UsageError("--format " + options.format +
                      " is for one index; several are a table, in --format plain");
   }
@@ -328,13 +367,23 @@ int print_of_indexes(const HistoOptions& options) {
     return kDone;
   }
   std::vector<index::Histogram> histograms;
+  std::uint32_t k = 0;
   for (const std::string& path : options.inputs) {
     const index::IndexFile index(path);
+    if (is_npz && k != 0 && k != index.params().k)
+      throw UsageError(fmt::format("{} has k = {}, and those before it have k = {}; a file has one k",
+                                   printable(path), index.params().k, k));
+    k = index.params().k;
     histograms.push_back(capped(index.histogram(), options));
     if (options.dense) check_rows(histograms.back(), path);
   }
   TextOutput output(options.output);
-  print_table(sample_names(options.inputs, false), histograms, options.dense, output);
+  const std::vector<std::string> names = sample_names(options.inputs, false);
+  if (is_npz) {
+    write_counts_npz(k, names, histograms, output);
+  } else {
+    print_table(names, histograms, options.dense, output);
+  }
   output.finish();
   return kDone;
 }
@@ -352,7 +401,11 @@ int print_of_server(const HistoOptions& options) {
   return kDone;
 }
 
-int run_histo(const HistoOptions& options) {
+int run_histo(HistoOptions options) {
+  if (options.format.empty()) {
+    const bool has_npz_name = formats::content_of_path(options.output).content == formats::Content::npz;
+    options.format = has_npz_name && !options.plot ? "npz" : "plain";
+  }
   check(options);
   if (!options.server.empty()) return print_of_server(options);
   return are_reads(options) ? print_of_reads(options) : print_of_indexes(options);
@@ -410,7 +463,10 @@ Examples:
 )");
   command.add_flag("--dense", options->dense,
                    "Print every count from 1 to the largest, also those that no k-mer has.");
-  command.add_option("--format", options->format, "For whom the rows are; see Formats. Default: plain.")
+  command
+      .add_option(
+          "--format", options->format,
+          "For whom the rows are; see Formats. Default: plain, or npz for an output that ends in .npz.")
       ->type_name(format_names("|", "|"));
   add_whole_number(
       command, "--max-count", 1, UINT64_MAX - 1,

@@ -22,6 +22,7 @@
 #include "formats/fastk/fastk_table.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
+#include "formats/text/ending.h"
 #include "io/fastx/sequence_data.h"
 
 namespace warpmer::cli {
@@ -150,6 +151,8 @@ void check_replaces_no_sequences(const Output& output, bool has_force) {
   if (file::is_stream(output.path)) return;
   const std::string what = io::sequence_data_in(output.path);
   if (what.empty()) return;
+  // An archive, but none of reads.
+  if (formats::content_of_path(output.path).content == formats::Content::npz) return;
   throw UsageError(
       fmt::format("the output '{}' is there already and is sequence data ({}); choose another name{}",
                   output.path, what, has_force ? ", or add --force to replace it" : ""));
@@ -183,6 +186,7 @@ void check_files(const CLI::App& command) {
 
 void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   std::vector<Output> all;
+  all.reserve(outputs.size());
   for (const std::string& path : outputs) all.push_back({fmt::format("the outputs '{}'", path), path});
   check_they_differ(all);
   for (const Output& output : all) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The k-mers of an index as text, all of them.
+/// The k-mers of an index as text, or as numbers, all of them.
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,11 @@
 namespace warpmer::backend {
 
 enum class EntryFormat {
-  tsv,    ///< a line `KMER<TAB>COUNT` for each
-  fasta,  ///< a record `>COUNT` for each
+  tsv,           ///< a line `KMER<TAB>COUNT` for each
+  fasta,         ///< a record `>COUNT` for each
+  packed_kmers,  ///< no text: 2k bits, A = 0, C = 1, G = 2, T = 3, as one number of 64 bits or, for k above
+                 ///< 32, two, the upper one first
+  raw_counts,    ///< no text: a number of 64 bits for each
 };
 
 struct EntryTextPlan {

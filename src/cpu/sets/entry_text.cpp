@@ -4,6 +4,7 @@
 #include "backend/indexes/entry_text.h"
 
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -20,15 +21,25 @@ namespace warpmer::cpu {
 namespace {
 
 using backend::EntryFormat;
-using file::OrderedText;
-using file::TextBuffer;
 
 /// Entries of a piece, about.
 constexpr std::uint64_t kPieceEntries = std::uint64_t{1} << 14;
 constexpr std::size_t kLineRoom = kKmerRoom + kCountRoom + 3;
 
+inline char* write_word(char* out, std::uint64_t word) {
+  std::memcpy(out, &word, sizeof(word));
+  return out + sizeof(word);
+}
+
 template <EntryFormat kFormat, class Key>
 [[gnu::always_inline]] inline char* write_line(char* out, Key kmer, std::uint64_t count, std::uint32_t k) {
+  if constexpr (kFormat == EntryFormat::packed_kmers) {
+    if constexpr (sizeof(Key) > sizeof(std::uint64_t))
+      out = write_word(out, static_cast<std::uint64_t>(kmer >> 64));
+    return write_word(out, static_cast<std::uint64_t>(kmer));
+  } else if constexpr (kFormat == EntryFormat::raw_counts) {
+    return write_word(out, count);
+  }
   if constexpr (kFormat == EntryFormat::fasta) {
     *out++ = '>';
     out = write_count(out, count);
@@ -153,10 +164,15 @@ void write_entries(const index::IndexFile& index, const EntryTextPlan& plan,
                    const std::function<void(std::string_view, const Progress&)>& write) {
   with_key_type(index.params().k, [&](auto zero) {
     using Key = decltype(zero);
-    if (plan.format == EntryFormat::tsv) {
-      cpu::EntryTextWriter<Key, EntryFormat::tsv>(index, plan, write).run();
-    } else {
-      cpu::EntryTextWriter<Key, EntryFormat::fasta>(index, plan, write).run();
+    switch (plan.format) {
+      case EntryFormat::tsv:
+        return cpu::EntryTextWriter<Key, EntryFormat::tsv>(index, plan, write).run();
+      case EntryFormat::fasta:
+        return cpu::EntryTextWriter<Key, EntryFormat::fasta>(index, plan, write).run();
+      case EntryFormat::packed_kmers:
+        return cpu::EntryTextWriter<Key, EntryFormat::packed_kmers>(index, plan, write).run();
+      case EntryFormat::raw_counts:
+        return cpu::EntryTextWriter<Key, EntryFormat::raw_counts>(index, plan, write).run();
     }
   });
 }

@@ -26,6 +26,7 @@ enum class Content : std::uint8_t {
   json,
   svg,
   html,
+  npz,
   bed,
   bedgraph,
   other,  ///< a compression that no command writes
