@@ -33,7 +33,7 @@ struct Options {
   std::uint32_t streams = 6;
   std::uint32_t rounds = 3;
   std::uint32_t devices = 1;
-  std::uint32_t text_reads = 8192;
+  std::uint32_t text_reads = 32768;
 
   [[nodiscard]] std::uint32_t text_bytes() const { return text_reads * kReadBytes; }
 };

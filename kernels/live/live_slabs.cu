@@ -124,10 +124,17 @@ __global__ __launch_bounds__(kKeyThreads) void serve_keys_kernel(SlabsThere<Key>
   if (is_active) answers[i] = answer;
 }
 
+/// Blocks of a multiprocessor. Left to itself, the compiler spills registers so that there may be more.
+/// (Measured on two H200: insertions 20.1 G/s instead of 18.8, at k = 55 18.9 instead of 16.9.)
+template <class Key>
+constexpr unsigned kPartBlocks = sizeof(Key) == 8 ? 5 : 4;
+
 /// A warp takes 32 runs at a time, and its lanes share their k-mers.
 template <class Key, SlabAction kAction>
-__global__ __launch_bounds__(kKeyThreads) void serve_part_kernel(SlabsThere<Key> there, KmerParams kmers,
-                                                                 RoutedPart part, std::uint32_t* answers) {
+__global__ __launch_bounds__(kKeyThreads, kPartBlocks<Key>) void serve_part_kernel(SlabsThere<Key> there,
+                                                                                   KmerParams kmers,
+                                                                                   RoutedPart part,
+                                                                                   std::uint32_t* answers) {
   const auto* const packed = reinterpret_cast<const std::uint32_t*>(part.elements);
   const std::uint64_t* const runs = part.elements + part.base_elements;
   const KmerHash<Key> hash(kmers.k);
