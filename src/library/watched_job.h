@@ -51,8 +51,8 @@ template <class Result>
 class WatchedJob {
  public:
   template <class Work>
-  explicit WatchedJob(Work&& work)
-      : thread_(start_thread_without_signals([this, work = std::forward<Work>(work)] { run(work); })) {}
+  explicit WatchedJob(Work work)
+      : thread_(start_thread_without_signals([this, work = std::move(work)] { run(work); })) {}
   ~WatchedJob() {
     progress_.is_cancelled = true;
     if (thread_.joinable()) thread_.join();

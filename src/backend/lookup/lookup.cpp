@@ -125,13 +125,14 @@ void IndexLookup::find_all(std::span<const std::string_view> texts, std::uint64_
 void find_packed(const index::IndexFile& index, std::span<const std::uint64_t> kmers, std::uint64_t* counts) {
   const std::uint32_t k = index.params().k;
   with_key_type(k, [&]<class Key>(Key) {
-    constexpr std::size_t kWords = sizeof(Key) / sizeof(std::uint64_t);
+    constexpr std::size_t kWords = kKeyBits<Key> / 64;
     const KmerWords words{kmers.data(), kmers.size() / kWords};
     for (std::size_t i = 0; i < words.size(); ++i) {
       Key kmer = 0;
       words.get(i, kmer);
-      if (kmer > key_mask<Key>(k))
+      if (kmer > key_mask<Key>(k)) {
         throw UsageError(fmt::format("a packed k-mer has more than the {} bits that a {}-mer has", 2 * k, k));
+      }
     }
     find_kmers(index, words, counts);
   });
@@ -154,9 +155,10 @@ void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
   profile(batch, out.profile);
   out.pieces.clear();
   std::vector<std::uint64_t> exact;
-  for (std::size_t i = 0; i < batch.pieces.size(); ++i)
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     out.pieces.push_back(out.profile.wide.empty() ? backend::summarise(out.profile.narrow(i))
                                                   : backend::summarise(out.profile.exact(i, exact)));
+  }
 }
 
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {

@@ -134,7 +134,7 @@ class EntryArraysBuilder {
   void clear() { take(); }
 
  private:
-  static constexpr std::size_t kWords = sizeof(Key) / sizeof(std::uint64_t);
+  static constexpr std::size_t kWords = kKeyBits<Key> / 64;
 
   static void write_kmers(const Key* kmers, std::size_t n, std::uint64_t* to) {
     if constexpr (kWords == 1) {
