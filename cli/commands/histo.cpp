@@ -370,9 +370,10 @@ int print_of_indexes(const HistoOptions& options) {
   std::uint32_t k = 0;
   for (const std::string& path : options.inputs) {
     const index::IndexFile index(path);
-    if (is_npz && k != 0 && k != index.params().k)
+    if (is_npz && k != 0 && k != index.params().k) {
       throw UsageError(fmt::format("{} has k = {}, and those before it have k = {}; a file has one k",
                                    printable(path), index.params().k, k));
+    }
     k = index.params().k;
     histograms.push_back(capped(index.histogram(), options));
     if (options.dense) check_rows(histograms.back(), path);

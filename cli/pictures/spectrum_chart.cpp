@@ -59,9 +59,10 @@ Chart empty_chart(std::string title, std::uint64_t last, const stats::SpectrumMo
   chart.step = ((last - 1) / divisor / most_bins + 1) * divisor;
   chart.bins = (last - 1) / chart.step + 1;
   if (model.estimate) {
-    if (*model.error_cutoff > 0)
+    if (*model.error_cutoff > 0) {
       chart.marks.push_back(
           {static_cast<double>(*model.error_cutoff), fmt::format("error cut-off {}", *model.error_cutoff)});
+    }
     chart.marks.push_back(
         {model.estimate->kmer_coverage, fmt::format("coverage {:.4g}", model.estimate->kmer_coverage)});
   }
