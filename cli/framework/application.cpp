@@ -68,6 +68,7 @@ constexpr CommandEntry kCommands[] = {
     {{"convert"}, add_convert_command},
     {{"query"}, add_query_command},
     {{"qv"}, add_qv_command},
+    {{"merqury"}, add_merqury_command},
     {{"hetmers"}, add_hetmers_command},
     {{"filter"}, add_filter_command},
     {{"positions"}, add_positions_command},

@@ -17,6 +17,7 @@ void add_dump_command(Application& application);
 void add_convert_command(Application& application);
 void add_query_command(Application& application);
 void add_qv_command(Application& application);
+void add_merqury_command(Application& application);
 void add_hetmers_command(Application& application);
 void add_filter_command(Application& application);
 void add_positions_command(Application& application);

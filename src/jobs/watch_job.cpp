@@ -30,7 +30,7 @@ namespace warpmer::jobs {
 
 namespace {
 
-constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
+constexpr std::size_t kWatchedBatchBytes = std::size_t{4} << 20;
 /// Memory that a thread reads in: some batches, and what decompressing takes.
 constexpr std::uint64_t kReadingBytes = std::uint64_t{32} << 20;
 
@@ -209,7 +209,7 @@ class WatchJob {
     io::InputOptions reading{.reading = options_.reading,
                              .overlap_bases = options_.kmers.k - 1,
                              .threads = threads,
-                             .batch_bytes = kBatchBytes,
+                             .batch_bytes = kWatchedBatchBytes,
                              .in_order = true,
                              .one_caller = true};
     reading.longest_record_bytes = host::longest_record_bytes(resources_.memory_bytes, resources_.threads);

@@ -17,7 +17,7 @@ BUILD = pathlib.Path(os.environ.get("WARPMER_BUILD", SOURCE / "build" / "cpu")).
 PAGES, COMPLETIONS = BUILD / "man", BUILD / "completions"
 COMMANDS = (
     "count", "plan", "update", "union", "intersect", "subtract", "symmetric-difference", "merge", "compare", "matrix", "histo",
-    "dump", "convert", "query", "qv", "hetmers", "filter", "positions", "locate", "serve", "add", "remove", "save", "stats", "report", "info", "watch", "devices", "names",
+    "dump", "convert", "query", "qv", "merqury", "hetmers", "filter", "positions", "locate", "serve", "add", "remove", "save", "stats", "report", "info", "watch", "devices", "names",
     "help", "completion",
 )
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "SEE ALSO"]  # of every page

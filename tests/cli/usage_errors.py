@@ -26,7 +26,7 @@ class UsageErrors(CliTest):
         )
 
     def test_unknown_options_of_every_command(self):
-        for command in ("count", "update", "histo", "dump", "query", "hetmers", "stats", "report", "info", "devices", "help", "completion"):
+        for command in ("count", "update", "histo", "dump", "query", "merqury", "hetmers", "stats", "report", "info", "devices", "help", "completion"):
             self.check(
                 [
                     ("unknown option '--frobnicate'.*warpmer " + command + " --help", command, "--frobnicate"),

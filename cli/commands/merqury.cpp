@@ -1,0 +1,396 @@
+/// `warpmer merqury`: Merqury's files about assemblies, by the k-mers of reads.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/indexes/copy_spectra.h"
+#include "backend/lookup/lookup.h"
+#include "base/error.h"
+#include "base/ordered_stage.h"
+#include "base/thread_team.h"
+#include "cli/arguments/flags.h"
+#include "cli/arguments/quantity.h"
+#include "cli/framework/application.h"
+#include "cli/framework/commands.h"
+#include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
+#include "cli/framework/printable.h"
+#include "cli/framework/text_output.h"
+#include "cli/output/assembly_reads.h"
+#include "cli/output/missing_track.h"
+#include "cli/output/progress.h"
+#include "host/tmp_directory.h"
+#include "io/input_set.h"
+#include "io/text/input_list.h"
+#include "jobs/merqury_job.h"
+#include "stats/assembly_quality.h"
+
+namespace warpmer::cli {
+namespace {
+
+using backend::AssemblySpectra;
+using backend::CopySpectrum;
+
+struct MerquryCommand {
+  jobs::MerquryOptions job;
+  std::string prefix;
+  std::optional<std::uint64_t> solid_count;
+  bool progress = false;
+};
+
+/// Returns a file's name without folder and one of these endings.
+std::string short_name(const std::string& path, std::initializer_list<std::string_view> endings) {
+  std::string name = std::filesystem::path(path).filename().string();
+  for (const std::string_view ending : endings) {
+    if (name.size() > ending.size() && name.ends_with(ending))
+      return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+std::string assembly_name(const std::string& path) {
+  return short_name(path, {".fasta.gz", ".fa.gz", ".fasta", ".fa"});
+}
+std::string hapmer_name(const std::string& path) { return short_name(path, {".wmi"}); }
+
+/// 6 digits, as awk prints them.
+std::string awk_number(double value) { return std::isnan(value) ? "na" : fmt::format("{:.6g}", value); }
+
+/// Names of all that is written, and what is asked for.
+class MerquryFiles {
+ public:
+  explicit MerquryFiles(const MerquryCommand& command) : command_(command) {
+    for (const std::string& path : command.job.assemblies) assemblies_.push_back(assembly_name(path));
+    for (const std::string& path : command.job.hapmers) hapmers_.push_back(hapmer_name(path));
+  }
+  [[nodiscard]] const std::vector<std::string>& assemblies() const { return assemblies_; }
+  [[nodiscard]] const std::vector<std::string>& hapmers() const { return hapmers_; }
+  [[nodiscard]] bool is_pair() const { return assemblies_.size() == 2; }
+  /// Returns the path of a file that begins with the prefix.
+  [[nodiscard]] std::string path(const std::string& rest) const { return command_.prefix + "." + rest; }
+  /// Returns that of a track, which stands in the same folder, and which Merqury calls by the assembly alone.
+  [[nodiscard]] std::string track(std::size_t assembly, const char* ending) const {
+    return (std::filesystem::path(command_.prefix).parent_path() / (assemblies_[assembly] + "_only" + ending))
+        .string();
+  }
+
+ private:
+  const MerquryCommand& command_;
+  std::vector<std::string> assemblies_, hapmers_;
+};
+
+void write_rows(const std::string& name, const index::Histogram& histogram, TextOutput& output) {
+  for (const auto& [count, kmers] : histogram) output.print("{}\t{}\t{}\n", name, count, kmers);
+}
+
+/// Writes a histogram for each number of copies; `none` is the name of the first.
+void write_copies(const std::string& path, const std::string& none, const CopySpectrum& spectrum) {
+  TextOutput output(path);
+  output.write("Copies\tkmer_multiplicity\tCount\n");
+  for (std::size_t i = 0; i < CopySpectrum::kClasses; ++i) {
+    const std::string name = i == 0 ? none : i + 1 == CopySpectrum::kClasses ? ">4" : std::to_string(i);
+    write_rows(name, spectrum.of_reads[i], output);
+  }
+  output.finish();
+}
+
+void write_only(const std::string& path, const CopySpectrum& spectrum) {
+  const auto& classes = spectrum.not_in_reads;
+  const std::uint64_t distinct = std::accumulate(classes.begin(), classes.end(), std::uint64_t{0});
+  TextOutput output(path);
+  output.print("1\t0\t{}\n2\t0\t{}\n", distinct, spectrum.missing - distinct);
+  output.finish();
+}
+
+/// Writes who has the reads' k-mers, and who those that reads do not have.
+void write_owners(const MerquryFiles& files, const AssemblySpectra& spectra) {
+  const std::string first = files.assemblies().front();
+  std::vector<std::string> names{"read-only", first};
+  if (files.is_pair()) names = {"read-only", first + "-only", files.assemblies().back() + "-only", "shared"};
+  TextOutput output(files.path("spectra-asm.hist")), missing(files.path("dist_only.hist"));
+  output.write("Assembly\tkmer_multiplicity\tCount\n");
+  for (std::size_t owner = 0; owner < names.size(); ++owner) {
+    write_rows(names[owner], spectra.by_owner[owner], output);
+    if (owner > 0) missing.print("{}\t0\t{}\n", names[owner], spectra.missing_by_owner[owner]);
+  }
+  output.finish();
+  missing.finish();
+}
+
+void write_quality(const MerquryFiles& files, const AssemblySpectra& spectra, std::uint32_t k,
+                   TextOutput& output) {
+  for (std::size_t c = 0; c < spectra.spectra[0].size(); ++c) {
+    const stats::AssemblyKmers sums{spectra.spectra[0][c].kmers, spectra.spectra[0][c].missing};
+    output.print("{}\t{}\t{}\t{}\t{}\n", c < files.assemblies().size() ? files.assemblies()[c] : "Both",
+                 sums.missing, sums.kmers, awk_number(stats::quality_value(sums, k)),
+                 awk_number(stats::base_error_rate(sums, k)));
+  }
+  output.finish();
+}
+
+std::uint64_t kmers_of(const CopySpectrum& spectrum) {
+  std::uint64_t kmers = spectrum.found(1);
+  for (const auto& [count, number] : spectrum.of_reads[0]) kmers += number;
+  return kmers;
+}
+
+/// Writes shares of solid k-mers, and of hap-mers, that the assemblies have.
+void write_completeness(const MerquryFiles& files, const AssemblySpectra& spectra,
+                        const std::optional<stats::SolidKmers>& solid) {
+  TextOutput output(files.path("completeness.stats"));
+  const auto write = [&](std::size_t column, const std::string& set, std::uint64_t found, std::uint64_t all) {
+    output.print("{}\t{}\t{}\t{}\t{}\n",
+                 column < files.assemblies().size() ? files.assemblies()[column] : "both", set, found, all,
+                 awk_number(stats::completeness(found, all)));
+  };
+  if (solid) {
+    for (std::size_t c = 0; c < spectra.spectra[0].size(); ++c)
+      write(c, "all", spectra.spectra[0][c].found(solid->count), solid->kmers);
+  }
+  for (std::size_t c = 0; c < spectra.spectra[0].size(); ++c) {
+    for (std::size_t h = 0; h < files.hapmers().size(); ++h) {
+      const CopySpectrum& spectrum = spectra.spectra[1 + h][c];
+      write(c, files.hapmers()[h], spectrum.found(1), kmers_of(spectrum));
+    }
+  }
+  output.finish();
+}
+
+void write_spectra(const MerquryFiles& files, const AssemblySpectra& spectra) {
+  for (std::size_t c = 0; c < spectra.spectra[0].size(); ++c) {
+    const std::string of = c < files.assemblies().size() ? files.assemblies()[c] + "." : "";
+    write_copies(files.path(of + "spectra-cn.hist"), "read-only", spectra.spectra[0][c]);
+    write_only(files.path(of + "only.hist"), spectra.spectra[0][c]);
+  }
+  for (std::size_t a = 0; a < files.assemblies().size(); ++a) {
+    for (std::size_t h = 0; h < files.hapmers().size(); ++h) {
+      const std::string& hapmer = files.hapmers()[h];
+      write_copies(files.path(files.assemblies()[a] + "." + hapmer + ".spectra-hap-cn.hist"),
+                   hapmer + "-only", spectra.spectra[1 + h][a]);
+    }
+  }
+  write_owners(files, spectra);
+}
+
+/// What a piece of a sequence adds.
+struct ContigPart {
+  std::string name;
+  std::vector<std::uint64_t> missing;  ///< where k-mers begin that reads do not have
+  std::uint64_t kmers = 0;
+  std::uint64_t missing_kmers = 0;
+  std::vector<std::uint64_t> of_hapmers;  ///< k-mers that each set of hap-mers has
+  bool last = true;
+};
+
+/// Looks all sequences of an assembly up, and writes what is said of each, in order.
+class ContigJob {
+ public:
+  ContigJob(const MerquryCommand& command, const MerquryFiles& files,
+            const std::vector<std::unique_ptr<backend::Lookup>>& lookups)
+      : command_(command), files_(files), lookups_(lookups), k_(lookups.front()->kmers().k) {
+    if (files.hapmers().empty()) return;
+    hapmers_.emplace(files.path("hapmers.count"));
+    hapmers_->print("Assembly\tContig\t{}\t{}\tSize\n", files.hapmers()[0], files.hapmers()[1]);
+  }
+
+  void run(std::size_t assembly) {
+    const unsigned threads = threads_or_default(command_.job.resources.threads);
+    io::InputSet input({command_.job.assemblies[assembly]},
+                       input_in_order(command_.job.reading, k_, threads));
+    TextOutput quality(files_.path(files_.assemblies()[assembly] + ".qv"));
+    MissingTrack track(files_.track(assembly, ".bed"), files_.track(assembly, ".wig"), k_, threads);
+    ContigPart contig;
+    contig.of_hapmers.resize(files_.hapmers().size());
+    OrderedStage<std::vector<ContigPart>> ordered(kResultsAhead * threads,
+                                                  [&](std::vector<ContigPart>&& parts) {
+                                                    for (const ContigPart& part : parts) {
+                                                      track.add(part.name, part.missing, part.last);
+                                                      add(part, contig, assembly, quality);
+                                                    }
+                                                  });
+    run_team(
+        threads,
+        [&](unsigned /*thread*/) {
+          io::Batch batch;
+          std::vector<backend::Profile> profiles(lookups_.size());
+          while (input.next(batch)) {
+            for (std::size_t i = 0; i < lookups_.size(); ++i) lookups_[i]->profile(batch, profiles[i]);
+            ordered.put(batch.ordinal, parts_of(batch, profiles));
+          }
+        },
+        [&] {
+          input.cancel();
+          ordered.stop();
+        });
+    track.finish();
+    quality.finish();
+  }
+  void finish() {
+    if (hapmers_) hapmers_->finish();
+  }
+
+ private:
+  static std::vector<ContigPart> parts_of(const io::Batch& batch,
+                                          const std::vector<backend::Profile>& profiles) {
+    std::vector<ContigPart> parts(batch.pieces.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const io::Piece& piece = batch.pieces[i];
+      ContigPart& part = parts[i];
+      part.name = batch.name(piece);
+      part.last = piece.last;
+      const auto counts = profiles.front().narrow(i);
+      for (std::size_t at = 0; at < counts.size(); ++at) {
+        part.kmers += counts[at] != backend::Profile::kNarrowNoKmer ? 1 : 0;
+        if (counts[at] == 0) part.missing.push_back(piece.first_base + at);
+      }
+      part.missing_kmers = part.missing.size();
+      for (std::size_t h = 1; h < profiles.size(); ++h) {
+        const auto found = profiles[h].narrow(i);
+        part.of_hapmers.push_back(
+            static_cast<std::uint64_t>(std::count_if(found.begin(), found.end(), [](std::uint32_t count) {
+              return count > 0 && count != backend::Profile::kNarrowNoKmer;
+            })));
+      }
+    }
+    return parts;
+  }
+
+  void add(const ContigPart& part, ContigPart& contig, std::size_t assembly, TextOutput& quality) {
+    contig.kmers += part.kmers;
+    contig.missing_kmers += part.missing_kmers;
+    for (std::size_t h = 0; h < part.of_hapmers.size(); ++h) contig.of_hapmers[h] += part.of_hapmers[h];
+    if (!part.last) return;
+    const stats::AssemblyKmers sums{contig.kmers, contig.missing_kmers};
+    quality.print("{}\t{}\t{}\t{}\t{}\n", printable(part.name), sums.missing, sums.kmers,
+                  awk_number(stats::quality_value(sums, k_)), awk_number(stats::base_error_rate(sums, k_)));
+    if (hapmers_) {
+      hapmers_->print("{}\t{}\t{}\t{}\t{}\n", files_.assemblies()[assembly], printable(part.name),
+                      contig.of_hapmers[0], contig.of_hapmers[1], contig.kmers);
+    }
+    contig.kmers = contig.missing_kmers = 0;
+    std::fill(contig.of_hapmers.begin(), contig.of_hapmers.end(), 0);
+  }
+
+  const MerquryCommand& command_;
+  const MerquryFiles& files_;
+  const std::vector<std::unique_ptr<backend::Lookup>>& lookups_;
+  const std::uint32_t k_;
+  std::optional<TextOutput> hapmers_;
+};
+
+/// Rejects what no job could do.
+void complete(MerquryCommand& command, const MerquryFiles& files) {
+  jobs::MerquryOptions& job = command.job;
+  if (job.assemblies.size() > 2)
+    throw UsageError(fmt::format("one or two assemblies can be judged, not {}", job.assemblies.size()));
+  if (command.prefix.empty() || command.prefix.ends_with('/')) {
+    throw UsageError("-o needs a prefix for names of files, as out/sample; '" + command.prefix +
+                     "' ends in none");
+  }
+  for (const io::InputFile& file : io::list_inputs(job.assemblies)) {
+    if (!io::can_be_opened_again(file)) {
+      throw UsageError(file.shown + " is an assembly, which is read twice; give a file");
+    }
+  }
+  if (files.is_pair() && files.assemblies().front() == files.assemblies().back()) {
+    throw UsageError("both assemblies are called '" + files.assemblies().front() +
+                     "', and files are named after them; rename one");
+  }
+  if (!files.hapmers().empty() && files.hapmers().front() == files.hapmers().back()) {
+    throw UsageError("both sets of hap-mers are called '" + files.hapmers().front() +
+                     "', and files are named after them; rename one");
+  }
+  job.tmp_directory = host::tmp_directory(job.tmp_directory, files.path("qv"));
+}
+
+int run_merqury(MerquryCommand command) {
+  const MerquryFiles files(command);
+  complete(command, files);
+  const index::IndexFile reads(command.job.reads);
+  check_reads_of_assembly(reads);
+  const std::optional<stats::SolidKmers> solid = solid_kmers_of(reads, command.solid_count);
+  TextOutput quality(files.path("qv"));  // now, so that a path that cannot be written costs no run
+  std::deque<index::IndexFile> hapmers;
+  const backend::LookupOptions lookup{.lenient = command.job.reading.lenient,
+                                      .threads = threads_or_default(command.job.resources.threads)};
+  const auto [spectra, seconds] =
+      run_with_meter(progress_style(command.progress), [&](backend::JobProgress& progress) {
+        AssemblySpectra found = jobs::assembly_spectra(command.job, progress);
+        std::vector<std::unique_ptr<backend::Lookup>> lookups;
+        lookups.push_back(backend::make_cpu_lookup(reads, lookup));
+        for (const std::string& path : command.job.hapmers)
+          lookups.push_back(backend::make_cpu_lookup(hapmers.emplace_back(path), lookup));
+        ContigJob contigs(command, files, lookups);
+        for (std::size_t a = 0; a < files.assemblies().size(); ++a) contigs.run(a);
+        contigs.finish();
+        return found;
+      });
+  write_quality(files, spectra, reads.params().k, quality);
+  write_completeness(files, spectra, solid);
+  write_spectra(files, spectra);
+  print_last_line(fmt::format("judged {} by {}, {:.1f} s, {}.*", counted(files.assemblies().size(), "file"),
+                              command.job.reads, seconds, command.prefix));
+  return kDone;
+}
+
+}  // namespace
+
+void add_merqury_command(Application& application) {
+  auto command = std::make_shared<MerquryCommand>();
+  CLI::App& app = application.add_command(
+      "merqury",
+      "Write Merqury's files about one or two assemblies, by the k-mers of reads.\n"
+      "Names, columns and definitions are Merqury's, so its plots and what reads its results go on as they "
+      "are. "
+      "The index is that of accurate reads of the same sample, counted without --min-count. For a table of "
+      "quality and completeness alone, 'warpmer qv' is faster.",
+      R"(Files, where ASM is the name of an assembly's file without .fa, .fasta and .gz:
+  PREFIX.qv                      k-mers that only the assembly has, all, QV, error
+  PREFIX.ASM.qv                  rate; the same for each sequence
+  PREFIX.completeness.stats      solid k-mers, and hap-mers, that are there
+  PREFIX[.ASM].spectra-cn.hist   the reads' k-mers by copies in the assembly
+  PREFIX[.ASM].only.hist         k-mers that the reads do not have
+  PREFIX.spectra-asm.hist        the reads' k-mers by who has them
+  PREFIX.dist_only.hist          k-mers that the reads do not have likewise
+  ASM_only.bed, ASM_only.wig     where those are, in the folder of PREFIX
+  PREFIX.hapmers.count           with --hapmers: how many each sequence has
+  PREFIX.ASM.HAP.spectra-hap-cn.hist   with --hapmers: they by copies
+
+Examples:
+  warpmer count -k 21 -o reads.wmi reads_1.fq.gz reads_2.fq.gz
+  warpmer merqury reads.wmi assembly.fa -o out
+  warpmer merqury reads.wmi hap1.fa hap2.fa -o out
+  warpmer merqury reads.wmi mat.fa pat.fa --hapmers mat.wmi pat.wmi -o trio
+)");
+  app.add_option("-o,--prefix", command->prefix, "Begin the names of what is written with PREFIX.")
+      ->required()
+      ->type_name("PREFIX");
+  app.add_option("--hapmers", command->job.hapmers,
+                 "Indexes of the k-mers that only one of the parents has and the child inherited.")
+      ->expected(2)
+      ->type_name("FILE");
+  add_whole_number(
+      app, "--solid-count", 1, UINT64_MAX, [command](std::uint64_t value) { command->solid_count = value; },
+      "K-mers that the reads have at least N times are solid. Default: one more than the error cut-off, the "
+      "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
+  add_reading_flags(app, command->job.reading);
+  add_resource_flags(app, command->job.resources);
+  add_tmp_directory_flag(app, command->job.tmp_directory);
+  add_progress_flag(app, command->progress);
+  add_index_argument(app, command->job.reads);
+  app.add_option("ASSEMBLY", command->job.assemblies, "Sequences of one assembly, or of two haplotypes.")
+      ->required()
+      ->type_name("FILE");
+  application.on_run(app, [command] { return run_merqury(*command); });
+}
+
+}  // namespace warpmer::cli

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""`merqury` against Merqury's definitions in plain Python, on a made-up diploid with known errors."""
+
+import collections
+import math
+import random
+
+from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, reverse_complement
+from common_tier import one_thread, some
+
+
+def sequence_of(source, length):
+    return "".join(source.choice("ACGT") for _ in range(length))
+
+
+def with_errors(source, sequence, number):
+    bases = list(sequence)
+    for at in source.sample(range(len(bases)), number):
+        bases[at] = source.choice("ACGT".replace(bases[at], ""))
+    return "".join(bases)
+
+
+def number(value):
+    return "inf" if math.isinf(value) else f"{value:.6g}"
+
+
+def quality(missing, kmers, k):
+    if kmers == 0:
+        return f"{missing}\t{kmers}\tna\tna"
+    error = 1 - (1 - missing / kmers) ** (1 / k)
+    value = abs(-10 * math.log10(error)) if error > 0 else math.inf
+    return f"{missing}\t{kmers}\t{number(value)}\t{number(error)}"
+
+
+def histogram(name, counts):
+    return "".join(f"{name}\t{count}\t{kmers}\n" for count, kmers in sorted(collections.Counter(counts).items()))
+
+
+class Oracle:
+    """All files, as text, of reads' counts, assemblies {name: records} and hap-mers {name: counts}."""
+
+    def __init__(self, reads, assemblies, hapmers, k, solid):
+        self.k, self.reads, self.files = k, reads, {}
+        self.assemblies = {name: [(contig, [canonical(kmer) if kmer else None for kmer in kmers_of(sequence, k)]) for contig, sequence in records]
+                           for name, records in assemblies.items()}
+        self.counts = {name: collections.Counter(kmer for _, kmers in records for kmer in kmers if kmer)
+                       for name, records in self.assemblies.items()}
+        columns = dict(self.counts)
+        if len(columns) == 2:
+            columns["both"] = sum(columns.values(), collections.Counter())
+        solid_kmers = {kmer for kmer, count in reads.items() if count >= solid}
+        qv = completeness = ""
+        for name, kmers in columns.items():
+            missing = {kmer: copies for kmer, copies in kmers.items() if kmer not in reads}
+            of = "" if name == "both" else name + "."
+            qv += f"{'Both' if name == 'both' else name}\t{quality(sum(missing.values()), sum(kmers.values()), k)}\n"
+            found = sum(kmer in kmers for kmer in solid_kmers)
+            completeness += f"{name}\tall\t{found}\t{len(solid_kmers)}\t{number(100 * found / len(solid_kmers))}\n"
+            self.files[of + "spectra-cn.hist"] = self.copies("read-only", reads, kmers)
+            self.files[of + "only.hist"] = f"1\t0\t{len(missing)}\n2\t0\t{sum(missing.values()) - len(missing)}\n"
+        for name, kmers in columns.items():
+            for hapmer, counts in hapmers.items():
+                found = sum(kmer in kmers for kmer in counts)
+                completeness += f"{name}\t{hapmer}\t{found}\t{len(counts)}\t{number(100 * found / len(counts))}\n"
+                if name != "both":
+                    self.files[f"{name}.{hapmer}.spectra-hap-cn.hist"] = self.copies(hapmer + "-only", counts, kmers)
+        self.files["qv"], self.files["completeness.stats"] = qv, completeness
+        self.owners()
+        self.contigs(hapmers)
+
+    @staticmethod
+    def copies(none, counts, kmers):
+        classes = [(none, lambda n: n == 0)] + [(str(i), lambda n, i=i: n == i) for i in range(1, 5)] + [(">4", lambda n: n > 4)]
+        rows = (histogram(name, (count for kmer, count in counts.items() if has(kmers.get(kmer, 0)))) for name, has in classes)
+        return "Copies\tkmer_multiplicity\tCount\n" + "".join(rows)
+
+    def owners(self):
+        names = list(self.counts)
+        first, second = self.counts[names[0]], self.counts[names[-1]] if len(names) == 2 else {}
+        rows = [("read-only", False, False), (names[0], True, False)]
+        if len(names) == 2:
+            rows = [rows[0], (names[0] + "-only", True, False), (names[1] + "-only", False, True), ("shared", True, True)]
+        spectra, missing = "Assembly\tkmer_multiplicity\tCount\n", ""
+        for name, in_first, in_second in rows:
+            spectra += histogram(name, (count for kmer, count in self.reads.items() if (kmer in first, kmer in second) == (in_first, in_second)))
+            only = sum(kmer not in self.reads and (kmer in first, kmer in second) == (in_first, in_second) for kmer in {**first, **second})
+            missing += f"{name}\t0\t{only}\n" if name != "read-only" else ""
+        self.files["spectra-asm.hist"], self.files["dist_only.hist"] = spectra, missing
+
+    def contigs(self, hapmers):
+        counts = "Assembly\tContig\t" + "\t".join(hapmers) + "\tSize\n"
+        for name, records in self.assemblies.items():
+            qv = bed = wig = ""
+            for contig, kmers in records:
+                starts = [at for at, kmer in enumerate(kmers) if kmer and kmer not in self.reads]
+                total = sum(kmer is not None for kmer in kmers)
+                qv += f"{contig}\t{quality(len(starts), total, self.k)}\n"
+                bed += "".join(f"{contig}\t{at}\t{at + self.k}\n" for at in starts)
+                depth = collections.Counter(base for at in starts for base in range(at, at + self.k))
+                wig += f"variableStep chrom={contig}\n" + "".join(f"{at + 1}\t{depth[at]}\n" for at in sorted(depth))
+                found = [sum(kmer in of for kmer in kmers) for of in hapmers.values()]
+                counts += f"{name}\t{contig}\t" + "\t".join(map(str, found)) + f"\t{total}\n"
+            self.files[name + ".qv"] = qv
+            self.files[f"/{name}_only.bed"], self.files[f"/{name}_only.wig"] = bed, wig
+        if hapmers:
+            self.files["hapmers.count"] = counts
+
+
+class Merqury(CliTest):
+    def make(self, k):
+        """Reads of two haplotypes, hap-mers of them, and two assemblies with errors, gaps and repeats."""
+        source = random.Random(k)
+        mother = sequence_of(source, 2000)
+        father = with_errors(source, mother, 30)
+        repeat = sequence_of(source, 150)
+        mother += repeat
+        father += repeat * 2
+        reads = []
+        for haplotype in (mother, father):
+            for at in source.choices(range(len(haplotype) - 99), k=300):
+                read = with_errors(source, haplotype[at : at + 100], source.choice((0, 0, 0, 1)))
+                reads.append(source.choice((read, reverse_complement(read))))
+        self.file("reads.fa", fasta((str(i), read) for i, read in enumerate(reads)))
+        assemblies = {
+            "mat": [("m1", with_errors(source, mother[:900], 4)), ("m2", mother[880:] + "NN" + repeat * 6), ("none", "ACGT"), ("empty", "")],
+            "pat.v2": [("p1", father[300:]), ("p2", with_errors(source, reverse_complement(father[:700]), 3) + sequence_of(source, 40))],
+        }
+        self.file("mat.fasta", fasta(assemblies["mat"]))
+        self.file("pat.v2.fa", fasta(assemblies["pat.v2"]))
+        sides = [naive_count([haplotype], k) for haplotype in (mother, father)]
+        counts = naive_count(reads, k)
+        hapmers = {}
+        for name, own, other in (("hapA", sides[0], sides[1]), ("hapB", sides[1], sides[0])):
+            kmers = sorted(kmer for kmer in own if kmer not in other)
+            hapmers[name] = {kmer: own[kmer] for kmer in kmers}
+            self.file(name + ".fa", fasta((str(i), kmer) for i, kmer in enumerate(kmers) for _ in range(own[kmer])))
+            self.count(name + ".fa", k=k, output=name + ".wmi")
+        self.count("reads.fa", k=k, output="reads.wmi")
+        return counts, assemblies, hapmers
+
+    def check(self, oracle, prefix):
+        before = set(self.files())
+        expected = {}
+        folder = prefix.rpartition("/")[0]
+        for name, text in oracle.files.items():
+            expected[(folder + name if folder else name[1:]) if name[0] == "/" else f"{prefix}.{name}"] = text
+        for name, text in expected.items():
+            with self.subTest(name=name):
+                self.assertEqual((self.folder / name).read_text(), text)
+        return before, expected
+
+    def test_diploid(self):
+        for k, threads in some(((21, 1), (31, 3), (15, 2), (11, 2), (40, 2)), 2):
+            reads, assemblies, hapmers = self.make(k)
+            with self.subTest(k=k):
+                options = ["--solid-count", 3, "-t", threads]
+                self.warpmer("merqury", "reads.wmi", "mat.fasta", "pat.v2.fa", "--hapmers", "hapA.wmi", "hapB.wmi", "-o", "trio", *options)
+                self.check(Oracle(reads, assemblies, hapmers, k, 3), "trio")
+                self.warpmer("merqury", "reads.wmi", "mat.fasta", "pat.v2.fa", "-o", "pair", *options)
+                self.check(Oracle(reads, assemblies, {}, k, 3), "pair")
+
+    def test_one_assembly(self):
+        reads, assemblies, hapmers = self.make(21)
+        (self.folder / "out").mkdir()
+        before = set(self.files())
+        one = {"mat": assemblies["mat"]}
+        self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "out/one", "--solid-count", 2)
+        _, expected = self.check(Oracle(reads, one, {}, 21, 2), "out/one")
+        self.assertEqual({f"out/{path.name}" for path in (self.folder / "out").iterdir()}, set(expected))
+        self.assertEqual(set(self.files()) - before, set(self.files()) & set(expected))
+        self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "one", "--solid-count", 2, "--hapmers", "hapA.wmi", "hapB.wmi")
+        self.check(Oracle(reads, one, hapmers, 21, 2), "one")
+
+    def test_long_contig(self):
+        """A contig that comes in several pieces."""
+        source = random.Random(1)
+        genome = sequence_of(source, 3_000_000)
+        self.file("reads.fa", fasta([("x", genome)]))
+        wrong = list(genome)
+        for at in range(1000, len(wrong), 997):
+            wrong[at] = "ACGT"["ACGT".index(wrong[at]) - 1]
+        self.file("asm.fa", fasta([("c", "".join(wrong)), ("d", genome[:500])]))
+        self.count("reads.fa", k=21, output="reads.wmi")
+        self.warpmer("merqury", "reads.wmi", "asm.fa", "-o", "x", "--solid-count", 1, "-t", 3)
+        starts = [start for at in range(1000, len(wrong), 997) for start in range(at - 20, min(at, len(wrong) - 21) + 1)]
+        depth = collections.Counter(base for at in starts for base in range(at, at + 21))
+        self.assertEqual((self.folder / "asm_only.bed").read_text(), "".join(f"c\t{at}\t{at + 21}\n" for at in starts))
+        wig = "variableStep chrom=c\n" + "".join(f"{at + 1}\t{depth[at]}\n" for at in sorted(depth)) + "variableStep chrom=d\n"
+        self.assertEqual((self.folder / "asm_only.wig").read_text(), wig)
+        self.assertEqual((self.folder / "x.asm.qv").read_text().splitlines()[0], f"c\t{quality(len(starts), len(wrong) - 20, 21)}")
+
+    @one_thread
+    def test_solid_by_itself(self):
+        self.count(DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz", k=21, output="reads.wmi")
+        self.warpmer("merqury", "reads.wmi", DATA / "genome.fa", "-o", "x")
+        line = self.warpmer("qv", "reads.wmi", DATA / "genome.fa").splitlines()[1].split("\t")
+        self.assertEqual((self.folder / "x.completeness.stats").read_text(), f"genome\tall\t{line[7]}\t{line[6]}\t{line[8]}\n")
+        self.assertEqual((self.folder / "x.qv").read_text(), f"genome\t{line[2]}\t{line[1]}\t{line[3]}\t{line[4]}\n")
+        self.count(DATA / "genome.fa", k=21, output="genome.wmi")
+        self.warned("no clear peak.*--solid-count", "merqury", "genome.wmi", DATA / "genome.fa", "-o", "y")
+        self.assertEqual((self.folder / "y.completeness.stats").read_text(), "")
+
+    @one_thread
+    def test_refusals(self):
+        self.make(21)
+        before = self.files()
+        run = ("merqury", "reads.wmi", "-o", "x")
+        self.refused(USAGE, "one or two assemblies", *run, "mat.fasta", "pat.v2.fa", "reads.fa")
+        self.refused(USAGE, "read twice; give a file", *run, "-")
+        self.refused(USAGE, "both assemblies are called 'mat'", *run, "mat.fasta", "./mat.fasta")
+        self.refused(USAGE, "both sets of hap-mers", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapA.wmi")
+        self.refused(USAGE, "prefix", "merqury", "reads.wmi", "mat.fasta", "-o", "x/")
+        self.refused(INPUT, "nothere.fa", *run, "nothere.fa")
+        self.refused(INPUT, "bad_protein", *run, DATA / "bad_protein.faa")
+        self.refused(RESOURCE, "nowhere", "merqury", "reads.wmi", "mat.fasta", "-o", "nowhere/x")
+        self.refused(RESOURCE, "-m", *run, "mat.fasta", "-m", "2M")
+        self.count("reads.fa", k=20, output="even.wmi")
+        self.refused(USAGE, "k = 2[01]", *run, "mat.fasta", "--hapmers", "hapA.wmi", "even.wmi")
+        self.count("reads.fa", k=21, output="forward.wmi", options=["--forward"])
+        self.refused(USAGE, "--forward", "merqury", "forward.wmi", "mat.fasta", "-o", "x")
+        self.assertEqual(set(self.files()) - {"even.wmi", "forward.wmi"}, set(before))
+
+
+if __name__ == "__main__":
+    main()
