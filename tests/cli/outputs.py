@@ -58,6 +58,8 @@ class OutputsTest(CliTest):
             ("query", "in.wmi", "--reads", "in.fa", "-o"),
             ("qv", "in.wmi", "in.fa", "--solid-count", 1, "-o"),
             ("qv", "in.wmi", "in.fa", "--solid-count", 1, "-o", "other.tsv", "--sequences"),
+            ("hetmers", "in.wmi", "--any", "--min-count", 1, "-o"),
+            ("report", "in.wmi", "-o"),
             ("filter", "in.wmi", "in.fa", "-o"),
             ("filter", "in.wmi", "in.fa", "-o", "other.fa", "--stats"),
             (*filtered, "--out2", "other.fa", "--out1"),
