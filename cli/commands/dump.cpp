@@ -118,8 +118,8 @@ void add_dump_command(Application& application) {
       "Print every k-mer with its count.\n"
       "One line per k-mer: the k-mer, a tab, its count; in the order of the file unless --sort is given.",
       R"(NumPy:
-  kmers   2k bits of each, A = 0, C = 1, G = 2, T = 3, the first base highest: one
-          uint64, above k = 32 two, the upper one first (shape n, 2)
+  kmers   2k bits of each, A = 0, C = 1, G = 2, T = 3, the first base highest:
+          one uint64, above k = 32 two, the upper one first (shape n, 2)
   counts  of each, uint64
   k       a number
 

@@ -109,7 +109,7 @@ void add_hetmers_command(Application& application) {
       "from a third one.",
       R"(Columns, a line for each two counts that there are, without a header:
   the smaller count of a pair, the larger one, the number of such pairs
-  This is the .smu file of 'smudgeplot hetmers', to be given to 'smudgeplot all'.
+  This is the .smu file of 'smudgeplot hetmers', for 'smudgeplot all'.
   As there, each pair is counted on both strands, so that numbers are even but
   for pairs whose strands are the same; and pairs whose counts sum up to more
   than 1000 are left out. With --any and equal --min-count (-L there) the files

@@ -354,8 +354,9 @@ void add_merqury_command(Application& application) {
       "The index is that of accurate reads of the same sample, counted without --min-count. For a table of "
       "quality and completeness alone, 'warpmer qv' is faster.",
       R"(Files, where ASM is the name of an assembly's file without .fa, .fasta and .gz:
-  PREFIX.qv                      k-mers that only the assembly has, all, QV, error
-  PREFIX.ASM.qv                  rate; the same for each sequence
+  PREFIX.qv                      k-mers that only the assembly has, all k-mers,
+                                 QV, error rate
+  PREFIX.ASM.qv                  the same for each sequence
   PREFIX.completeness.stats      solid k-mers, and hap-mers, that are there
   PREFIX[.ASM].spectra-cn.hist   the reads' k-mers by copies in the assembly
   PREFIX[.ASM].only.hist         k-mers that the reads do not have

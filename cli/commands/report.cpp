@@ -443,7 +443,7 @@ void add_report_command(Application& application) {
 
 Examples:
   warpmer report sample.wmi -o sample.html
-  warpmer report reads.wmi --assembly hap1.fa --assembly hap2.fa -o assembly.html
+  warpmer report reads.wmi --assembly hap1.fa --assembly hap2.fa -o reads.html
   warpmer report *.wmi -o samples.html --multiqc samples_mqc.json
 )");
   command
