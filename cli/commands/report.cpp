@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/indexes/copy_session.h"
+#include "backend/indexes/copy_spectra.h"
 #include "backend/indexes/similarity.h"
 #include "base/error.h"
 #include "cli/arguments/flags.h"
@@ -382,15 +382,17 @@ void complete(ReportOptions& options) {
   formats::check_ending(options.output, {formats::Content::html});
   const std::vector<std::string> outputs = {options.output, options.multiqc};
   for (const std::string& index : options.indexes) {
-    if (file::is_stream(index))
+    if (file::is_stream(index)) {
       throw UsageError(fmt::format("a report opens an index more than once; give a file in the place of {}",
                                    shown_input(index)));
+    }
   }
   for (const std::string& assembly : options.assemblies) {
-    if (file::is_stream(assembly))
+    if (file::is_stream(assembly)) {
       throw UsageError(
           fmt::format("a report reads an assembly more than once; give a file in the place of {}",
                       shown_input(assembly)));
+    }
   }
   expand_lists(options.assemblies, outputs, options.resources.memory_bytes);
   warn_of_repeats(options.indexes);

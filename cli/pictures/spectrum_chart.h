@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/indexes/copy_session.h"
+#include "backend/indexes/copy_spectra.h"
 #include "cli/pictures/chart.h"
 #include "index/index_file.h"
 #include "stats/spectrum_model.h"

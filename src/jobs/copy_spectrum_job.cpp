@@ -1,7 +1,8 @@
 #include "jobs/copy_spectrum_job.h"
 
+#include <utility>
+
 #include "backend/indexes/index_set.h"
-#include "base/thread_team.h"
 #include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "jobs/temporary_index.h"
@@ -34,15 +35,10 @@ backend::CopySpectrum make_copy_spectrum(const CopySpectrumOptions& options, bac
       backend::open_alike({options.reads, assembly.path()}, resources.memory_bytes, threads);
   const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(threads), 0, threads,
                                       inputs.size()};
-  const auto session = backend::make_cpu_copy_session(inputs, memory);
   progress.shards_done = 0;
-  progress.shards_total = inputs.front().params().shards();
-  progress.stage = backend::JobProgress::Stage::combining;
-  run_team(
-      threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
-      [&] { session->cancel(); });
+  backend::AssemblySpectra found = backend::find_assembly_spectra(inputs, 1, memory, progress);
   progress.stage = backend::JobProgress::Stage::done;
-  return session->take_sums();
+  return std::move(found.spectra.front().front());
 }
 
 }  // namespace warpmer::jobs

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/indexes/copy_session.h"
+#include "backend/indexes/copy_spectra.h"
 #include "jobs/count_job.h"
 
 namespace warpmer::jobs {
