@@ -5,6 +5,7 @@
 #include "backend/lookup/kmer_text.h"
 #include "base/error.h"
 #include "kmer/kmer.h"
+#include "kmer/packed_words.h"
 #include "library/as_error.h"
 #include "warpmer/warpmer.h"
 
@@ -18,27 +19,19 @@ void require_k(std::uint32_t k) {
   }
 }
 
-void append_words(Key64 kmer, std::vector<std::uint64_t>& words) { words.push_back(kmer); }
-void append_words(Key128 kmer, std::vector<std::uint64_t>& words) {
-  words.push_back(static_cast<std::uint64_t>(kmer >> 64));
-  words.push_back(static_cast<std::uint64_t>(kmer));
-}
-
-void read_words(const std::uint64_t* words, Key64& kmer) { kmer = *words; }
-void read_words(const std::uint64_t* words, Key128& kmer) { kmer = (Key128{words[0]} << 64) | words[1]; }
-
 }  // namespace
 
 std::vector<std::uint64_t> pack(std::span<const std::string_view> kmers, std::uint32_t k) {
   return library::with_errors([&] {
     require_k(k);
-    std::vector<std::uint64_t> words;
-    words.reserve(kmers.size() * words_per_kmer(k));
+    std::vector<std::uint64_t> words(kmers.size() * words_per_kmer(k));
     with_key_type(k, [&]<class Key>(Key kmer) {
+      std::uint64_t* to = words.data();
       for (const std::string_view text : kmers) {
         backend::require_kmer(text, k);
         kmer_from_text(text, kmer);
-        append_words(kmer, words);
+        write_packed(kmer, to);
+        to += kPackedWords<Key>;
       }
     });
     return words;
@@ -53,7 +46,7 @@ std::string unpack(std::span<const std::uint64_t> kmers, std::uint32_t k) {
     with_key_type(k, [&]<class Key>(Key kmer) {
       char* to = texts.data();
       for (std::size_t i = 0; i + words <= kmers.size(); i += words, to += k) {
-        read_words(&kmers[i], kmer);
+        read_packed(&kmers[i], kmer);
         if (kmer > key_mask<Key>(k)) {
           throw UsageError(
               fmt::format("packed k-mer {} has more than the {} bits of a {}-mer", i / words + 1, 2 * k, k));

@@ -16,6 +16,7 @@
 #include "index/shard_codec.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"
+#include "kmer/packed_words.h"
 
 namespace warpmer::backend {
 
@@ -31,13 +32,15 @@ struct KmerTexts {
   }
 };
 
-/// K-mers in one word each, or in two, the upper one first.
+/// Packed k-mers.
 struct KmerWords {
   const std::uint64_t* words;
   std::size_t kmers;
   [[nodiscard]] std::size_t size() const { return kmers; }
-  void get(std::size_t i, Key64& kmer) const { kmer = words[i]; }
-  void get(std::size_t i, Key128& kmer) const { kmer = (Key128{words[2 * i]} << 64) | words[2 * i + 1]; }
+  template <class Key>
+  void get(std::size_t i, Key& kmer) const {
+    read_packed(words + i * kPackedWords<Key>, kmer);
+  }
 };
 
 /// For k <= 12: one shard.

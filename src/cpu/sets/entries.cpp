@@ -23,6 +23,7 @@
 #include "formats/jellyfish/jellyfish_order.h"
 #include "formats/yak_order.h"
 #include "kmer/kmer.h"
+#include "kmer/packed_words.h"
 
 namespace warpmer::cpu {
 
@@ -122,7 +123,8 @@ class EntryArraysBuilder {
   /// Makes room for `wanted` entries when it is the first.
   void append(const ListBuffer<Key>& list, std::uint64_t wanted, ArrayPool& pool) {
     reserve(entries_.size + list.size, wanted, pool);
-    write_kmers(list.hashes(), list.size, entries_.kmers.get() + entries_.size * kWords);
+    std::uint64_t* to = entries_.kmers.get() + entries_.size * kWords;
+    for (std::size_t i = 0; i < list.size; ++i, to += kWords) write_packed(list.hashes()[i], to);
     std::copy_n(list.counts(), list.size, entries_.counts.get() + entries_.size);
     entries_.size += list.size;
   }
@@ -134,18 +136,7 @@ class EntryArraysBuilder {
   void clear() { take(); }
 
  private:
-  static constexpr std::size_t kWords = kKeyBits<Key> / 64;
-
-  static void write_kmers(const Key* kmers, std::size_t n, std::uint64_t* to) {
-    if constexpr (kWords == 1) {
-      std::copy_n(kmers, n, to);
-    } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        *to++ = static_cast<std::uint64_t>(kmers[i] >> 64);
-        *to++ = static_cast<std::uint64_t>(kmers[i]);
-      }
-    }
-  }
+  static constexpr std::size_t kWords = kPackedWords<Key>;
 
   void reserve(std::size_t n, std::uint64_t wanted, ArrayPool& pool) {
     if (n <= room_) return;

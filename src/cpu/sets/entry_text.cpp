@@ -15,6 +15,7 @@
 #include "cpu/sets/sorted_lists.h"
 #include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
+#include "kmer/packed_words.h"
 
 namespace warpmer::cpu {
 
@@ -26,19 +27,16 @@ using backend::EntryFormat;
 constexpr std::uint64_t kPieceEntries = std::uint64_t{1} << 14;
 constexpr std::size_t kLineRoom = kKmerRoom + kCountRoom + 3;
 
-inline char* write_word(char* out, std::uint64_t word) {
-  std::memcpy(out, &word, sizeof(word));
-  return out + sizeof(word);
-}
-
 template <EntryFormat kFormat, class Key>
 [[gnu::always_inline]] inline char* write_line(char* out, Key kmer, std::uint64_t count, std::uint32_t k) {
   if constexpr (kFormat == EntryFormat::packed_kmers) {
-    if constexpr (sizeof(Key) > sizeof(std::uint64_t))
-      out = write_word(out, static_cast<std::uint64_t>(kmer >> 64));
-    return write_word(out, static_cast<std::uint64_t>(kmer));
+    std::uint64_t words[kPackedWords<Key>];
+    write_packed(kmer, words);
+    std::memcpy(out, words, sizeof(words));
+    return out + sizeof(words);
   } else if constexpr (kFormat == EntryFormat::raw_counts) {
-    return write_word(out, count);
+    std::memcpy(out, &count, sizeof(count));
+    return out + sizeof(count);
   }
   if constexpr (kFormat == EntryFormat::fasta) {
     *out++ = '>';
