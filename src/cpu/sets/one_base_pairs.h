@@ -33,14 +33,7 @@ class OneBasePairs {
   /// Calls `visit(a, b)` once for each pair of the k-mers `kmer_of(0)` to `kmer_of(number - 1)`.
   template <class KmerOf, class Visit>
   void for_each(std::uint32_t number, const KmerOf& kmer_of, const Visit& visit) {
-    if (number <= kFewKmers) {
-      for (std::uint32_t a = 0; a + 1 < number; ++a) {
-        for (std::uint32_t b = a + 1; b < number; ++b) {
-          if (differ_in_one(kmer_of(a), kmer_of(b), mask_)) visit(a, b);
-        }
-      }
-      return;
-    }
+    if (number <= kFewKmers) return compare_all(number, mask_, kmer_of, visit);
     order_.resize(number);
     std::iota(order_.begin(), order_.end(), 0u);
     for_each_of(std::span(order_), bases_, kmer_of, visit);
@@ -60,16 +53,21 @@ class OneBasePairs {
   }
 
   template <class KmerOf, class Visit>
+  static void compare_all(std::uint32_t number, Key mask, const KmerOf& kmer_of, const Visit& visit) {
+    for (std::uint32_t a = 0; a + 1 < number; ++a) {
+      for (std::uint32_t b = a + 1; b < number; ++b) {
+        if (differ_in_one(kmer_of(a), kmer_of(b), mask)) visit(a, b);
+      }
+    }
+  }
+  template <class KmerOf, class Visit>
   void for_each_of(std::span<std::uint32_t> some, DifferingBases bases, const KmerOf& kmer_of,
                    const Visit& visit) {
     if (some.size() <= kFewKmers) {
-      const Key mask = mask_of(bases);
-      for (std::size_t a = 0; a + 1 < some.size(); ++a) {
-        for (std::size_t b = a + 1; b < some.size(); ++b) {
-          if (differ_in_one(kmer_of(some[a]), kmer_of(some[b]), mask)) visit(some[a], some[b]);
-        }
-      }
-      return;
+      return compare_all(
+          static_cast<std::uint32_t>(some.size()), mask_of(bases),
+          [&](std::uint32_t i) { return kmer_of(some[i]); },
+          [&](std::uint32_t a, std::uint32_t b) { visit(some[a], some[b]); });
     }
     if (bases.size() == 1) return for_each_alike(some, bases, kmer_of, visit);
     const std::uint32_t middle = bases.begin + bases.size() / 2;
