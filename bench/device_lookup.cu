@@ -22,7 +22,6 @@
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/paged_index.cuh"
 #include "kernels/lookup/routed_index.cuh"
-#include "kernels/lookup/routed_runs.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/joined_text.cuh"
@@ -321,7 +320,7 @@ class SeveralBench {
   }
 
  private:
-  static constexpr std::uint32_t kSliceStarts = kMostRoutedStarts;
+  static constexpr std::uint32_t kSliceStarts = kMostSliceStarts;
 
   struct Slice {
     std::size_t text;
@@ -364,8 +363,9 @@ class SeveralBench {
     }
     if (form == "routed" || form == "routed-host") {
       const std::uint64_t memory = frozen_shards_bytes(index_, peers_.size()) + (std::uint64_t{4} << 30);
-      loaded->forms = route_index(payloads[0], plan_routed_lookup(index_, peers_.size(), memory),
-                                  form == "routed" ? Route::direct : Route::host);
+      const RoutedLookupPlan plan = plan_routed_lookup(index_, peers_.size(), memory);
+      if (plan.slice_starts < kSliceStarts) throw ResourceError("there is too little memory to route texts");
+      loaded->forms = route_index(payloads[0], plan, form == "routed" ? Route::direct : Route::host);
       return loaded;
     }
     for (std::size_t i = 0; i < gpus_.size(); ++i) {

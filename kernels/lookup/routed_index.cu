@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t kMostRoutedBatches = 8;
 constexpr std::uint32_t kEnoughRoutedBatches = 4;  ///< that texts are made smaller for
-constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts, kLargestSliceStarts = 1u << 20;
-static_assert(kLargestSliceStarts <= kMostRoutedStarts);
+constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
+static_assert(kMostSliceStarts <= kMostRoutedStarts);
 constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
 constexpr std::uint64_t kArrays = 4;                          ///< number of arrays of a GPU's side
 
@@ -58,7 +58,7 @@ RoutedLookupPlan plan_routed_lookup(const index::IndexFile& index, std::uint32_t
   const auto batch_bytes = [&](std::uint32_t starts) {
     return routed_batch_bytes(starts, gpus, TextRuns::most_runs(starts, index.params()));
   };
-  plan.slice_starts = kLargestSliceStarts;
+  plan.slice_starts = kMostSliceStarts;
   while (plan.slice_starts > kLeastRoutedStarts &&
          batch_bytes(plan.slice_starts) * kEnoughRoutedBatches > room)
     plan.slice_starts /= 2;

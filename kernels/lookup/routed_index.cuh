@@ -13,6 +13,9 @@
 
 namespace warpmer::gpu {
 
+/// The largest number of starts that a plan gives a text.
+inline constexpr std::uint32_t kMostSliceStarts = 1u << 20;
+
 /// The room that texts have.
 struct RoutedLookupPlan {
   std::uint32_t slice_starts =
