@@ -142,6 +142,7 @@ content() { "$build/tree/warpmer-$version-linux-x86_64/bin/warpmer" info "$1" | 
 make_arm64() {
   local tree=$build/tree/warpmer-$version-linux-aarch64
   make_portable linux-aarch64 arm64 20
+  [[ -x $build/tree/warpmer-$version-linux-x86_64/bin/warpmer ]] || fail "arm64 is compared with portable: make that before"
   # README and tour would take an emulator long: it counts once.
   cd "$source_folder"
   "$build/tree/warpmer-$version-linux-x86_64/bin/warpmer" count -k 31 -q -o "$build/x86_64.wmi" data/reads_1.fq.gz

@@ -1,55 +1,32 @@
 // The public library for many k-mers at once: packed k-mers, chunks, set operations, listeners.
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "unit/library/library_fixture.h"
 #include "warpmer/warpmer.h"
 
 namespace fs = std::filesystem;
 using warpmer::CountRule;
 using warpmer::Index;
 using warpmer::SetOperation;
+using warpmer::tests::library_bases;
+using warpmer::tests::LibraryFolder;
 
 namespace {
 
 using Words = std::vector<std::uint64_t>;
 using Counts = std::map<std::string, std::uint64_t>;
-
-/// An empty folder, removed in the end.
-struct Folder {
-  Folder() : path((fs::temp_directory_path() / "warpmer_chunks.XXXXXX").string()) {
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-  }
-  ~Folder() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path + "/" + name; }
-  [[nodiscard]] std::string fasta(const std::string& name, const std::string& bases) const {
-    std::ofstream(*this / name) << ">one\n" << bases << '\n';
-    return *this / name;
-  }
-  [[nodiscard]] std::ptrdiff_t files() const {
-    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
-  }
-  std::string path;
-};
-
-std::string random_bases(std::size_t length, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string bases(length, 'A');
-  for (char& base : bases) base = "ACGT"[random() & 3];
-  return bases;
-}
 
 /// Of what is counted in these tests, as it is read.
 Counts naive_counts(const std::string& bases, std::uint32_t k) {
@@ -77,7 +54,7 @@ warpmer::CountOptions options_of(std::uint32_t k) {
   return options;
 }
 
-std::string counted(const Folder& folder, const std::string& name, const std::string& bases,
+std::string counted(const LibraryFolder& folder, const std::string& name, const std::string& bases,
                     std::uint32_t k) {
   warpmer::count({folder.fasta(name + ".fa", bases)}, options_of(k), folder / name);
   return folder / name;
@@ -119,8 +96,8 @@ void damage(const std::string& path) {
 TEST_CASE("k-mers are packed, asked for packed, and unpacked") {
   for (const std::uint32_t k : {1u, 7u, 12u, 13u, 31u, 32u, 33u, 64u}) {
     CAPTURE(k);
-    const Folder folder;
-    const std::string bases = random_bases(2000, k), others = random_bases(500, 99);
+    const LibraryFolder folder;
+    const std::string bases = library_bases(2000, k), others = library_bases(500, 99);
     const Index index(counted(folder, "a.wmi", bases, k));
     const Counts expected = naive_counts(bases, k);
     std::string texts;
@@ -147,7 +124,7 @@ TEST_CASE("k-mers are packed, asked for packed, and unpacked") {
 }
 
 TEST_CASE("either strand of a canonical k-mer is asked for packed") {
-  const Folder folder;
+  const LibraryFolder folder;
   warpmer::CountOptions options = options_of(5);
   options.canonical = true;
   warpmer::count({folder.fasta("in.fa", "AACCG")}, options, folder / "a.wmi");
@@ -158,8 +135,8 @@ TEST_CASE("either strand of a canonical k-mer is asked for packed") {
 
 TEST_CASE("chunks are what a walk visits, in its order") {
   for (const std::uint32_t k : {7u, 21u, 40u}) {
-    const Folder folder;
-    const Index index(counted(folder, "a.wmi", random_bases(20000, k), k));
+    const LibraryFolder folder;
+    const Index index(counted(folder, "a.wmi", library_bases(20000, k), k));
     Words kmers, counts;
     index.for_each([&](std::string_view kmer, std::uint64_t count) {
       for (const std::uint64_t word : packed_naively(std::string(kmer))) kmers.push_back(word);
@@ -176,8 +153,8 @@ TEST_CASE("chunks are what a walk visits, in its order") {
 }
 
 TEST_CASE("a reader of chunks is moved, left, and told of damage") {
-  const Folder folder;
-  const std::string path = counted(folder, "a.wmi", random_bases(20000, 1), 21);
+  const LibraryFolder folder;
+  const std::string path = counted(folder, "a.wmi", library_bases(20000, 1), 21);
   Index index(path);
   warpmer::PackedChunk chunk;
   for (int i = 0; i < 20; ++i) {
@@ -193,7 +170,7 @@ TEST_CASE("a reader of chunks is moved, left, and told of damage") {
   CHECK(kmers == 19980);
   CHECK_THROWS_AS(warpmer::ChunkReader(moved, 1, 0), warpmer::UsageError);
 
-  const std::string small = counted(folder, "b.wmi", random_bases(20000, 1), 7);
+  const std::string small = counted(folder, "b.wmi", library_bases(20000, 1), 7);
   damage(small);
   const Index damaged(small);
   warpmer::ChunkReader walk(damaged, 2);
@@ -202,9 +179,9 @@ TEST_CASE("a reader of chunks is moved, left, and told of damage") {
 }
 
 TEST_CASE("packed k-mers that are none") {
-  const Folder folder;
-  const Index narrow(counted(folder, "a.wmi", random_bases(100, 1), 21));
-  const Index wide(counted(folder, "b.wmi", random_bases(100, 1), 40));
+  const LibraryFolder folder;
+  const Index narrow(counted(folder, "a.wmi", library_bases(100, 1), 21));
+  const Index wide(counted(folder, "b.wmi", library_bases(100, 1), 40));
   CHECK_THROWS_AS((void)narrow.counts_of_packed(Words{std::uint64_t{1} << 42}), warpmer::UsageError);
   CHECK_THROWS_AS((void)wide.counts_of_packed(Words{std::uint64_t{1} << 16, 0}), warpmer::UsageError);
   CHECK_THROWS_AS((void)warpmer::unpack(Words{std::uint64_t{1} << 42}, 21), warpmer::UsageError);
@@ -217,10 +194,10 @@ TEST_CASE("packed k-mers that are none") {
 }
 
 TEST_CASE("set operations give the k-mers and counts that maps give") {
-  const Folder folder;
-  const std::string shared = random_bases(300, 1);
-  const std::string a = counted(folder, "a.wmi", shared + random_bases(200, 2) + shared.substr(0, 60), 21);
-  const std::string b = counted(folder, "b.wmi", shared.substr(100) + random_bases(200, 3), 21);
+  const LibraryFolder folder;
+  const std::string shared = library_bases(300, 1);
+  const std::string a = counted(folder, "a.wmi", shared + library_bases(200, 2) + shared.substr(0, 60), 21);
+  const std::string b = counted(folder, "b.wmi", shared.substr(100) + library_bases(200, 3), 21);
   const Counts of_a = content_of(a), of_b = content_of(b);
   const auto at = [](const Counts& counts, const std::string& kmer) {
     const auto found = counts.find(kmer);
@@ -268,10 +245,10 @@ TEST_CASE("set operations give the k-mers and counts that maps give") {
 }
 
 TEST_CASE("indexes that cannot be combined leave nothing behind") {
-  const Folder folder;
-  const std::string a = counted(folder, "a.wmi", random_bases(100, 1), 21);
-  const std::string b = counted(folder, "b.wmi", random_bases(100, 2), 21);
-  const std::string other = counted(folder, "c.wmi", random_bases(100, 2), 23);
+  const LibraryFolder folder;
+  const std::string a = counted(folder, "a.wmi", library_bases(100, 1), 21);
+  const std::string b = counted(folder, "b.wmi", library_bases(100, 2), 21);
+  const std::string other = counted(folder, "c.wmi", library_bases(100, 2), 23);
   const auto before = folder.files();
   const auto refuses = [&](SetOperation operation, const std::vector<std::string>& indexes,
                            const warpmer::SetOptions& options = {}) {
@@ -297,8 +274,8 @@ TEST_CASE("indexes that cannot be combined leave nothing behind") {
 }
 
 TEST_CASE("a listener hears of the end, on the caller's thread") {
-  const Folder folder;
-  const std::string input = folder.fasta("in.fa", random_bases(5000, 1));
+  const LibraryFolder folder;
+  const std::string input = folder.fasta("in.fa", library_bases(5000, 1));
   warpmer::CountOptions options = options_of(21);
   warpmer::JobStatus last;
   const auto caller = std::this_thread::get_id();
@@ -320,8 +297,8 @@ TEST_CASE("a listener hears of the end, on the caller's thread") {
 }
 
 TEST_CASE("what a listener throws ends the job and leaves no output") {
-  const Folder folder;
-  const std::string bases = random_bases(1 << 16, 1);
+  const LibraryFolder folder;
+  const std::string bases = library_bases(1 << 16, 1);
   const std::string input = folder / "in.fa";
   {
     std::ofstream file(input);

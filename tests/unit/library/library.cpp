@@ -1,52 +1,28 @@
 // The public library: answers against a naive count, and errors of each kind.
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "unit/library/library_fixture.h"
 #include "warpmer/warpmer.h"
 
 namespace fs = std::filesystem;
 using warpmer::CountOptions;
 using warpmer::Index;
+using warpmer::tests::library_bases;
+using warpmer::tests::LibraryFolder;
 
 namespace {
 
 using Counts = std::map<std::string, std::uint64_t>;
-
-/// An empty folder, removed in the end.
-struct Folder {
-  Folder() : path((fs::temp_directory_path() / "warpmer_library.XXXXXX").string()) {
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-  }
-  ~Folder() { fs::remove_all(path); }
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path + "/" + name; }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(*this / name) << text;
-    return *this / name;
-  }
-  [[nodiscard]] std::ptrdiff_t files() const {
-    return std::distance(fs::directory_iterator(path), fs::directory_iterator());
-  }
-  std::string path;
-};
-
-std::string random_bases(std::size_t length, unsigned seed) {
-  std::mt19937 random(seed);
-  std::string bases(length, 'A');
-  for (char& base : bases) base = "ACGT"[random() & 3];
-  return bases;
-}
 
 std::string canonical(std::string kmer) {
   std::string other(kmer.rbegin(), kmer.rend());
@@ -80,12 +56,12 @@ CountOptions options_of(std::uint32_t k, bool canonical = true) {
 
 /// Repeats, a break, and a strand of which each k-mer is there twice.
 std::string sample_bases() {
-  const std::string bases = random_bases(3000, 5);
-  return bases + "N" + bases.substr(500, 400) + "NN" + random_bases(50, 6);
+  const std::string bases = library_bases(3000, 5);
+  return bases + "N" + bases.substr(500, 400) + "NN" + library_bases(50, 6);
 }
 
-Index counted(const Folder& folder, const std::string& bases, const CountOptions& options) {
-  warpmer::count({folder.write("in.fa", ">one\n" + bases + "\n")}, options, folder / "out.wmi");
+Index counted(const LibraryFolder& folder, const std::string& bases, const CountOptions& options) {
+  warpmer::count({folder.fasta("in.fa", bases)}, options, folder / "out.wmi");
   return Index(folder / "out.wmi");
 }
 
@@ -98,7 +74,7 @@ TEST_CASE("an index answers as a naive count does") {
   for (const CountOptions& options : cases) {
     const std::uint32_t k = options.k;
     CAPTURE(k);
-    const Folder folder;
+    const LibraryFolder folder;
     const Index index = counted(folder, bases, options);
     const Counts expected = naive_counts(bases, options);
     CHECK(index.k() == k);
@@ -131,7 +107,7 @@ TEST_CASE("an index answers as a naive count does") {
 }
 
 TEST_CASE("totals and histogram") {
-  const Folder folder;
+  const LibraryFolder folder;
   const std::string bases = sample_bases();
   CountOptions options = options_of(21);
   options.min_count = 2;
@@ -158,12 +134,12 @@ TEST_CASE("totals and histogram") {
 }
 
 TEST_CASE("a sequence longer than what is looked up at once, and shorter than a k-mer") {
-  const Folder folder;
+  const LibraryFolder folder;
   const CountOptions options = options_of(31);
-  const Index index = counted(folder, random_bases(200, 1), options);
-  const std::string known = random_bases(200, 1);
+  const Index index = counted(folder, library_bases(200, 1), options);
+  const std::string known = library_bases(200, 1);
   // The known bases lie across the end of the first part.
-  const std::string bases = random_bases((1 << 20) - 90, 2) + known + random_bases(1000, 3);
+  const std::string bases = library_bases((1 << 20) - 90, 2) + known + library_bases(1000, 3);
   const std::vector<std::uint64_t> counts = index.counts_in(bases);
   REQUIRE(counts.size() == bases.size() - 30);
   for (std::size_t i = 0; i < 170; ++i) CHECK(counts[(1 << 20) - 90 + i] == 1);
@@ -174,7 +150,7 @@ TEST_CASE("a sequence longer than what is looked up at once, and shorter than a 
 }
 
 TEST_CASE("an index is moved, and one of equal content has the same checksum") {
-  const Folder folder, other;
+  const LibraryFolder folder, other;
   const std::string bases = sample_bases();
   Index first = counted(folder, bases, options_of(31));
   const std::uint64_t checksum = first.content_checksum();
@@ -189,7 +165,7 @@ TEST_CASE("an index is moved, and one of equal content has the same checksum") {
 }
 
 TEST_CASE("several threads ask one index, and count at the same time") {
-  const Folder folder;
+  const LibraryFolder folder;
   const std::string bases = sample_bases();
   const CountOptions options = options_of(21);
   const Index index = counted(folder, bases, options);
@@ -208,7 +184,7 @@ TEST_CASE("several threads ask one index, and count at the same time") {
 }
 
 TEST_CASE("what a visitor throws reaches the caller") {
-  const Folder folder;
+  const LibraryFolder folder;
   const Index index = counted(folder, sample_bases(), options_of(21));
   int visits = 0;
   const auto stop = [&](std::string_view, std::uint64_t) {
@@ -219,7 +195,7 @@ TEST_CASE("what a visitor throws reaches the caller") {
 }
 
 TEST_CASE("questions that an index cannot answer") {
-  const Folder folder;
+  const LibraryFolder folder;
   const Index index = counted(folder, sample_bases(), options_of(21));
   CHECK_THROWS_AS((void)index.count_of("ACGT"), warpmer::UsageError);
   CHECK_THROWS_AS((void)index.count_of(std::string(21, 'N')), warpmer::UsageError);
@@ -234,7 +210,7 @@ TEST_CASE("questions that an index cannot answer") {
 }
 
 TEST_CASE("files that are no index") {
-  const Folder folder;
+  const LibraryFolder folder;
   CHECK_THROWS_AS(Index(folder / "none.wmi"), warpmer::InputError);
   CHECK_THROWS_AS(Index(folder.write("text.wmi", "no index")), warpmer::InputError);
   (void)counted(folder, sample_bases(), options_of(21));
@@ -243,7 +219,7 @@ TEST_CASE("files that are no index") {
 }
 
 TEST_CASE("a damaged part of an index is noticed by what needs it") {
-  const Folder folder;
+  const LibraryFolder folder;
   const std::string bases = sample_bases();
   (void)counted(folder, bases, options_of(7));
   {
@@ -262,7 +238,7 @@ TEST_CASE("a damaged part of an index is noticed by what needs it") {
 }
 
 TEST_CASE("counting that cannot be done leaves nothing behind") {
-  const Folder folder;
+  const LibraryFolder folder;
   const std::string input = folder.write("in.fa", ">one\nACGTACGT\n");
   const auto count = [&](const std::vector<std::string>& inputs, const auto& change) {
     CountOptions options = options_of(5);
@@ -286,17 +262,17 @@ TEST_CASE("counting that cannot be done leaves nothing behind") {
 }
 
 TEST_CASE("an index that is open may be replaced") {
-  const Folder folder;
-  const std::string bases = random_bases(100, 1);
+  const LibraryFolder folder;
+  const std::string bases = library_bases(100, 1);
   const Index old = counted(folder, bases, options_of(21));
-  const Index young = counted(folder, random_bases(100, 2), options_of(21));
+  const Index young = counted(folder, library_bases(100, 2), options_of(21));
   CHECK(old.count_of(bases.substr(0, 21)) == 1);
   CHECK(young.count_of(bases.substr(0, 21)) == 0);
   CHECK_NOTHROW((void)counted(folder, bases, options_of(21)));
 }
 
 TEST_CASE("lenient, and bases of low quality") {
-  const Folder folder;
+  const LibraryFolder folder;
   CountOptions options = options_of(5);
   const std::string odd = folder.write("odd.fa", ">one\nACGTA1ACGTA\n");
   CHECK_THROWS_AS(warpmer::count({odd}, options, folder / "odd.wmi"), warpmer::InputError);
