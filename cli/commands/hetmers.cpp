@@ -65,7 +65,7 @@ std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile
     return kUsualMinCount;
   }
   const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
-  if (model.estimate) return std::min(*model.error_cutoff + 1, kMostMinCount);
+  if (const auto solid = model.solid_count()) return std::min(*solid, kMostMinCount);
   warn(
       fmt::format("'{}' has no clear peak of genomic k-mers, so k-mers with a count below {} are taken for "
                   "errors; give --min-count",

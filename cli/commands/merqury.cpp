@@ -379,10 +379,7 @@ Examples:
                  "Indexes of the k-mers that only one of the parents has and the child inherited.")
       ->expected(2)
       ->type_name("FILE");
-  add_whole_number(
-      app, "--solid-count", 1, UINT64_MAX, [command](std::uint64_t value) { command->solid_count = value; },
-      "K-mers that the reads have at least N times are solid. Default: one more than the error cut-off, the "
-      "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
+  add_solid_count_flag(app, command->solid_count);
   add_reading_flags(app, command->job.reading);
   add_resource_flags(app, command->job.resources);
   add_tmp_directory_flag(app, command->job.tmp_directory);

@@ -344,11 +344,7 @@ Examples:
                   "Also write a line for each sequence to FILE, in input order; - for standard output.")
       ->type_name("FILE");
   add_multiqc_flag(command, options->multiqc, "a table");
-  add_whole_number(
-      command, "--solid-count", 1, UINT64_MAX,
-      [options](std::uint64_t value) { options->solid_count = value; },
-      "K-mers that the reads have at least N times are solid. Default: one more than the error cut-off, the "
-      "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
+  add_solid_count_flag(command, options->solid_count);
   add_reading_flags(command, options->reading);
   add_threads_flag(command, options->threads);
   add_progress_flag(command, options->progress);

@@ -29,9 +29,11 @@
 #include "cli/pictures/heat_map.h"
 #include "cli/pictures/spectrum_chart.h"
 #include "file/output/output_path.h"
+#include "host/limits.h"
+#include "host/tmp_directory.h"
 #include "index/index_file.h"
 #include "jobs/compare_job.h"
-#include "jobs/copy_spectrum_job.h"
+#include "jobs/counted_assembly.h"
 #include "stats/assembly_quality.h"
 #include "stats/spectrum_model.h"
 
@@ -364,15 +366,23 @@ std::vector<ReportedSample> open_samples(const ReportOptions& options) {
   return samples;
 }
 
-/// Adds what each assembly is beside the reads of a sample, and what all together are.
-void add_assemblies(const ReportOptions& options, ReportedSample& sample, backend::JobProgress& progress) {
-  std::optional<std::uint64_t> least = options.solid_count;
-  if (!least && sample.model.estimate) least = *sample.model.error_cutoff + 1;
-  sample.solid = solid_kmers_of(sample.index, least);
+/// Adds what each assembly is beside the reads of each sample, and what all together are. All indexes have
+/// the same k and strand.
+void add_assemblies(const ReportOptions& options, std::vector<ReportedSample>& samples,
+                    backend::JobProgress& progress) {
+  for (ReportedSample& sample : samples) {
+    sample.solid =
+        solid_kmers_of(sample.index, options.solid_count ? options.solid_count : sample.model.solid_count());
+  }
+  const host::Resources resources = host::settled(options.resources);
+  const jobs::AssemblyOptions counting{options.reading, resources,
+                                       host::tmp_directory(options.tmp_directory, options.output)};
   const auto add = [&](const std::string& name, const std::vector<std::string>& files) {
-    jobs::CopySpectrumOptions job{sample.index.path(),   files,         options.reading, options.resources,
-                                  options.tmp_directory, options.output};
-    sample.assemblies.push_back({name, jobs::make_copy_spectrum(job, progress)});
+    const jobs::CountedAssembly counted(counting, samples.front().index.params(), files, progress);
+    for (ReportedSample& sample : samples) {
+      sample.assemblies.push_back(
+          {name, jobs::make_copy_spectrum(sample.index.path(), counted, resources, progress)});
+    }
   };
   for (const std::string& assembly : options.assemblies) add(assembly, {assembly});
   if (options.assemblies.size() > 1) add("all", options.assemblies);
@@ -412,9 +422,7 @@ int run_report(ReportOptions options, const std::string& version) {
       job.of_inputs.resize(samples.size());
       map = map_of(jobs::compare_indexes(job, progress), samples);
     }
-    if (!options.assemblies.empty()) {
-      for (ReportedSample& sample : samples) add_assemblies(options, sample, progress);
-    }
+    if (!options.assemblies.empty()) add_assemblies(options, samples, progress);
   }
   write_page(samples, map, version, output);
   if (multiqc.is_wanted()) multiqc.write(spectra_section(samples));

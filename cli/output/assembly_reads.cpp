@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/warning.h"
+#include "cli/arguments/flags.h"
 #include "cli/framework/messages.h"
 #include "stats/spectrum_model.h"
 
@@ -24,11 +25,17 @@ void check_reads_of_assembly(const index::IndexFile& reads) {
   }
 }
 
+void add_solid_count_flag(CLI::App& command, std::optional<std::uint64_t>& least_count) {
+  add_whole_number(
+      command, "--solid-count", 1, UINT64_MAX, [&least_count](std::uint64_t value) { least_count = value; },
+      "K-mers that the reads have at least N times are solid. Default: one more than the error cut-off, the "
+      "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
+}
+
 std::optional<stats::SolidKmers> solid_kmers_of(const index::IndexFile& reads,
                                                 std::optional<std::uint64_t> least_count) {
   if (!least_count) {
-    const auto model = stats::model_spectrum(reads.params(), reads.totals(), reads.histogram());
-    if (model.estimate) least_count = *model.error_cutoff + 1;
+    least_count = stats::model_spectrum(reads.params(), reads.totals(), reads.histogram()).solid_count();
   }
   if (reads.totals().stored_distinct == 0) {
     warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(reads.path())));

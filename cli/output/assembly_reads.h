@@ -1,6 +1,7 @@
 #pragma once
-/// The index of reads beside which an assembly is looked at: `qv` and `report`.
+/// The index of reads beside which an assembly is looked at: `qv`, `merqury` and `report`.
 
+#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,9 @@ namespace warpmer::cli {
 
 /// Throws a UsageError for an index of one strand, and warns of one that lacks k-mers of its reads.
 void check_reads_of_assembly(const index::IndexFile& reads);
+
+/// `--solid-count`.
+void add_solid_count_flag(CLI::App& command, std::optional<std::uint64_t>& least_count);
 
 /// Returns which k-mers are solid: those of `least_count` if that is given, else those above the error
 /// cut-off. Nothing, and a warning, if the spectrum is not that of reads.

@@ -1,13 +1,12 @@
 #include "jobs/merqury_job.h"
 
 #include <deque>
-#include <utility>
+#include <vector>
 
 #include "backend/indexes/index_set.h"
 #include "host/limits.h"
 #include "index/index_file.h"
-#include "jobs/count_job.h"
-#include "jobs/temporary_index.h"
+#include "jobs/counted_assembly.h"
 
 namespace warpmer::jobs {
 
@@ -18,18 +17,10 @@ backend::AssemblySpectra assembly_spectra(const MerquryOptions& options, backend
   // Before anything is counted.
   const index::IndexParams params =
       backend::open_alike(paths, resources.memory_bytes, resources.threads).front().params();
-  std::deque<TemporaryIndex> counted;
-  for (const std::string& assembly : options.assemblies) {
-    CountOptions own;
-    own.kmers = {params.k, params.canonical};
-    own.reading = options.reading;
-    own.resources = resources;
-    own.tmp_directory = options.tmp_directory;
-    own.inputs = {assembly};
-    own.output = counted.emplace_back(options.tmp_directory).path();
-    count(own, progress);
-    paths.push_back(own.output);
-  }
+  const AssemblyOptions counting{options.reading, resources, options.tmp_directory};
+  std::deque<CountedAssembly> counted;
+  for (const std::string& assembly : options.assemblies)
+    paths.push_back(counted.emplace_back(counting, params, std::vector{assembly}, progress).path());
   const std::vector<index::IndexFile> inputs =
       backend::open_alike(paths, resources.memory_bytes, resources.threads);
   const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(resources.threads), 0,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/indexes/copy_spectra.h"
+#include "backend/job_progress.h"
 #include "io/input_set.h"
 #include "jobs/session_run.h"
 

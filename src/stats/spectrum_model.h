@@ -76,6 +76,11 @@ struct SpectrumModel {
   std::uint64_t count_divisor = 1;
   std::vector<ModelPeak> curve;  ///< what was fitted; none without an estimate
 
+  /// Returns the smallest count of k-mers that are no errors, as a rule; none without an estimate.
+  [[nodiscard]] std::optional<std::uint64_t> solid_count() const {
+    if (!estimate) return std::nullopt;
+    return *error_cutoff + 1;
+  }
   /// Returns how many distinct k-mers of this count the curve has: those of no errors.
   [[nodiscard]] double expected(std::uint64_t count) const;
 };

@@ -1,0 +1,36 @@
+#include "jobs/counted_assembly.h"
+
+#include <utility>
+
+#include "backend/indexes/index_set.h"
+#include "jobs/count_job.h"
+
+namespace warpmer::jobs {
+
+CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::IndexParams& reads,
+                                 const std::vector<std::string>& files, backend::JobProgress& progress)
+    : index_(options.tmp_directory) {
+  CountOptions own;
+  own.kmers = {reads.k, reads.canonical};
+  own.reading = options.reading;
+  own.resources = options.resources;
+  own.tmp_directory = options.tmp_directory;
+  own.inputs = files;
+  own.output = index_.path();
+  count(own, progress);
+}
+
+backend::CopySpectrum make_copy_spectrum(const std::string& reads, const CountedAssembly& assembly,
+                                         const host::Resources& resources, backend::JobProgress& progress) {
+  const auto [threads, memory_bytes] = resources;
+  const std::vector<index::IndexFile> inputs =
+      backend::open_alike({reads, assembly.path()}, memory_bytes, threads);
+  const backend::WorkingMemory memory{memory_bytes, backend::working_bytes(threads), 0, threads,
+                                      inputs.size()};
+  progress.shards_done = 0;
+  backend::AssemblySpectra found = backend::find_assembly_spectra(inputs, 1, memory, progress);
+  progress.stage = backend::JobProgress::Stage::done;
+  return std::move(found.spectra.front().front());
+}
+
+}  // namespace warpmer::jobs
