@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "cli/framework/printable.h"
+#include "host/gpus.h"
+#include "index/early_checks.h"
 #include "serve/remote_table.h"
 
 namespace warpmer::cli {
@@ -53,6 +55,15 @@ AskedTable::AskedTable(const std::string& index, const std::string& server)
 }
 
 AskedTable::~AskedTable() = default;
+
+jobs::DeviceChoice AskedTable::choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
+                                             unsigned threads) const {
+  if (!index_) return cli::choose_device(flags, inputs);
+  return cli::choose_device(flags, inputs, [&] {
+    const index::EarlyChecks checks(*index_, index::EarlyChecks::useful_threads(*index_, threads));
+    return host::survey_gpus();
+  });
+}
 
 const backend::Lookup& AskedTable::lookup(const backend::LookupOptions& options, jobs::DeviceChoice& device) {
   if (table_) return table_->lookup(options.lenient);

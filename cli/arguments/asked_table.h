@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/lookup/lookup.h"
+#include "cli/arguments/flags.h"
 #include "index/index_file.h"
 #include "jobs/device_choice.h"
 
@@ -43,6 +44,11 @@ class AskedTable {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
+  /// Returns the device to ask about these inputs on. Where that takes the start of a driver, so many threads
+  /// check the index meanwhile.
+  [[nodiscard]] jobs::DeviceChoice choose_device(const DeviceFlags& flags,
+                                                 const std::vector<std::string>& inputs,
+                                                 unsigned threads) const;
   /// Returns the lookup, of which there is one; `device` is for that in an index, and may become another.
   const backend::Lookup& lookup(const backend::LookupOptions& options, jobs::DeviceChoice& device);
 

@@ -139,8 +139,9 @@ void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& devi
                 "Memory to hold on the GPU, for example 40G; a hard cap. Default: what is free there.");
 }
 
-jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs) {
-  jobs::DeviceChoice choice = jobs::choose_device(flags.device, known_bytes(inputs));
+jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
+                                 const std::function<host::GpuSurvey()>& survey) {
+  jobs::DeviceChoice choice = jobs::choose_device(flags.device, known_bytes(inputs), survey);
   choice.memory_bytes = flags.memory_bytes;
   return choice;
 }

@@ -47,8 +47,9 @@ struct DeviceFlags {
 
 /// `--device`, with its help text, and `--device-memory`
 void add_device_flags(CLI::App& app, DeviceFlags& flags, const std::string& device_help);
-/// Returns the device to use for these inputs.
-jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs);
+/// Returns the device to use for these inputs; `survey` as in jobs::choose_device.
+jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
+                                 const std::function<host::GpuSurvey()>& survey = host::survey_gpus);
 /// Does so for all ranks together.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
                                  mpi::ProcessGroup& ranks);

@@ -265,10 +265,10 @@ void take_server(FilterOptions& options) {
   options.index.clear();
 }
 
-jobs::DeviceChoice device_for(const FilterOptions& options) {
+jobs::DeviceChoice device_for(const FilterOptions& options, const AskedTable& table, unsigned threads) {
   DeviceFlags flags = options.device;
   if (!options.server.empty()) flags.device = "cpu";
-  return choose_device(flags, options.all_inputs());
+  return table.choose_device(flags, options.all_inputs(), threads);
 }
 
 int run_filter(FilterOptions options) {
@@ -281,7 +281,7 @@ int run_filter(FilterOptions options) {
   const unsigned threads = threads_or_default(options.threads);
   AskedTable table(options.index, options.server);
   const FilterPlan plan = plan_of(options, table.kmers().k);
-  jobs::DeviceChoice device = device_for(options);
+  jobs::DeviceChoice device = device_for(options, table, threads);
   warn_of(device);
   const backend::Lookup& lookup =
       table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);

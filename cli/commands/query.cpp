@@ -358,12 +358,12 @@ void check(const QueryOptions& options) {
 }
 
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
-jobs::DeviceChoice device_for(const QueryOptions& options) {
+jobs::DeviceChoice device_for(const QueryOptions& options, const AskedTable& table, unsigned threads) {
   DeviceFlags flags = options.device;
   if (flags.device == "auto" && (options.reads.empty() || !options.server.empty())) {
     flags.device = "cpu";
   }
-  return choose_device(flags, options.reads);
+  return table.choose_device(flags, options.reads, threads);
 }
 
 TrackRule track_of(const QueryOptions& options, std::uint32_t k) {
@@ -432,9 +432,9 @@ int run_query(QueryOptions options) {
   if (options.ranks->is_first()) options.expand_lists();
   check_output_ending(options);
   AskedTable table(options.index, options.server);
-  jobs::DeviceChoice device = device_for(options);
-  if (options.ranks->is_first()) warn_of(device);
   const unsigned threads = threads_or_default(options.threads);
+  jobs::DeviceChoice device = device_for(options, table, threads);
+  if (options.ranks->is_first()) warn_of(device);
   const backend::Lookup& lookup =
       table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);
   GroupOutput output(*options.ranks, options.output, threads);

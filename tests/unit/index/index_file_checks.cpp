@@ -3,15 +3,18 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <numeric>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "base/thread_team.h"
+#include "index/early_checks.h"
 #include "index/index_file.h"
 #include "index/index_layout.h"
 #include "unit/index/index_file_common.h"
@@ -100,3 +103,28 @@ TEST_CASE("index checks: a shard that there is none of is the caller's error") {
 }
 
 }  // namespace warpmer::index::test
+
+TEST_CASE("index checks: early checks are not done again, and tell nobody of a damaged shard") {
+  const ScratchFolder scratch;
+  const Sample sample = make_sample(11, kShardBits, 200);
+  write_sample(sample, scratch / "a.wmi");
+  bend(scratch / "a.wmi", offset_of(sample, 9) + 3);
+  const IndexFile file(scratch / "a.wmi");
+  // All stop at the damaged one. They begin from the first again, so that this holds wherever the first
+  // ended.
+  for (int i = 0; i < 50; ++i) {
+    const EarlyChecks checks(file, 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  bend(scratch / "a.wmi", offset_of(sample, 3) + 3);
+  CHECK_NOTHROW((void)file.shard(3));
+  CHECK_THROWS_WITH_AS((void)file.shard(9), doctest::Contains("shard 9 (bytes"), InputError);
+  bend(scratch / "a.wmi", offset_of(sample, kShards - 1) + 3);
+  CHECK_THROWS_AS((void)file.shard(kShards - 1), InputError);
+}
+
+TEST_CASE("index checks: a small index is not checked early") {
+  const ScratchFolder scratch;
+  write_sample(make_sample(11, kShardBits, 200), scratch / "a.wmi");
+  CHECK(EarlyChecks::useful_threads(IndexFile(scratch / "a.wmi"), 16) == 0);
+}
