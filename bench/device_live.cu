@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "command_line.h"
-#include "kernels/live/divided_slabs.cuh"
+#include "kernels/live/divided_kmers.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
@@ -29,6 +29,7 @@ struct Options {
   double genome = 1e8;
   double reads = 1e7;
   double table_gb = 16;
+  std::string scheme = "warpdrive";
   std::uint32_t k = 31;
   std::uint32_t streams = 6;
   std::uint32_t rounds = 3;
@@ -79,6 +80,12 @@ std::vector<int> gpus_for(std::uint32_t devices) {
   return gpus;
 }
 
+backend::LiveScheme scheme_of(const std::string& name) {
+  if (name == "warpdrive") return backend::LiveScheme::warpdrive;
+  if (name == "slab") return backend::LiveScheme::slab;
+  throw UsageError("--table must be warpdrive or slab, not '" + name + "'");
+}
+
 template <class Key>
 class LiveBench {
  public:
@@ -86,22 +93,22 @@ class LiveBench {
       : options_(options),
         gpus_(gpus_for(options.devices)),
         reads_(make_reads(options)),
-        slabs_(gpus_, static_cast<std::uint64_t>(options.table_gb * 1e9), {options.k, true},
-               tiles_of(options.text_bytes()) * kTileStarts) {
+        table_(gpus_, scheme_of(options.scheme), static_cast<std::uint64_t>(options.table_gb * 1e9),
+               {options.k, true}, tiles_of(options.text_bytes()) * kTileStarts) {
     for (std::uint32_t i = 0; i < options.devices * options.streams; ++i)
       slots_.emplace_back(gpus_[i % options.devices], options.text_bytes());
   }
 
   void run() {
-    const double fresh = time([](std::size_t) { return SlabAction::insert; });
-    const double again = median([&] { return time([](std::size_t) { return SlabAction::insert; }); });
-    const double ask = median([&] { return time([](std::size_t) { return SlabAction::ask; }); });
+    const double fresh = time([](std::size_t) { return LiveAction::insert; });
+    const double again = median([&] { return time([](std::size_t) { return LiveAction::insert; }); });
+    const double ask = median([&] { return time([](std::size_t) { return LiveAction::ask; }); });
     const double both = median([&] {
       return time([&](std::size_t text) {
-        return text / options_.devices % 2 == 0 ? SlabAction::insert : SlabAction::ask;
+        return text / options_.devices % 2 == 0 ? LiveAction::insert : LiveAction::ask;
       });
     });
-    const double remove = time([](std::size_t) { return SlabAction::remove; });
+    const double remove = time([](std::size_t) { return LiveAction::remove; });
     const auto rate = [&](double seconds) { return kmers() / seconds / 1e9; };
     std::printf("%3u %4u %9.0f %9.3f %8.2f %8.2f %8.2f %8.2f %8.2f %8.1f\n", options_.k, options_.devices,
                 options_.genome / 1e6, kmers() / 1e9, rate(fresh), rate(again), rate(ask), rate(both),
@@ -144,7 +151,7 @@ class LiveBench {
           const TextSlot& slot = *slots_[number];
           for (std::size_t text = number; text < texts; text += slots_.size()) {
             copy_to_device(slot.text.data(), reads_.data() + text * bytes, bytes, slot.stream);
-            slabs_.texts(device, action_of(text))
+            table_.texts(device, action_of(text))
                 .look_up(slot.text.data(), bytes, bytes, slot.answers.data(), slot.status.data(),
                          slot.stream);
           }
@@ -157,7 +164,7 @@ class LiveBench {
   const Options options_;
   const std::vector<int> gpus_;
   const PinnedArray<char> reads_;
-  const DividedSlabs<Key> slabs_;
+  const DividedKmers<Key> table_;
   std::vector<OnOneDevice<TextSlot>> slots_;
 };
 
@@ -168,7 +175,8 @@ int main(int argc, char** argv) {
   bench::CommandLine line("Times a live table on one GPU or several.");
   line.add_option("--genome", options.genome, "bases of the genome");
   line.add_option("--reads", options.reads, "reads of 150 bases");
-  line.add_option("--table", options.table_gb, "GB of the table on each GPU");
+  line.add_option("--table", options.scheme, "warpdrive or slab");
+  line.add_option("--gb", options.table_gb, "GB of the table on each GPU");
   line.add_option("-k", options.k, "length of k-mers", 13, 64);
   line.add_option("--streams", options.streams, "texts of each GPU that are under way", 1);
   line.add_option("--text", options.text_reads, "reads of a text", 1, 100000);

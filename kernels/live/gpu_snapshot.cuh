@@ -18,7 +18,7 @@
 #include "backend/live/update_gate.h"
 #include "backend/tally.h"
 #include "groups/group_key.h"
-#include "kernels/live/divided_slabs.cuh"
+#include "kernels/live/divided_kmers.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kmer/minimizer.h"
@@ -28,14 +28,14 @@ namespace warpmer::gpu {
 
 /// Adds what one owner has to a tally.
 template <class Key>
-void note_counts(const DividedSlabs<Key>& divided, std::uint32_t owner, backend::Tally& tally) {
-  constexpr std::uint32_t kTallies = LiveSlabs<Key>::kTallies;
+void note_counts(const DividedKmers<Key>& divided, std::uint32_t owner, backend::Tally& tally) {
+  constexpr std::uint32_t kTallies = LiveKmers<Key>::kTallies;
   const CurrentDevice current(divided.gpus()[owner]);
   const Stream stream;
   const DeviceArray<unsigned long long> on_device(kTallies + 1);
   std::vector<unsigned long long> kmers(kTallies + 1);
   fill_bytes(on_device.data(), 0, on_device.size(), stream);
-  divided.slabs(owner).tally(on_device.data(), stream);
+  divided.of_owner(owner).tally(on_device.data(), stream);
   copy_to_host(kmers.data(), on_device.data(), kmers.size(), stream);
   stream.wait();
   tally.note_histogram({kmers.data(), kTallies});
@@ -43,7 +43,7 @@ void note_counts(const DividedSlabs<Key>& divided, std::uint32_t owner, backend:
   const DeviceArray<std::uint32_t> large(kmers[kTallies]), size(1);
   std::vector<std::uint32_t> counts(large.size());
   fill_bytes(size.data(), 0, 1, stream);
-  divided.slabs(owner).list_large(large.data(), size.data(), stream);
+  divided.of_owner(owner).list_large(large.data(), size.data(), stream);
   copy_to_host(counts.data(), large.data(), counts.size(), stream);
   stream.wait();
   for (const std::uint32_t count : counts) tally.note(count, 1);
@@ -67,7 +67,7 @@ class ShardLister {
  public:
   using Listed = ListedShards<Key>;
 
-  explicit ShardLister(const DividedSlabs<Key>& divided) : divided_(divided), sizes_(kShards) {
+  explicit ShardLister(const DividedKmers<Key>& divided) : divided_(divided), sizes_(kShards) {
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) count_shards_of(owner);
   }
 
@@ -91,7 +91,7 @@ class ShardLister {
     const Stream stream;
     const DeviceArray<unsigned long long> sizes(kShards);
     fill_bytes(sizes.data(), 0, kShards, stream);
-    divided_.slabs(owner).count_shards(sizes.data(), stream);
+    divided_.of_owner(owner).count_shards(sizes.data(), stream);
     std::vector<unsigned long long> of_owner(kShards);
     copy_to_host(of_owner.data(), sizes.data(), kShards, stream);
     stream.wait();
@@ -122,12 +122,12 @@ class ShardLister {
     std::vector<unsigned long long> begins(kShards);
     std::copy(listed.begins.begin(), listed.begins.end() - 1, begins.begin() + listed.first);
     copy_to_device(places.data(), begins.data(), kShards, stream);
-    divided_.slabs(owner).list_shards(listed.first, listed.end, places.data(), kmers.data(), stream);
+    divided_.of_owner(owner).list_shards(listed.first, listed.end, places.data(), kmers.data(), stream);
     copy_to_host(listed.kmers.get(), kmers.data(), size, stream);
     stream.wait();
   }
 
-  const DividedSlabs<Key>& divided_;
+  const DividedKmers<Key>& divided_;
   std::vector<unsigned long long> sizes_;
   std::mutex mutex_;  ///< guards what follows
   std::uint32_t first_ = 0;
@@ -135,10 +135,10 @@ class ShardLister {
 };
 
 template <class Key>
-class SlabSnapshot : public backend::LiveSnapshot {
+class GpuLiveSnapshot : public backend::LiveSnapshot {
  public:
-  SlabSnapshot(const DividedSlabs<Key>& divided, backend::UpdateGate& gate,
-               const backend::LiveReadTotals& reads, unsigned threads)
+  GpuLiveSnapshot(const DividedKmers<Key>& divided, backend::UpdateGate& gate,
+                  const backend::LiveReadTotals& reads, unsigned threads)
       : view_(gate, true), lister_(divided), reads_(reads.get()) {
     for (unsigned t = 0; t < threads; ++t) workers_.emplace_back(divided.kmers().k);
   }

@@ -13,7 +13,7 @@
 #include "backend/lookup/lookup.h"
 #include "base/buffer_pool.h"
 #include "io/text/batch.h"
-#include "kernels/live/divided_slabs.cuh"
+#include "kernels/live/divided_kmers.cuh"
 #include "kernels/lookup/lookup_lane.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kmer/hash.h"
@@ -30,7 +30,7 @@ class KeyLane {
   static constexpr std::uint64_t kDeviceBytes = kCapacity * (sizeof(Key) + 2 * sizeof(std::uint32_t));
 
   /// Returns the answers, until it is called again.
-  std::span<const std::uint32_t> serve(const LiveSlabs<Key>& slabs, SlabAction action,
+  std::span<const std::uint32_t> serve(const LiveKmers<Key>& table, LiveAction action,
                                        const KmerHash<Key>& hash, std::span<const Key> kmers,
                                        const std::uint32_t* counts) {
     const auto size = static_cast<std::uint32_t>(kmers.size());
@@ -40,7 +40,7 @@ class KeyLane {
       std::copy_n(counts, size, host_counts_.data());
       copy_to_device(counts_.data(), host_counts_.data(), size, stream_);
     }
-    slabs.serve_keys(action, keys_.data(), counts == nullptr ? nullptr : counts_.data(), size,
+    table.serve_keys(action, keys_.data(), counts == nullptr ? nullptr : counts_.data(), size,
                      answers_.data(), stream_);
     copy_to_host(host_counts_.data(), answers_.data(), size, stream_);
     stream_.wait();
@@ -57,14 +57,14 @@ class KeyLane {
 
 /// A GPU with the lanes there.
 template <class Key>
-class SlabStation {
+class LiveStation {
  public:
-  SlabStation(const DividedSlabs<Key>& divided, std::uint32_t number, unsigned threads)
+  LiveStation(const DividedKmers<Key>& divided, std::uint32_t number, unsigned threads)
       : divided_(divided), number_(number), hash_(divided.kmers().k), threads_(threads) {}
-  SlabStation(const SlabStation&) = delete;
-  SlabStation& operator=(const SlabStation&) = delete;
+  LiveStation(const LiveStation&) = delete;
+  LiveStation& operator=(const LiveStation&) = delete;
   /// Memory is given back to the device that is current.
-  ~SlabStation() { cudaSetDevice(gpu()); }
+  ~LiveStation() { cudaSetDevice(gpu()); }
 
   /// Returns the bytes that the lanes may hold.
   static std::uint64_t lanes_bytes(unsigned threads) {
@@ -83,20 +83,20 @@ class SlabStation {
     return (lenient ? lenient_asks_ : asks_).take()->summarise(batch, out);
   }
   /// Makes a change of all k-mers of a batch, whose characters have been checked.
-  void change(SlabAction action, const io::Batch& batch, backend::Profile& answers) const {
+  void change(LiveAction action, const io::Batch& batch, backend::Profile& answers) const {
     use_gpu(gpu());
-    (action == SlabAction::insert ? inserts_ : removes_).take()->profile(batch, answers);
+    (action == LiveAction::insert ? inserts_ : removes_).take()->profile(batch, answers);
   }
 
   /// Serves any number of the GPU's own k-mers: `note(i, answer)` for each.
   template <class Note>
-  void serve_kmers(SlabAction action, std::span<const Key> kmers, const std::uint32_t* counts,
+  void serve_kmers(LiveAction action, std::span<const Key> kmers, const std::uint32_t* counts,
                    Note&& note) const {
     use_gpu(gpu());
     const auto lane = keys_.take();
     for (std::size_t at = 0; at < kmers.size(); at += KeyLane<Key>::kCapacity) {
       const auto some = kmers.subspan(at, std::min<std::size_t>(KeyLane<Key>::kCapacity, kmers.size() - at));
-      const auto answers = lane->serve(divided_.slabs(number_), action, hash_, some,
+      const auto answers = lane->serve(divided_.of_owner(number_), action, hash_, some,
                                        counts == nullptr ? nullptr : counts + at);
       for (std::size_t i = 0; i < answers.size(); ++i) note(at + i, answers[i]);
     }
@@ -106,29 +106,30 @@ class SlabStation {
   static constexpr std::uint64_t kTextLanes = 4;
 
   [[nodiscard]] int gpu() const { return divided_.gpus()[number_]; }
-  std::unique_ptr<LookupLane> make_lane(SlabAction action, bool lenient) const {
+  std::unique_ptr<LookupLane> make_lane(LiveAction action, bool lenient) const {
     return std::make_unique<LookupLane>(divided_.texts(number_, action), LaneShape{}, divided_.kmers().k,
                                         lenient);
   }
 
-  const DividedSlabs<Key>& divided_;
+  const DividedKmers<Key>& divided_;
   const std::uint32_t number_;
   const KmerHash<Key> hash_;
   const unsigned threads_;
-  mutable BufferPool<LookupLane> asks_{[this] { return make_lane(SlabAction::ask, false); }, threads_},
-      lenient_asks_{[this] { return make_lane(SlabAction::ask, true); }, threads_},
-      inserts_{[this] { return make_lane(SlabAction::insert, true); }, threads_},
-      removes_{[this] { return make_lane(SlabAction::remove, true); }, threads_};
+  mutable BufferPool<LookupLane> asks_{[this] { return make_lane(LiveAction::ask, false); }, threads_},
+      lenient_asks_{[this] { return make_lane(LiveAction::ask, true); }, threads_},
+      inserts_{[this] { return make_lane(LiveAction::insert, true); }, threads_},
+      removes_{[this] { return make_lane(LiveAction::remove, true); }, threads_};
   mutable BufferPool<KeyLane<Key>> keys_{[] { return std::make_unique<KeyLane<Key>>(); }, threads_};
 };
 
 /// All GPUs of a table, which take batches in turn.
 template <class Key>
-class SlabStations {
+class LiveStations {
  public:
   /// Takes so many bytes of each GPU, lanes included.
-  SlabStations(const std::vector<int>& gpus, KmerParams kmers, std::uint64_t bytes, unsigned threads)
-      : divided_(gpus, bytes - bytes_besides(static_cast<std::uint32_t>(gpus.size()), threads), kmers,
+  LiveStations(const std::vector<int>& gpus, backend::LiveScheme scheme, KmerParams kmers,
+               std::uint64_t bytes, unsigned threads)
+      : divided_(gpus, scheme, bytes - bytes_besides(static_cast<std::uint32_t>(gpus.size()), threads), kmers,
                  LaneShape{}.slice_starts) {
     for (std::uint32_t number = 0; number < divided_.owners(); ++number)
       stations_.emplace_back(divided_, number, threads);
@@ -136,20 +137,20 @@ class SlabStations {
 
   /// Returns the bytes that are taken of each of so many GPUs beside those for k-mers.
   static std::uint64_t bytes_besides(std::uint32_t gpus, unsigned threads) {
-    return SlabStation<Key>::lanes_bytes(threads) +
-           DividedSlabs<Key>::routes_bytes(gpus, LaneShape{}.slice_starts);
+    return LiveStation<Key>::lanes_bytes(threads) +
+           DividedKmers<Key>::routes_bytes(gpus, LaneShape{}.slice_starts);
   }
 
-  [[nodiscard]] const DividedSlabs<Key>& divided() const { return divided_; }
+  [[nodiscard]] const DividedKmers<Key>& divided() const { return divided_; }
   [[nodiscard]] const KmerParams& kmers() const { return divided_.kmers(); }
-  [[nodiscard]] const SlabStation<Key>& owner(std::uint32_t number) const { return stations_[number]; }
-  [[nodiscard]] const SlabStation<Key>& next() const {
+  [[nodiscard]] const LiveStation<Key>& owner(std::uint32_t number) const { return stations_[number]; }
+  [[nodiscard]] const LiveStation<Key>& next() const {
     return stations_[turn_.fetch_add(1, std::memory_order_relaxed) % stations_.size()];
   }
 
   /// Serves any number of k-mers, each at its owner: `note(i, answer)` for each.
   template <class Note>
-  void serve_kmers(SlabAction action, std::span<const Key> kmers, Note&& note) const {
+  void serve_kmers(LiveAction action, std::span<const Key> kmers, Note&& note) const {
     std::vector<std::vector<Key>> of_owner(stations_.size());
     std::vector<std::vector<std::size_t>> places(stations_.size());
     for (std::size_t i = 0; i < kmers.size(); ++i) {
@@ -166,8 +167,8 @@ class SlabStations {
   }
 
  private:
-  const DividedSlabs<Key> divided_;
-  std::deque<SlabStation<Key>> stations_;
+  const DividedKmers<Key> divided_;
+  std::deque<LiveStation<Key>> stations_;
   mutable std::atomic<std::size_t> turn_{0};
 };
 

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "groups/group_key.h"
-#include "kernels/live/slab_snapshot.cuh"
-#include "kernels/live/slab_station.cuh"
+#include "kernels/live/gpu_snapshot.cuh"
+#include "kernels/live/live_station.cuh"
 #include "kernels/memory/held_memory.cuh"
 #include "kernels/memory/key_width.cuh"
 #include "kmer/alphabet.h"
@@ -30,6 +30,7 @@ namespace warpmer::gpu {
 
 namespace {
 
+using backend::LiveScheme;
 using backend::LiveTablePlan;
 using backend::Profile;
 
@@ -42,9 +43,9 @@ Key kmer_of(std::string_view text, const KmerParams& kmers) {
 }
 
 template <class Key>
-class SlabLookup : public backend::Lookup {
+class GpuLiveLookup : public backend::Lookup {
  public:
-  SlabLookup(const SlabStations<Key>& stations, bool lenient)
+  GpuLiveLookup(const LiveStations<Key>& stations, bool lenient)
       : Lookup(stations.kmers()), stations_(stations), lenient_(lenient) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
@@ -54,7 +55,7 @@ class SlabLookup : public backend::Lookup {
       backend::require_kmer(text, kmers().k);
       asked.push_back(kmer_of<Key>(text, kmers()));
     }
-    stations_.serve_kmers(SlabAction::ask, asked,
+    stations_.serve_kmers(LiveAction::ask, asked,
                           [&](std::size_t i, std::uint32_t answer) { counts[i] = answer; });
   }
 
@@ -68,13 +69,13 @@ class SlabLookup : public backend::Lookup {
   }
 
   /// Makes a change of all k-mers of a batch, and returns the answers in the place of counts.
-  void change(SlabAction action, const io::Batch& batch, Profile& answers) const {
+  void change(LiveAction action, const io::Batch& batch, Profile& answers) const {
     lay_out(batch, answers);
     stations_.next().change(action, batch, answers);
   }
 
  private:
-  const SlabStations<Key>& stations_;
+  const LiveStations<Key>& stations_;
   const bool lenient_;
 };
 
@@ -106,7 +107,8 @@ class CudaLiveTable : public backend::LiveTable {
   /// Takes so many bytes of each GPU.
   CudaLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes)
       : threads_(plan.threads),
-        stations_(gpus, plan.kmers, bytes - kListedBytes, plan.threads),
+        scheme_(plan.scheme == LiveScheme::automatic ? kBestScheme : plan.scheme),
+        stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
         lookup_(stations_, false),
         lenient_lookup_(stations_, true),
         reads_(plan.base) {
@@ -115,39 +117,29 @@ class CudaLiveTable : public backend::LiveTable {
 
   /// Returns the least bytes of each of so many GPUs that make sense.
   static std::uint64_t least_bytes(std::size_t gpus, unsigned threads) {
-    return SlabStations<Key>::bytes_besides(static_cast<std::uint32_t>(gpus), threads) + kListedBytes +
+    return LiveStations<Key>::bytes_besides(static_cast<std::uint32_t>(gpus), threads) + kListedBytes +
            (std::uint64_t{64} << 20);
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     if (!lenient) check_bases(batch);
-    const backend::UpdateGate::Change change(gate_);
-    Profile answers;
-    lookup_.change(SlabAction::insert, batch, answers);
-    std::uint64_t done = 0, refused = 0, too_many = 0;
-    for (const std::uint32_t answer : answers.counts) {
-      done += answer == kSlabDone ? 1 : 0;
-      refused += answer == kSlabRefused ? 1 : 0;
-      too_many += answer == kSlabTooMany ? 1 : 0;
-    }
-    if (refused + too_many > 0) {
-      undo(SlabAction::remove, batch, answers);
-      throw_refused(too_many > 0);
-    }
-    reads_.add(batch, stations_.kmers().k);
-    return done;
+    Inserted inserted = insert(batch);
+    // Once more, where others were removed; not of a batch that has no room then, either.
+    if (inserted.refused > 0 && inserted.too_many == 0 && drop_removed()) inserted = insert(batch);
+    if (inserted.refused + inserted.too_many > 0) throw_refused(inserted.too_many > 0);
+    return inserted.done;
   }
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     if (!lenient) check_bases(batch);
     const backend::UpdateGate::Change change(gate_);
     Profile answers;
-    lookup_.change(SlabAction::remove, batch, answers);
+    lookup_.change(LiveAction::remove, batch, answers);
     backend::Removal removal;
     bool is_short = false;
     for (const std::uint32_t answer : answers.counts) {
       removal.kmers += answer != kNoKmerAnswer ? 1 : 0;
-      is_short = is_short || answer == kSlabRefused;
+      is_short = is_short || answer == kLiveRefused;
     }
     if (is_short) removal.shortfall = shortfall_of(batch, answers);
     reads_.remove(batch, stations_.kmers().k);
@@ -160,33 +152,70 @@ class CudaLiveTable : public backend::LiveTable {
 
   [[nodiscard]] backend::Tally tally() override {
     const backend::UpdateGate::WholeView view(gate_);
-    const DividedSlabs<Key>& divided = stations_.divided();
+    const DividedKmers<Key>& divided = stations_.divided();
     backend::Tally tally;
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) note_counts(divided, owner, tally);
     return tally;
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
-    return std::make_unique<SlabSnapshot<Key>>(stations_.divided(), gate_, reads_, threads_);
+    return std::make_unique<GpuLiveSnapshot<Key>>(stations_.divided(), gate_, reads_, threads_);
   }
 
   [[nodiscard]] std::uint64_t memory_bytes() const override {
-    const DividedSlabs<Key>& divided = stations_.divided();
+    const DividedKmers<Key>& divided = stations_.divided();
     std::uint64_t bytes = 0;
-    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) bytes += divided.slabs(owner).bytes();
+    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) bytes += divided.of_owner(owner).bytes();
     return bytes;
   }
   [[nodiscard]] std::string describe() const override {
-    const DividedSlabs<Key>& divided = stations_.divided();
-    std::string text = "a slab hash in " + megabytes(divided.slabs(0).bytes()) +
+    const DividedKmers<Key>& divided = stations_.divided();
+    std::string text = std::string(scheme_ == LiveScheme::slab ? "a slab hash" : "a WarpDrive table") +
+                       " in " + megabytes(divided.of_owner(0).bytes()) +
                        (divided.owners() == 1 ? " of " : " of each of ");
     for (const int gpu : divided.gpus()) text += "cuda:" + std::to_string(gpu) + ", ";
     return text.substr(0, text.size() - 2);
   }
 
  private:
+  static constexpr LiveScheme kBestScheme = LiveScheme::warpdrive;
   /// Memory in which shards are listed to be taken out.
   static constexpr std::uint64_t kListedBytes = std::uint64_t{1} << 30;
+
+  /// What became of the k-mers of a batch; it has been taken back unless all were inserted.
+  struct Inserted {
+    std::uint64_t done = 0, refused = 0, too_many = 0;
+  };
+  Inserted insert(const io::Batch& batch) {
+    const backend::UpdateGate::Change change(gate_);
+    Profile answers;
+    lookup_.change(LiveAction::insert, batch, answers);
+    Inserted inserted;
+    for (const std::uint32_t answer : answers.counts) {
+      inserted.done += answer == kLiveDone ? 1 : 0;
+      inserted.refused += answer == kLiveRefused ? 1 : 0;
+      inserted.too_many += answer == kLiveTooMany ? 1 : 0;
+    }
+    if (inserted.refused + inserted.too_many > 0) {
+      undo(LiveAction::remove, batch, answers);
+    } else {
+      reads_.add(batch, stations_.kmers().k);
+    }
+    return inserted;
+  }
+
+  /// Makes the room of removed k-mers free, on all GPUs, while nobody inserts or removes. Returns whether
+  /// there was any.
+  bool drop_removed() {
+    const backend::UpdateGate::WholeView view(gate_, true);
+    const DividedKmers<Key>& divided = stations_.divided();
+    std::uint64_t dropped = 0;
+    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
+      const CurrentDevice current(divided.gpus()[owner]);
+      dropped += divided.of_owner(owner).drop_removed(Stream());
+    }
+    return dropped > 0;
+  }
 
   [[noreturn]] void throw_refused(bool too_many) const {
     if (too_many) {
@@ -200,11 +229,11 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   /// Takes back what was done of a change.
-  void undo(SlabAction by, const io::Batch& batch, const Profile& answers) const {
+  void undo(LiveAction by, const io::Batch& batch, const Profile& answers) const {
     const KmerParams& kmers = stations_.kmers();
     std::vector<Key> done;
     for_each_answer(batch, answers, kmers.k, [&](std::string_view text, std::uint32_t answer) {
-      if (answer == kSlabDone) done.push_back(kmer_of<Key>(text, kmers));
+      if (answer == kLiveDone) done.push_back(kmer_of<Key>(text, kmers));
     });
     stations_.serve_kmers(by, done, [](std::size_t, std::uint32_t) {});
   }
@@ -216,10 +245,10 @@ class CudaLiveTable : public backend::LiveTable {
     std::map<Key, Times> times;
     const KmerParams& kmers = stations_.kmers();
     for_each_answer(batch, answers, kmers.k, [&](std::string_view text, std::uint32_t answer) {
-      if (answer == kSlabRefused) ++times[kmer_of<Key>(text, kmers)].missing;
+      if (answer == kLiveRefused) ++times[kmer_of<Key>(text, kmers)].missing;
     });
     for_each_answer(batch, answers, kmers.k, [&](std::string_view text, std::uint32_t answer) {
-      if (answer != kSlabDone) return;
+      if (answer != kLiveDone) return;
       const auto found = times.find(kmer_of<Key>(text, kmers));
       if (found != times.end()) ++found->second.done;
     });
@@ -251,10 +280,10 @@ class CudaLiveTable : public backend::LiveTable {
             index.release(shard);
             const std::uint32_t owner =
                 owner_of(shard, stations_.divided().owners(), index.params().shards());
-            stations_.owner(owner).serve_kmers(SlabAction::insert, kmers, counts.data(),
+            stations_.owner(owner).serve_kmers(LiveAction::insert, kmers, counts.data(),
                                                [&](std::size_t, std::uint32_t answer) {
-                                                 if (answer != kSlabDone)
-                                                   throw_refused(answer == kSlabTooMany);
+                                                 if (answer != kLiveDone)
+                                                   throw_refused(answer == kLiveTooMany);
                                                });
           }
         },
@@ -262,9 +291,10 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   const unsigned threads_;
+  const LiveScheme scheme_;
   backend::UpdateGate gate_;
-  const SlabStations<Key> stations_;
-  const SlabLookup<Key> lookup_, lenient_lookup_;
+  const LiveStations<Key> stations_;
+  const GpuLiveLookup<Key> lookup_, lenient_lookup_;
   backend::LiveReadTotals reads_;
 };
 
@@ -279,8 +309,6 @@ std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const
     throw ResourceError("live tables on a GPU are for k of " + std::to_string(kMaxDenseK + 1) +
                         " and more; use --device cpu");
   }
-  if (plan.scheme == LiveScheme::warpdrive)
-    throw UsageError("a live table on a GPU is a slab hash; leave --table out, or use --device cpu");
   for (const int gpu : devices.gpus) gpu::check_key_width(plan.kmers.k, gpu);
   const gpu::CurrentDevice current(devices.gpus.front());
   const std::uint64_t usable = gpu::usable_bytes_of_each(devices.gpus);

@@ -83,6 +83,18 @@ class WarpDrive {
     return {true, taken.is_new, before + n < before};
   }
 
+  /// Returns the key's slot, claimed with a count of 0 where it had none: see `insert_over_tombstones`, which
+  /// then adds to the count.
+  [[nodiscard]] WARPMER_HD TakenSlot take(const T& tile, Key key) const {
+    for (;;) {
+      const ProbedSlot place = look_for(tile, key);
+      if (place.slot < 0 || place.holds_key) return {place.slot, false};
+      const Claim claim = tile.claim(slots_.at(static_cast<std::size_t>(place.slot)), 0, key, place.over);
+      // Each time it is lost there is one free slot less, so this ends.
+      if (claim != Claim::lost) return {place.slot, claim == Claim::won};
+    }
+  }
+
   /// Sets the key's value, kept where counts are: the last one written stays. If values are written side by
   /// side, one of them stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
   WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
@@ -95,6 +107,20 @@ class WarpDrive {
       tile.store(s, 0, value);
     }
     return {true, taken.is_new, false};
+  }
+
+  /// Takes `n`, at least 1, from the key's count, which may become 0: the slot stays the key's. False: the
+  /// count is smaller, and stays as it is. May run beside insertions, replacements but not erasures.
+  WARPMER_HD bool subtract(const T& tile, Key key, std::uint32_t n) const {
+    static_assert(!Slots<Key>::kOneWord);
+    const std::ptrdiff_t slot = find(tile, key);
+    if (slot < 0) return false;
+    const Slots<Key> s = slots_.at(static_cast<std::size_t>(slot));
+    for (;;) {
+      const std::uint32_t there = tile.count(s, 0);
+      if (there < n) return false;
+      if (tile.words().claim(as_slots(s.counts), 0, there - n, there) == Claim::won) return true;
+    }
   }
 
   /// Takes the key out of the table; false: it is not there. Its slot becomes empty where the next slot is
@@ -159,10 +185,10 @@ class WarpDrive {
          ++probe, number = probing_.next(number, key, probe)) {
       const auto bucket = tile.load(window(number));
       const SlotMask same = tile.match(bucket, key);
-      const SlotMask empty = tile.empty(bucket);
-      const SlotMask dead = tile.match(bucket, kTombstoneKey<Key>);
       const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(number) * kWindow;
       if (same != 0) return {first + first_slot(same), true, key};
+      const SlotMask empty = tile.empty(bucket);
+      const SlotMask dead = tile.match(bucket, kTombstoneKey<Key>);
       if (free.slot < 0 && (empty | dead) != 0) {
         const int i = first_slot(empty | dead);
         free = {first + i, false, ((empty >> i) & 1) != 0 ? kEmptyKey<Key> : kTombstoneKey<Key>};
@@ -170,16 +196,6 @@ class WarpDrive {
       if (empty != 0) break;
     }
     return free;
-  }
-
-  [[nodiscard]] WARPMER_HD TakenSlot take(const T& tile, Key key) const {
-    for (;;) {
-      const ProbedSlot place = look_for(tile, key);
-      if (place.slot < 0 || place.holds_key) return {place.slot, false};
-      const Claim claim = tile.claim(slots_.at(static_cast<std::size_t>(place.slot)), 0, key, place.over);
-      // Each time it is lost there is one free slot less, so this ends.
-      if (claim != Claim::lost) return {place.slot, claim == Claim::won};
-    }
   }
 
   Slots<Key> slots_;

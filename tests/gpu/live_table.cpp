@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -16,23 +18,33 @@
 #include "kmer/hash.h"
 #include "live/live_suite.h"
 #include "lookups/lookup_fixture.h"
+#include "table/tile.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
 
 namespace {
 
-/// Returns what there is a table on: the GPU under test, and sets of GPUs, with so many bytes of each.
-std::vector<backend::Devices> all_devices(std::uint64_t bytes = std::uint64_t{3} << 30) {
+constexpr std::uint64_t kBytesOfGpu = std::uint64_t{3} << 30;
+
+/// Calls `test(plan, devices)` for each hash table on the GPU under test, and on sets of GPUs, with so many
+/// bytes of each.
+template <class Test>
+void on_all(const backend::LiveTablePlan& plan, Test&& test, std::uint64_t bytes = kBytesOfGpu) {
   std::vector<std::vector<int>> sets = sets_of_gpus();
   sets.insert(sets.begin(), {gpu_under_test().ordinal});
-  std::vector<backend::Devices> all;
   for (const std::vector<int>& gpus : sets) {
-    all.emplace_back();
-    all.back().gpus = gpus;
-    all.back().memory_bytes = bytes;
+    for (const backend::LiveScheme scheme : {backend::LiveScheme::warpdrive, backend::LiveScheme::slab}) {
+      backend::Devices devices;
+      devices.gpus = gpus;
+      devices.memory_bytes = bytes;
+      backend::LiveTablePlan of_scheme = plan;
+      of_scheme.scheme = scheme;
+      CAPTURE(gpus.size());
+      CAPTURE(static_cast<int>(scheme));
+      test(of_scheme, devices);
+    }
   }
-  return all;
 }
 
 constexpr std::uint32_t kSomeK[] = {13, 31, 32, 33, 64};
@@ -53,17 +65,16 @@ io::Batch random_batch(std::size_t reads, std::uint64_t seed) {
 
 TEST_CASE("a live table on GPUs is what has been added and not removed") {
   unsigned seed = 1;
-  for (const backend::Devices& devices : all_devices()) {
-    for (const std::uint32_t k : kSomeK) {
-      for (const bool canonical : {true, false}) {
-        CAPTURE(devices.gpus.size());
-        CAPTURE(k);
-        CAPTURE(canonical);
-        const backend::LiveTablePlan plan = live_plan(k, canonical);
-        const auto table = backend::make_cuda_live_table(plan, devices);
-        OracleTable oracle(plan.kmers);
-        interleave(*table, oracle, k, 40, ++seed);
-      }
+  for (const std::uint32_t k : kSomeK) {
+    for (const bool canonical : {true, false}) {
+      CAPTURE(k);
+      CAPTURE(canonical);
+      on_all(live_plan(k, canonical),
+             [&](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+               const auto table = backend::make_cuda_live_table(plan, devices);
+               OracleTable oracle(plan.kmers);
+               interleave(*table, oracle, k, 40, ++seed);
+             });
     }
   }
 }
@@ -71,11 +82,9 @@ TEST_CASE("a live table on GPUs is what has been added and not removed") {
 TEST_CASE("a live table on GPUs begins with an index") {
   const std::string path = (std::filesystem::temp_directory_path() / "gpu_live_table_base.wmi").string();
   unsigned seed = 100;
-  for (const backend::Devices& devices : all_devices()) {
-    for (const std::uint32_t k : kSomeK) {
-      CAPTURE(devices.gpus.size());
-      CAPTURE(k);
-      backend::LiveTablePlan plan = live_plan(k);
+  for (const std::uint32_t k : kSomeK) {
+    CAPTURE(k);
+    on_all(live_plan(k), [&](backend::LiveTablePlan plan, const backend::Devices& devices) {
       OracleTable before(plan.kmers);
       RandomReads reads(k, ++seed);
       for (int i = 0; i < 10; ++i) before.add(reads.batch(), true);
@@ -86,23 +95,21 @@ TEST_CASE("a live table on GPUs begins with an index") {
       OracleTable oracle(plan.kmers, before.counts(), {base.totals().records, base.totals().bases});
       check_same(*table, oracle, 2);
       interleave(*table, oracle, k, 30, seed);
-    }
+    });
   }
   std::filesystem::remove(path);
 }
 
 TEST_CASE("texts with more runs of k-mers than most have, and texts of several slices") {
-  const backend::LiveTablePlan plan = live_plan(31);
   std::mt19937_64 random(5);
   const std::vector<std::string> reads = {restless_text(60000, 31), "N", std::string(540000, 'A'),
                                           random_bases(random, 20000)};
   const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
-  OracleTable oracle(plan.kmers);
+  OracleTable oracle(live_plan(31).kmers);
   const std::uint64_t kmers = oracle.add(batch, true);
   backend::Profile expected, is;
   oracle.lookup(true).profile(batch, expected);
-  for (const backend::Devices& devices : all_devices()) {
-    CAPTURE(devices.gpus.size());
+  on_all(live_plan(31), [&](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
     const auto table = backend::make_cuda_live_table(plan, devices);
     CHECK(table->add(batch, true) == kmers);
     CHECK(table->tally().histogram() == oracle.tally().histogram());  // a count is very large
@@ -112,100 +119,143 @@ TEST_CASE("texts with more runs of k-mers than most have, and texts of several s
     CHECK((is.counts == expected.counts));
     check_removal(table->remove(batch, true), {kmers, {}});
     CHECK(table->tally().totals().counted_kmers == 0);
-  }
+  });
 }
 
-TEST_CASE("the k-mer whose hash stands for empty slots") {
-  // For k = 32 and 64 the hash of one k-mer has all bits set.
+TEST_CASE("the k-mers whose hashes no hash table holds") {
+  // For k = 32 and 64 the hash of one k-mer has all bits set, and that of another all but the last.
   for (const std::uint32_t k : {32u, 64u}) {
-    const std::string text = with_key_type(k, [&]<class Key>(Key) {
-      const Key kmer = KmerHash<Key>(k).inverse(static_cast<Key>(~Key{0}));
-      std::string bases(k, 'A');
-      for (std::uint32_t i = 0; i < k; ++i)
-        bases[i] = base_char(static_cast<unsigned>(kmer >> (2 * (k - 1 - i))) & 3);
-      return bases;
+    std::vector<std::string> reads;
+    with_key_type(k, [&]<class Key>(Key) {
+      for (const Key hash : {table::kEmptyKey<Key>, table::kTombstoneKey<Key>}) {
+        const Key kmer = KmerHash<Key>(k).inverse(hash);
+        std::string bases(k, 'A');
+        for (std::uint32_t i = 0; i < k; ++i)
+          bases[i] = base_char(static_cast<unsigned>(kmer >> (2 * (k - 1 - i))) & 3);
+        for (std::size_t times = reads.size() + 2; times > 0; --times) reads.push_back(bases);
+      }
     });
-    const backend::LiveTablePlan plan = live_plan(k, false);
-    for (const backend::Devices& devices : all_devices()) {
-      CAPTURE(devices.gpus.size());
+    const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+    on_all(live_plan(k, false), [&](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
       const auto table = backend::make_cuda_live_table(plan, devices);
       OracleTable oracle(plan.kmers);
-      const std::vector<std::string> reads(3, text);
-      const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
       CHECK(table->add(batch, false) == oracle.add(batch, false));
       check_answers(table->lookup(false), oracle.lookup(false), batch);
       check_same(*table, oracle, 1);
       for (int i = 0; i < 2; ++i) check_removal(table->remove(batch, false), oracle.remove(batch, false));
       check_same(*table, oracle, 1);
-    }
+    });
   }
 }
 
 TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing of it is there on any") {
-  for (const backend::Devices& devices : all_devices(std::uint64_t{1500} << 20)) {
-    for (const std::uint32_t k : {31u, 63u}) {
-      CAPTURE(devices.gpus.size());
-      CAPTURE(k);
-      const auto table = backend::make_cuda_live_table(live_plan(k), devices);
-      std::string what;
-      std::uint64_t added = 0;
-      for (std::uint64_t seed = 0; what.empty() && seed < 1000; ++seed) {
-        const io::Batch batch = random_batch(6000, seed);
-        try {
-          added += table->add(batch, false);
-        } catch (const ResourceError& error) {
-          what = error.what();
-          const index::Totals totals = table->tally().totals();
-          CHECK(totals.counted_kmers == added);
-          CHECK(totals.counted_distinct == added);
-          backend::Profile profile;
-          table->lookup(false).profile(batch, profile);
-          for (const std::uint32_t count : profile.counts)
-            REQUIRE_UNARY(count == 0 || count == backend::Profile::kNarrowNoKmer);
-        }
+  const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    std::string what;
+    std::uint64_t added = 0;
+    for (std::uint64_t seed = 0; what.empty() && seed < 1000; ++seed) {
+      const io::Batch batch = random_batch(6000, seed);
+      try {
+        added += table->add(batch, false);
+      } catch (const ResourceError& error) {
+        what = error.what();
+        const index::Totals totals = table->tally().totals();
+        CHECK(totals.counted_kmers == added);
+        CHECK(totals.counted_distinct == added);
+        backend::Profile profile;
+        table->lookup(false).profile(batch, profile);
+        for (const std::uint32_t count : profile.counts)
+          REQUIRE_UNARY(count == 0 || count == backend::Profile::kNarrowNoKmer);
       }
-      CHECK(what.find("is full") != std::string::npos);
-      // What is there can still be asked for, and removed.
-      const io::Batch first = random_batch(6000, 0);
-      CHECK(table->remove(first, false).shortfall.is_none());
-      CHECK(table->add(first, false) > 0);
     }
+    CHECK(what.find("is full") != std::string::npos);
+    // What is there can still be asked for, and removed.
+    const io::Batch first = random_batch(6000, 0);
+    CHECK(table->remove(first, false).shortfall.is_none());
+    CHECK(table->add(first, false) > 0);
+  };
+  for (const std::uint32_t k : {31u, 63u}) {
+    CAPTURE(k);
+    on_all(live_plan(k), test, std::uint64_t{1500} << 20);
+  }
+}
+
+TEST_CASE("k-mers take the room of others that were removed, while questions are answered") {
+  const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    if (plan.scheme != backend::LiveScheme::warpdrive) return;
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    std::uint64_t batches = 0;
+    try {
+      for (; batches < 1000; ++batches) table->add(random_batch(6000, batches), false);
+    } catch (const ResourceError&) {
+    }
+    REQUIRE(batches > 3);
+    REQUIRE(batches < 1000);
+    // All but the first one give way to others: one less, because by chance a few k-mers more had room.
+    const io::Batch first = random_batch(6000, 0);
+    backend::Profile expected;
+    table->lookup(false).profile(first, expected);
+    for (std::uint64_t i = 1; i < batches; ++i)
+      REQUIRE(table->remove(random_batch(6000, i), false).shortfall.is_none());
+    std::atomic<bool> is_over{false};
+    run_team(
+        2,
+        [&](unsigned thread) {
+          if (thread == 0) {
+            for (std::uint64_t i = 2; i < batches; ++i) table->add(random_batch(6000, 5000 + i), false);
+            is_over = true;
+          }
+          backend::Profile is;
+          do {
+            table->lookup(false).profile(first, is);
+            REQUIRE_UNARY((is.counts == expected.counts));
+          } while (!is_over);
+        },
+        [&] { is_over = true; });
+    backend::Profile gone;
+    table->lookup(false).profile(random_batch(6000, 1), gone);
+    CHECK(*std::max_element(gone.counts.begin(), gone.counts.end(), [](std::uint32_t a, std::uint32_t b) {
+      return (a == backend::Profile::kNarrowNoKmer ? 0 : a) < (b == backend::Profile::kNarrowNoKmer ? 0 : b);
+    }) == 0);
+    CHECK(table->tally().totals().counted_distinct == table->tally().totals().counted_kmers);
+  };
+  for (const std::uint32_t k : {31u, 63u}) {
+    CAPTURE(k);
+    on_all(live_plan(k), test, std::uint64_t{1500} << 20);
   }
 }
 
 TEST_CASE("too little memory for a live table") {
-  for (const backend::Devices& devices : all_devices(std::uint64_t{1000} << 20)) {
+  const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
     try {
-      (void)backend::make_cuda_live_table(live_plan(31), devices);
+      (void)backend::make_cuda_live_table(plan, devices);
       FAIL_CHECK("it was accepted");
     } catch (const ResourceError& error) {
       const std::string whose =
           devices.gpus.size() == 1 ? " MiB of the GPU's memory" : " MiB of each GPU's memory";
       CHECK(std::string(error.what()).find(whose + ", and 1000 MiB can be had") != std::string::npos);
     }
-  }
+  };
+  on_all(live_plan(31), test, std::uint64_t{1000} << 20);
 }
 
 TEST_CASE("a bad character leaves the table as it was") {
-  for (const backend::Devices& devices : all_devices()) {
-    CAPTURE(devices.gpus.size());
-    const auto table = backend::make_cuda_live_table(live_plan(31), devices);
-    std::vector<std::string> reads(10, std::string(100, 'A') + "CGT");
-    reads[5][50] = '!';
-    const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+  std::vector<std::string> reads(10, std::string(100, 'A') + "CGT");
+  reads[5][50] = '!';
+  const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
+  on_all(live_plan(31), [&](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(plan, devices);
     CHECK_THROWS_AS(table->add(batch, false), InputError);
     CHECK_THROWS_AS(table->remove(batch, false), InputError);
     backend::Profile profile;
     CHECK_THROWS_AS(table->lookup(false).profile(batch, profile), InputError);
     CHECK(table->tally().totals().counted_kmers == 0);
     CHECK(table->add(batch, true) > 0);
-  }
+  });
 }
 
 TEST_CASE("threads add, remove and ask side by side") {
-  for (const backend::Devices& devices : all_devices()) {
-    CAPTURE(devices.gpus.size());
-    const backend::LiveTablePlan plan = live_plan(31);
+  on_all(live_plan(31), [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
     const auto table = backend::make_cuda_live_table(plan, devices);
     OracleTable oracle(plan.kmers);
     RandomReads reads(31, 7);
@@ -226,5 +276,5 @@ TEST_CASE("threads add, remove and ask side by side") {
         [] {});
     for (const io::Batch& batch : batches) oracle.add(batch, true);
     check_same(*table, oracle, 2);
-  }
+  });
 }

@@ -113,7 +113,7 @@ class LiveTable {
 /// Implemented in src/cpu/live.
 std::unique_ptr<LiveTable> make_cpu_live_table(const LiveTablePlan& plan);
 
-/// Holds the table in slab hashes in the memory of the GPUs of `devices`, each of which has a range of
+/// Holds the table in hash tables in the memory of the GPUs of `devices`, each of which has a range of
 /// shards; one that is named several times acts as several. A k-mer that occurs more than about 2^32 times is
 /// a ResourceError. Implemented in kernels/live, and in no_cuda_live.cpp for builds without CUDA.
 /// ResourceError when a GPU cannot be used, or k is at most kMaxDenseK.
