@@ -6,9 +6,16 @@
 #include "cli/framework/messages.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/personality.h"
+#include "file/output/output_path.h"
+#include "host/tmp_directory.h"
 #include "jobs/import_job.h"
 
 namespace warpmer::cli {
+
+std::string folder_for_temporary(const std::string& output) {
+  file::check_output_path(output);
+  return host::tmp_directory("", output);
+}
 
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
   job.device = named_device(job.inputs);

@@ -20,6 +20,10 @@ namespace warpmer::cli {
 /// Counts into an index, with a meter, on the device that WARPMER_DEVICE says.
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index);
 
+/// Returns the folder for temporary indexes of a call with such an output. ResourceError when the output
+/// cannot be made: a temporary index would make its folder.
+std::string folder_for_temporary(const std::string& output);
+
 /// Makes an index of what a source has, which was opened as `input`. The resources are settled.
 void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
                  const index::Provenance& provenance, const jobs::TemporaryIndex& index);

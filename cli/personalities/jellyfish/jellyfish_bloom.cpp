@@ -17,7 +17,6 @@
 #include "cli/personalities/jellyfish/generator_commands.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
 #include "cli/personalities/named_jobs.h"
-#include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/temporary_index.h"
@@ -115,7 +114,7 @@ int run_jellyfish_bc(const JellyfishWords& command) {
     job.resources = resources;
     job.inputs = commands.inputs(call->inputs);
     job.provenance = command.call.provenance;
-    const jobs::TemporaryIndex counts(host::tmp_directory("", call->output));
+    const jobs::TemporaryIndex counts(folder_for_temporary(call->output));
     report = count_into(job, counts);
     commands.finish();
     IntoBloom sink(bloom);

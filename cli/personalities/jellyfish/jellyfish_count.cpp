@@ -18,7 +18,6 @@
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_text.h"
 #include "formats/stream/count_width.h"
-#include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/temporary_index.h"
@@ -241,7 +240,7 @@ int run_jellyfish_count(const JellyfishWords& command) {
     write_nothing(*count, command.call);
     return kDone;
   }
-  const std::string directory = host::tmp_directory("", count->output);
+  const std::string directory = folder_for_temporary(count->output);
   GeneratorCommands commands(count->generators, count->shell);
   jobs::CountOptions job = job_of(*count, commands.inputs(count->inputs), command.call);
   const bool counts_all = count->only.empty();

@@ -18,7 +18,6 @@
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_lookup.h"
 #include "formats/jellyfish/jellyfish_text.h"
-#include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "jobs/export_job.h"
 #include "jobs/set_job.h"
@@ -136,7 +135,7 @@ struct JellyfishMerge {
 class MergedInputs {
  public:
   MergedInputs(const JellyfishMerge& merge, const NamedCall& call)
-      : directory_(host::tmp_directory("", merge.output)), call_(call) {
+      : directory_(folder_for_temporary(merge.output)), call_(call) {
     for (const std::string& path : merge.inputs) import(path);
     for (const auto& kmers : facts_) {
       if (kmers.k != facts_.front().k) {

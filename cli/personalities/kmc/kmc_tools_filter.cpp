@@ -16,10 +16,10 @@
 #include "cli/arguments/quantity.h"
 #include "cli/output/read_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "formats/text/text_file.h"
-#include "host/tmp_directory.h"
 #include "io/read_pairs.h"
 #include "jobs/device_choice.h"
 #include "jobs/read_filter.h"
@@ -191,7 +191,7 @@ void run_kmc_filter(CommandWords& words, const host::Resources& resources) {
   filter.counts = input.bounds;
   for (const std::string& file : input.database.files()) check_output(filter.output, {file});
   expand_lists(filter.reads, {filter.output}, resources.memory_bytes);
-  const jobs::TemporaryIndex temporary(host::tmp_directory("", filter.output));
+  const jobs::TemporaryIndex temporary(folder_for_temporary(filter.output));
   import_database(input.database, resources, temporary.path());
   const index::IndexFile index(temporary.path());
   jobs::DeviceChoice device = named_device(filter.reads);

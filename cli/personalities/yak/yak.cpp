@@ -19,7 +19,6 @@
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
 #include "formats/yak_file.h"
-#include "host/tmp_directory.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
 #include "jobs/set_job.h"
@@ -93,7 +92,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   count.inputs = take_all_options(table, words);
   if (count.inputs.empty() || count.inputs.size() > 2)
     throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
-  const std::string directory = host::tmp_directory("", count.output.empty() ? "-" : count.output);
+  const std::string directory = folder_for_temporary(count.output.empty() ? "-" : count.output);
   const jobs::TemporaryIndex first(directory);
   const host::Resources resources = count_input(count, count.inputs.front(), first, provenance);
   // Without -b the second is not read. With it, it has the counts of what the first has.
