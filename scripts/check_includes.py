@@ -9,19 +9,20 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Which folders a folder may see, itself aside.
-BELOW_BACKEND = {"base", "kmer", "groups", "file", "host", "io", "index", "formats"}
+BELOW_BACKEND = {"base", "system", "kmer", "groups", "file", "host", "io", "index", "formats"}
 ALLOWED = {
     # The public headers, which all may see, and which see only each other.
     "include": set(),
     # The Python extension, of the public headers.
     "python": set(),
     "base": set(),
+    "system": {"base"},
     "kmer": set(),
     "groups": {"base", "kmer"},
-    "file": {"base"},
-    "host": {"base", "file"},
+    "file": {"base", "system"},
+    "host": {"base", "system", "file"},
     "table": {"base", "kmer"},
-    "io": {"base", "kmer", "file"},
+    "io": {"base", "system", "kmer", "file"},
     "index": {"base", "kmer", "file", "groups"},
     # Other programs' files are read and written with what reads and writes ours.
     "formats": {"base", "kmer", "file", "io", "index"},
@@ -34,7 +35,7 @@ ALLOWED = {
     "kernels": BELOW_BACKEND | {"table", "backend", "mpi"},
     # The public library, in include/.
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},
-    "cli": {"base", "file", "host", "io", "index", "formats", "backend", "mpi", "serve", "stats", "jobs"},
+    "cli": {"base", "system", "file", "host", "io", "index", "formats", "backend", "mpi", "serve", "stats", "jobs"},
 }
 # Of base, the command line sees errors, warnings, and what its own threads need; nothing of how the library works.
 CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_team"}
@@ -42,6 +43,7 @@ CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_tea
 # list does not have it, it sees them all, and none sees it.
 BESIDE = "."
 ROOMS = {
+    "system": [BESIDE, "linux", "portable"],
     "file": [BESIDE, "output"],
     "index": [BESIDE, "writer", "positions"],
     "backend": [BESIDE, "lookup", "live", "indexes"],

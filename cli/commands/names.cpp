@@ -16,6 +16,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/personalities/personality.h"
 #include "file/shell_word.h"
+#include "system/program.h"
 
 namespace warpmer::cli {
 namespace {
@@ -28,7 +29,7 @@ constexpr const char* kFolders[] = {"libexec/warpmer", WARPMER_NAMES_FOLDER};
 /// Returns the folder in which links with all names lead to this program.
 fs::path folder_of_names() {
   std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  const fs::path program = system::program_path();
   const std::string first(personalities().front().name);
   for (const char* folder : kFolders) {
     const fs::path names = (program.parent_path() / folder).lexically_normal();

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <csignal>
-#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +25,7 @@
 #include "cli/framework/text_output.h"
 #include "file/output/output_path.h"
 #include "jobs/watch_job.h"
+#include "system/signals.h"
 
 namespace warpmer::cli {
 namespace {
@@ -44,22 +44,20 @@ struct WatchCommand {
 class SaveSignal {
  public:
   SaveSignal() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, &before_);
   }
   ~SaveSignal() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   SaveSignal(const SaveSignal&) = delete;
   SaveSignal& operator=(const SaveSignal&) = delete;
 
   /// Returns whether it has come since.
-  bool take() {
-    const timespec now{};
-    return sigtimedwait(&set_, nullptr, &now) == SIGUSR1;
-  }
+  static bool take() { return system::take_signal(SIGUSR1); }
 
  private:
-  sigset_t set_{}, before_{};
+  sigset_t before_{};
 };
 
 class WatchConsole final : public jobs::WatchListener {
@@ -81,7 +79,7 @@ class WatchConsole final : public jobs::WatchListener {
 
   Wish wait(double seconds) override {
     if (is_told_to_end(seconds)) return Wish::end;
-    return save_.take() ? Wish::save : Wish::go_on;
+    return SaveSignal::take() ? Wish::save : Wish::go_on;
   }
   bool must_end() override { return is_told_to_end(0); }
 

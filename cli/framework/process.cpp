@@ -15,6 +15,7 @@
 #include "cli/framework/exit_status.h"
 #include "file/mapped_inputs.h"
 #include "file/output/temp_file_registry.h"
+#include "system/descriptors.h"
 
 namespace warpmer::cli {
 namespace {
@@ -73,8 +74,13 @@ class SignalMessage {
 /// whatever thread it is.
 struct sigaction segv_before = {};
 
+/// True when another process, or this one, sent a signal, and no instruction caused it.
+bool is_sent(const siginfo_t& info) {
+  return info.si_code <= 0 || info.si_code == SI_USER || info.si_code == SI_QUEUE;
+}
+
 extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*/) {
-  const bool is_fault = info->si_code > 0;  // not from kill(2)
+  const bool is_fault = !is_sent(*info);
   auto fault = is_fault ? file::MappedInputs::fault_at(info->si_addr) : file::MappedInputs::Fault{};
   if (is_fault && signal == SIGSEGV) fault = file::MappedInputs::written_input();
   if (fault.name == nullptr && signal == SIGSEGV) {
@@ -140,8 +146,8 @@ void install_signal_handlers() {
 }
 
 StopSignals::StopSignals() {
-  if (pipe2(pipe_, O_CLOEXEC | O_NONBLOCK) != 0)
-    throw ResourceError("cannot wait for signals: " + std::string(std::strerror(errno)));
+  if (const int error = system::make_pipe(pipe_, true); error != 0)
+    throw ResourceError("cannot wait for signals: " + std::string(std::strerror(error)));
   stop_pipe = pipe_[1];
   handle_stop_signals(note_stop);
 }

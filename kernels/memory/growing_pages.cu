@@ -1,19 +1,19 @@
 #include <utility>
 
-#include "base/huge_pages.h"
 #include "kernels/memory/growing_pages.cuh"
 #include "kernels/memory/pinned_pages.cuh"
+#include "system/huge_pages.h"
 
 namespace warpmer::gpu {
 
-GrowingPages::GrowingPages(std::size_t most_bytes) : most_bytes_(whole_huge_pages(most_bytes)) {
-  data_ = reinterpret_cast<std::byte*>(map_huge_pages(most_bytes_));
+GrowingPages::GrowingPages(std::size_t most_bytes) : most_bytes_(system::whole_huge_pages(most_bytes)) {
+  data_ = reinterpret_cast<std::byte*>(system::map_huge_pages(most_bytes_));
   if (data_ == nullptr) detail::throw_no_pages(most_bytes_);
 }
 
 GrowingPages::~GrowingPages() {
   while (!ends_.empty()) unpin_last();
-  if (data_ != nullptr) unmap_huge_pages(data_, most_bytes_);
+  if (data_ != nullptr) system::unmap_huge_pages(data_, most_bytes_);
 }
 
 void GrowingPages::swap(GrowingPages& other) noexcept {
@@ -23,7 +23,7 @@ void GrowingPages::swap(GrowingPages& other) noexcept {
 }
 
 void GrowingPages::resize(std::size_t bytes, unsigned threads) {
-  const std::size_t end = whole_huge_pages(bytes);
+  const std::size_t end = system::whole_huge_pages(bytes);
   if (end > this->bytes()) {
     grow(end, threads);
   } else {
@@ -36,7 +36,7 @@ void GrowingPages::shrink(std::size_t end) noexcept {
   const std::size_t before = bytes();
   while (ends_.size() > 1 && ends_[ends_.size() - 2] >= end) unpin_last();
   if (end == 0 && !ends_.empty()) unpin_last();
-  if (before > bytes()) give_back_pages(data_ + bytes(), before - bytes());
+  if (before > bytes()) system::give_back_pages(data_ + bytes(), before - bytes());
 }
 
 void GrowingPages::grow(std::size_t end, unsigned threads) {
@@ -46,7 +46,7 @@ void GrowingPages::grow(std::size_t end, unsigned threads) {
     while (bytes() < end) pin(std::min(end, bytes() + kPieceBytes));
   } catch (...) {
     while (bytes() > before) unpin_last();
-    give_back_pages(data_ + before, end - before);
+    system::give_back_pages(data_ + before, end - before);
     throw;
   }
 }

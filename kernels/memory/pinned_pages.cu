@@ -2,10 +2,10 @@
 #include <atomic>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
 #include "kernels/memory/pinned_pages.cuh"
+#include "system/huge_pages.h"
 
 namespace warpmer::gpu::detail {
 
@@ -17,13 +17,13 @@ constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 }  // namespace
 
 PinnedPages pin_pages(std::size_t bytes) {
-  char* const memory = map_huge_pages(whole_huge_pages(bytes));
+  char* const memory = system::map_huge_pages(system::whole_huge_pages(bytes));
   if (memory == nullptr) throw_no_pages(bytes);
   try {
     touch_pages(memory, bytes, 1);
     register_pages(memory, bytes);
   } catch (...) {
-    unmap_huge_pages(memory, whole_huge_pages(bytes));
+    system::unmap_huge_pages(memory, system::whole_huge_pages(bytes));
     throw;
   }
   return PinnedPages(memory, UnpinPages{bytes});
@@ -34,11 +34,11 @@ void UnpinPages::operator()(void* memory) const noexcept {
     const DriverLock::Shared use;
     cudaHostUnregister(memory);
   }
-  unmap_huge_pages(memory, whole_huge_pages(bytes));
+  system::unmap_huge_pages(memory, system::whole_huge_pages(bytes));
 }
 
 void touch_pages(void* begin, std::size_t bytes, unsigned threads) {
-  const std::size_t page = system_page_bytes();
+  const std::size_t page = system::page_bytes();
   const auto touch_part = [&](std::size_t first) {
     const std::size_t end = std::min(bytes, first + kBytesAtOnce);
     for (std::size_t at = first; at < end; at += page) {

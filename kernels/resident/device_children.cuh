@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/huge_pages.h"
 #include "kernels/count/counted.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/growing_pages.cuh"
+#include "system/huge_pages.h"
 #include "table/child_table.h"
 #include "table/paged_table.h"
 
@@ -42,7 +42,7 @@ class DeviceChildren {
 
   /// Returns the host memory for the image of a child of so many bytes, by the bytes of a frame.
   static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
-    return frame_bytes < kLargeImage ? frame_bytes : whole_huge_pages(bytes);
+    return frame_bytes < kLargeImage ? frame_bytes : system::whole_huge_pages(bytes);
   }
   /// Device memory of each update that may wait, and the memory that is held besides these and frames, with
   /// directories of 2^kShardBits entries.

@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "file/checksum.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/pinned_ring.cuh"
 #include "kernels/spill/spilled_segments.cuh"
+#include "system/huge_pages.h"
 
 namespace warpmer::gpu {
 
 template <int Words>
 void SpilledSegments<Words>::Unmap::operator()(char* memory) const {
-  unmap_huge_pages(memory, bytes);
+  system::unmap_huge_pages(memory, bytes);
 }
 
 /// One split's words of the bins, off the device. Numbers of words are counted from its first one.
@@ -307,12 +307,12 @@ file::SpillFile& SpilledSegments<Words>::file() {
 /// Host memory for a part, as far as there is some; null when there is none.
 template <int Words>
 auto SpilledSegments<Words>::allocate(std::uint64_t bytes) -> HostBytes {
-  const std::uint64_t page = system_page_bytes();
+  const std::uint64_t page = system::page_bytes();
   const std::uint64_t whole = (bytes + page - 1) / page * page;
   const std::lock_guard lock(mutex_);
   HostBytes memory(nullptr, Unmap{whole});
   if (host_bytes_left_ < whole + plan_.host_bytes / kRememberedShare) return memory;
-  memory.reset(map_huge_pages(whole));
+  memory.reset(system::map_huge_pages(whole));
   if (memory) host_bytes_left_ -= whole;
   return memory;
 }

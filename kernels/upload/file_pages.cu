@@ -2,12 +2,12 @@
 #include <cstdint>
 #include <system_error>
 
-#include "base/huge_pages.h"
 #include "file/output/shared_memory_file.h"
 #include "host/limits.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/upload/file_pages.cuh"
 #include "kernels/upload/frozen_shards.cuh"
+#include "system/huge_pages.h"
 
 namespace warpmer::gpu {
 
@@ -16,7 +16,7 @@ namespace {
 /// Whole pages.
 struct Pages {
   explicit Pages(const index::IndexFile& index) {
-    const std::uintptr_t page = system_page_bytes();
+    const std::uintptr_t page = system::page_bytes();
     const auto at = reinterpret_cast<std::uintptr_t>(index.all_payloads());
     begin = reinterpret_cast<void*>(at / page * page);
     bytes = at % page + first_words(index).back() * sizeof(std::uint64_t);

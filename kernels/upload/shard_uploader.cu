@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/host_fence.cuh"
 #include "kernels/memory/pinned_pages.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 #include "kernels/upload/shard_uploader.cuh"
+#include "system/huge_pages.h"
 
 namespace warpmer::gpu {
 
@@ -73,7 +73,7 @@ std::uint64_t ShardUploader::most_part_words(std::uint64_t largest_words) {
 
 std::uint64_t ShardUploader::bytes_of_thread(std::uint64_t largest_words) {
   const std::uint64_t mapped = largest_words > kMostPartWords ? largest_words : 0;
-  return kBuffers * whole_huge_pages(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
+  return kBuffers * system::whole_huge_pages(buffer_words_for(largest_words) * sizeof(std::uint64_t)) +
          mapped * sizeof(std::uint64_t);
 }
 

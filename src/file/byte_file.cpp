@@ -8,12 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "file/input_error.h"
+#include "system/descriptors.h"
+#include "system/disk.h"
 
 namespace warpmer::file {
 namespace {
@@ -31,15 +32,7 @@ int open_descriptor(const std::string& path) {
 }  // namespace
 
 int descriptor_in_path(std::string_view path) {
-  if (path == "-" || path == "/dev/stdin") return 0;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder)) continue;
-    const std::string_view digits = path.substr(folder.size());
-    int number = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error == std::errc{} && end == digits.data() + digits.size()) return number;
-  }
-  return -1;
+  return path == "-" || path == "/dev/stdin" ? 0 : system::descriptor_named(path);
 }
 
 ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled,
@@ -60,7 +53,7 @@ ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic
     ::close(descriptor_);
     throw BecameShorter(shown_);
   }
-  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  system::read_in_order(descriptor_);
 }
 
 ByteFile::ByteFile(std::unique_ptr<ByteSource> source, std::string shown, const std::atomic<bool>& cancelled)

@@ -62,8 +62,8 @@ class ByteFile final : public ByteSource {
   std::atomic<std::uint64_t> taken_bytes_ = 0;
 };
 
-/// Returns the number N of a path like /dev/fd/N, /proc/self/fd/N, /dev/stdin or "-", or -1 for any other
-/// path.
+/// Returns the number N of a path like /dev/fd/N (system/descriptors.h), /dev/stdin or "-", or -1 for any
+/// other path.
 int descriptor_in_path(std::string_view path);
 
 }  // namespace warpmer::file

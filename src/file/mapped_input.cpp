@@ -11,8 +11,10 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "file/checksum.h"
+#include "system/file_time.h"
+#include "system/huge_pages.h"
+#include "system/mapped_memory.h"
 
 namespace warpmer::file {
 namespace {
@@ -77,7 +79,7 @@ void MappedInput::open(const std::string& path) {
     throw InputError(fmt::format("{} is a directory, not a warpmer index: give the name of a file", name_));
   }
   device_ = status.st_dev;
-  modified_ = status.st_mtim;
+  modified_ = system::changed_at(status);
   inode_ = status.st_ino;
   if (S_ISREG(status.st_mode)) size_ = static_cast<std::size_t>(status.st_size);
 }
@@ -126,11 +128,8 @@ void MappedInput::throw_too_large(std::uint64_t most_bytes) const {
 
 void MappedInput::grow() {
   const std::size_t larger = std::max(kFirstReservation, reserved_ * 2);
-  // Moving pages costs nothing, unlike copying them, and the copy needs no second place to be in.
-  void* data = data_ == nullptr
-                   ? ::mmap(nullptr, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                   : ::mremap(data_, reserved_, larger, MREMAP_MAYMOVE);
-  if (data == MAP_FAILED) out_of_memory(name_, larger);
+  void* const data = system::grow_mapping(data_, reserved_, larger);
+  if (data == nullptr) out_of_memory(name_, larger);
   data_ = static_cast<std::byte*>(data);
   reserved_ = larger;
 }
@@ -148,7 +147,7 @@ const char* MappedInput::why_unreadable() const noexcept {
   struct stat status {};
   if (!look(status)) return kCannotBeRead;
   if (static_cast<std::uint64_t>(status.st_size) < size_) return kBecameShorter;
-  const timespec& now = status.st_mtim;
+  const timespec now = system::changed_at(status);
   const bool is_written = now.tv_sec != modified_.tv_sec || now.tv_nsec != modified_.tv_nsec;
   return is_written ? kWasChanged : kCannotBeRead;
 }
@@ -209,22 +208,22 @@ void MappedInput::read(std::uint64_t offset, std::size_t bytes, std::byte* into)
 }
 
 void MappedInput::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  if (is_mapped_) advise(offset, bytes, MADV_WILLNEED);
+  if (is_mapped_) advise(offset, bytes, system::will_need_mapped);
 }
 
 void MappedInput::release(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   if (!is_mapped_) return;  // a copy has nowhere to come back from
   // And from a while before: faults have mapped pages again that were given back before.
   const std::uint64_t before = std::min(offset, kMappedAtOnce);
-  advise(offset - before, bytes + before, MADV_DONTNEED);
+  advise(offset - before, bytes + before, system::release_mapped);
 }
 
-void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept {
+void MappedInput::advise(std::uint64_t offset, std::uint64_t bytes, Advice advice) const noexcept {
   if (bytes == 0) return;
   // Whole pages, neighbours' bytes included: they are the file's and come back on the next touch.
-  const std::uint64_t page = system_page_bytes();
+  const std::uint64_t page = system::page_bytes();
   const std::uint64_t begin = offset / page * page;
-  ::madvise(data_ + begin, offset + bytes - begin, advice);
+  advice(data_ + begin, offset + bytes - begin);
 }
 
 }  // namespace warpmer::file

@@ -61,7 +61,8 @@ class MappedInput {
   bool map();
   void read_all(std::size_t early_bytes, const EarlyCheck& early_check, std::uint64_t most_bytes);
   void grow();
-  void advise(std::uint64_t offset, std::uint64_t bytes, int advice) const noexcept;
+  using Advice = void (*)(void*, std::size_t) noexcept;
+  void advise(std::uint64_t offset, std::uint64_t bytes, Advice advice) const noexcept;
   void reopen() const noexcept;
   [[nodiscard]] bool look(struct stat& status) const noexcept;
   [[nodiscard]] bool is_of_this_file(const struct stat& status) const noexcept;

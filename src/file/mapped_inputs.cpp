@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "file/mapped_input.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::file {
 
@@ -40,7 +40,7 @@ MappedSlot& free_slot() {
 MappedInputs::Registration::Registration(const MappedInput& input) {
   const auto bytes = input.bytes();
   const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-  const std::uintptr_t page = system_page_bytes();
+  const std::uintptr_t page = system::page_bytes();
   const std::lock_guard lock(mutex);
   slot_ = &free_slot();
   slot_->input = &input;

@@ -1,6 +1,5 @@
 #include "file/spill_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 
 #include "base/error.h"
 #include "file/checksum.h"
+#include "system/disk.h"
+#include "system/nameless_file.h"
 
 namespace warpmer::file {
 namespace {
@@ -26,14 +27,6 @@ const char* spill_advice(int error) {
     default:
       return "choose another --tmp-dir, or raise -m";
   }
-}
-
-/// Opens a file that has a name only for a moment. Returns a descriptor, or -1 with errno set.
-int open_and_unlink(const std::string& directory) {
-  std::string path = directory + "/.warpmer-spill.XXXXXX";
-  const int fd = ::mkostemp(path.data(), O_CLOEXEC);
-  if (fd >= 0) ::unlink(path.c_str());
-  return fd;
 }
 
 }  // namespace
@@ -58,11 +51,9 @@ void SpillFile::open() {
     made_directory_ = ::mkdir(directory_.c_str(), 0700) == 0;
     error = made_directory_ ? 0 : errno;
     const bool is_there = made_directory_ || error == EEXIST;
-    fd_ = ::open(directory_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    // Kernels and file systems that know no O_TMPFILE say so in different ways. After other errors no name is
-    // tried: it would keep whoever made the directory from taking it away.
-    if (fd_ < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS))
-      fd_ = open_and_unlink(directory_);
+    fd_ = system::open_nameless(directory_, 0600);
+    // After other errors no name is tried: it would keep whoever made the directory from taking it away.
+    if (fd_ < 0 && system::lacks_nameless_files(errno)) fd_ = system::open_unlinked(directory_);
     if (fd_ >= 0) return;
     if (is_there) error = errno;
     // Of a directory that has been removed since it was found, ext4 says EPERM.
@@ -93,7 +84,8 @@ void SpillFile::read(const Spilled& what, void* to) {
   read_ += what.bytes;
   if (file::checksum(first, what.bytes) == what.checksum) return;
   // Bytes that did not get to the disk may have been given up since.
-  if (::fdatasync(fd_) != 0) fail("write", what.bytes, written_ - what.bytes, errno);
+  if (const int error = system::sync_content(fd_); error != 0)
+    fail("write", what.bytes, written_ - what.bytes, error);
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
       "is faulty; choose another --tmp-dir",
@@ -101,11 +93,11 @@ void SpillFile::read(const Spilled& what, void* to) {
 }
 
 void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
+  system::will_need(fd_, offset, bytes);
 }
 
 void SpillFile::give_up(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_DONTNEED);
+  system::give_up(fd_, offset, bytes);
 }
 
 /// Returns what is going to be written, if the rest of the input takes as much as what has been read since

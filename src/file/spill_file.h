@@ -28,7 +28,7 @@ struct Spilled {
   std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as file::checksum
 };
 
-/// A file that has no name from the beginning (O_TMPFILE), or none from just after it, so that the system
+/// A file that has no name from the beginning, or none from just after it, so that the system
 /// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
 /// to be used by several threads. All failures are ResourceErrors that name the directory, and what was still
 /// to be written: by all threads, as far as that was known, and about, if what has been read tells.

@@ -1,8 +1,8 @@
 #include "file/write_behind.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
+
+#include "system/disk.h"
 
 namespace warpmer::file {
 namespace {
@@ -18,15 +18,14 @@ constexpr std::uint64_t kNearBytes = std::uint64_t{64} << 20, kFarBytes = 4 * kN
 void WriteBehind::note(int descriptor, std::uint64_t end, std::uint64_t bytes) noexcept {
   if ((unasked_bytes_ += bytes) < kAskBytes) return;
   unasked_bytes_ = 0;
-  ::sync_file_range(descriptor, 0, 0, SYNC_FILE_RANGE_WRITE);  // all of it
+  system::begin_writing(descriptor);
   if (!leaves_cache_ || end <= kNearBytes) return;
   const std::uint64_t begin = end - std::min(end, kFarBytes);
-  ::posix_fadvise(descriptor, static_cast<off_t>(begin), static_cast<off_t>(end - kNearBytes - begin),
-                  POSIX_FADV_DONTNEED);
+  system::give_up(descriptor, begin, end - kNearBytes - begin);
 }
 
 void WriteBehind::complete(int descriptor) const noexcept {
-  if (leaves_cache_) ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+  if (leaves_cache_) system::give_up(descriptor, 0, 0);
 }
 
 }  // namespace warpmer::file

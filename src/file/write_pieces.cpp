@@ -5,6 +5,8 @@
 #include <array>
 #include <cerrno>
 
+#include "system/file_pieces.h"
+
 namespace warpmer::file {
 namespace {
 
@@ -33,9 +35,9 @@ PiecesWritten write_pieces(int descriptor, std::optional<std::uint64_t> offset,
       batch[static_cast<std::size_t>(used++)] = {begin, pieces[i].bytes - skip};
       wanted += pieces[i].bytes - skip;
     }
-    const ssize_t n =
-        offset ? ::pwritev(descriptor, batch.data(), used, static_cast<off_t>(*offset + written.bytes))
-               : ::writev(descriptor, batch.data(), used);
+    const ssize_t n = offset
+                          ? system::write_pieces_at(descriptor, batch.data(), used, *offset + written.bytes)
+                          : ::writev(descriptor, batch.data(), used);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 || (n == 0 && wanted > 0)) {
       written.error = n < 0 ? errno : EIO;

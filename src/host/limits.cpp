@@ -1,57 +1,30 @@
 #include "host/limits.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "base/memory_text.h"
-#include "host/cgroup_limits.h"
 #include "host/node_share.h"
 #include "host/slurm_grant.h"
+#include "system/process_limits.h"
+#include "system/process_memory.h"
 
 namespace warpmer::host {
 
 namespace {
 
-std::uint64_t bytes_in_status(std::string_view field) {
-  return number_behind("/proc/self/status", field).value_or(0) * 1024;
-}
-
-struct FreeCpuSet {
-  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
-};
-
-/// Cores in this process's affinity mask, if it can be read.
-std::optional<unsigned> affinity_cores() {
-  // The kernel refuses a set that is smaller than its own, which may be larger than a cpu_set_t (1024 CPUs).
-  constexpr unsigned kMostCpus = 1u << 20;
-  for (unsigned cpus = CPU_SETSIZE; cpus <= kMostCpus; cpus *= 2) {
-    const std::unique_ptr<cpu_set_t, FreeCpuSet> set(CPU_ALLOC(cpus));
-    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
-    if (set == nullptr) break;
-    if (sched_getaffinity(0, bytes, set.get()) == 0)
-      return static_cast<unsigned>(CPU_COUNT_S(bytes, set.get()));
-    if (errno != EINVAL) break;
-  }
-  return std::nullopt;
-}
-
 /// Returns the number of cores of the machine, whichever process may use them.
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
-std::uint64_t allowed_bytes(const MemoryRoom& room, const NodeShare& share) {
+std::uint64_t allowed_bytes(const system::MemoryRoom& room, const NodeShare& share) {
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
   const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const std::uint64_t bytes = part_of(std::min(machine, room.limit_bytes), share);
@@ -62,23 +35,23 @@ std::uint64_t allowed_bytes(const MemoryRoom& room, const NodeShare& share) {
 
 unsigned usable_cores() {
   const NodeShare share = node_share();
-  std::uint64_t cores = affinity_cores().value_or(online_cores());
+  std::uint64_t cores = system::affinity_cores().value_or(online_cores());
   // Processes that were not bound to cores of their own all have the same mask.
   if (share.processes > 1) cores = std::min(cores, part_of(online_cores(), share));
-  if (const auto quota = cgroup_cores())
+  if (const auto quota = system::quota_cores())
     cores = std::min(cores, part_of(static_cast<std::uint64_t>(std::ceil(*quota)), share));
   cores = std::min(cores, slurm_grant(share).cores.value_or(cores));
   return static_cast<unsigned>(std::max<std::uint64_t>(cores, 1));
 }
 
-std::uint64_t allowed_memory_bytes() { return allowed_bytes(memory_room(), node_share()); }
+std::uint64_t allowed_memory_bytes() { return allowed_bytes(system::memory_room(), node_share()); }
 
 std::uint64_t usable_memory_bytes() {
   const NodeShare share = node_share();
-  const MemoryRoom room = memory_room();
+  const system::MemoryRoom room = system::memory_room();
   const std::uint64_t allowed = allowed_bytes(room, share);
   // Pages of files that this process has mapped are among the free ones.
-  const std::uint64_t own = bytes_in_status("RssAnon:"), free = part_of(room.free_bytes, share);
+  const std::uint64_t own = system::resident_bytes_of_no_file(), free = part_of(room.free_bytes, share);
   return free < allowed ? std::min(allowed, free + own) : allowed;
 }
 
@@ -114,18 +87,10 @@ std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads) {
   return std::max(cap / kShare / std::max(threads, kFewThreads), kAlways);
 }
 
-std::uint64_t resident_bytes() { return bytes_in_status("VmRSS:"); }
-std::uint64_t peak_resident_bytes() { return bytes_in_status("VmHWM:"); }
+std::uint64_t resident_bytes() { return system::resident_bytes(); }
+std::uint64_t peak_resident_bytes() { return system::peak_resident_bytes(); }
 
-void return_freed_memory_at_once() noexcept {
-#ifdef __GLIBC__
-  // Left to itself, the allocator raises both with every large block that is freed, up to 32 and 64 MB.
-  constexpr int kLargeBytes = 256 << 10;
-  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
-  mallopt(M_TRIM_THRESHOLD, kLargeBytes);
-  malloc_trim(0);
-#endif
-}
+void return_freed_memory_at_once() noexcept { system::return_freed_memory_at_once(); }
 
 double cpu_seconds() {
   rusage usage{};

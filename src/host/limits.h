@@ -18,7 +18,7 @@ unsigned usable_cores();
 std::uint64_t allowed_memory_bytes();
 
 /// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
-/// cgroups allow (host/cgroup_limits.h); its part of that, and what it holds already. So it may be another
+/// cgroups allow (system/process_limits.h); its part of that, and what it holds already. So it may be another
 /// number each time: a job asks once.
 std::uint64_t usable_memory_bytes();
 

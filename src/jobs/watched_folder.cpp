@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "system/file_time.h"
 
 namespace warpmer::jobs {
 
@@ -143,7 +144,7 @@ void WatchedFolder::see(const std::string& name, Clock::time_point now) {
   struct stat status = {};
   if (::stat(path_of(name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
-  const std::int64_t changed = nanoseconds(status.st_mtim);
+  const std::int64_t changed = nanoseconds(system::changed_at(status));
   const auto [place, is_new] = seen_.try_emplace(name);
   SeenFile& file = place->second;
   if (!is_new && file.bytes == bytes && file.changed == changed) return;

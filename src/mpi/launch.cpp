@@ -9,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "mpi/process_group.h"
+#include "system/program.h"
 
 namespace warpmer::mpi {
 
@@ -19,7 +20,7 @@ constexpr const char* kModule = "warpmer_mpi.so";
 /// Returns the module; null if it is not there.
 void* open_module() {
   std::error_code error;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  const auto folder = std::filesystem::path(system::program_path()).parent_path();
   for (const auto& path : {folder / kModule, folder.parent_path() / "lib" / "warpmer" / kModule,
                            folder.parent_path() / "lib64" / "warpmer" / kModule,
                            folder.parent_path() / "lib" / "x86_64-linux-gnu" / "warpmer" / kModule}) {

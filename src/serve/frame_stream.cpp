@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "base/error.h"
+#include "system/sockets.h"
 
 namespace warpmer::serve {
 
@@ -37,7 +38,7 @@ void FrameStream::send(FrameKind kind, std::initializer_list<std::string_view> p
   message.msg_iov = parts.data();
   message.msg_iovlen = number;
   while (message.msg_iovlen > 0) {
-    const ssize_t sent = sendmsg(socket_, &message, MSG_NOSIGNAL);
+    const ssize_t sent = system::send_message(socket_, message);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) throw ConnectionLost{};
     auto rest = static_cast<std::size_t>(sent);

@@ -15,12 +15,11 @@
 #include "base/error.h"
 #include "file/input_error.h"
 #include "file/output/output_path.h"
+#include "system/sockets.h"
 
 namespace warpmer::serve {
 
 namespace {
-
-constexpr mode_t kOwnerOnly = S_IRUSR | S_IWUSR;
 
 /// A descriptor of this scope.
 class Descriptor {
@@ -52,7 +51,7 @@ sockaddr_un address_of(const std::string& path) {
 }
 
 int new_socket() {
-  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int made = system::make_socket();
   if (made < 0) throw ResourceError(fmt::format("cannot make a socket: {}", file::system_message(errno)));
   return made;
 }
@@ -71,7 +70,7 @@ void remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0) return;  // bind says what is wrong, if anything is
   if (!S_ISSOCK(there.st_mode)) fail_to_serve(path, "a file of that name is there, which is no socket");
-  const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const Descriptor probe(system::make_socket(true));
   const int error = try_to_connect(probe.get(), address);
   if (error == ECONNREFUSED) {
     unlink(path.c_str());
@@ -101,10 +100,8 @@ Listener::Listener(const std::string& path) : path_(path) {
   flock(folder.get(), LOCK_EX);
   remove_stale(path, address);
   Descriptor made(new_socket());
-  // The file has this mode from the begin, whatever the umask.
-  if (fchmod(made.get(), kOwnerOnly) != 0) fail_to_serve(path, file::system_message(errno));
-  if (bind(made.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    fail_to_serve(path, file::system_message(errno));
+  if (const int error = system::bind_for_user(made.get(), address); error != 0)
+    fail_to_serve(path, file::system_message(error));
   unfinished_.emplace(path);
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0 || fcntl(made.get(), F_SETFL, O_NONBLOCK) != 0 ||
@@ -122,7 +119,7 @@ Listener::~Listener() { close(); }
 
 int Listener::accept() const {
   for (;;) {
-    const int accepted = accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
+    const int accepted = system::accept_connection(socket_);
     if (accepted >= 0 || errno != EINTR) return accepted;
   }
 }

@@ -14,7 +14,7 @@ import stat
 import subprocess
 import time
 
-from common_cli import DATA, DONE, RESOURCE, USAGE, WARPMER, CliTest, main
+from common_cli import DATA, DONE, RESOURCE, USAGE, WARPMER, CliTest, has_files_without_names, main
 from common_file_systems import LackingTest
 
 SEQUENCE = "ACGTTGCATGCAAGGCTTACGATCGGATCACGTTGCATTTGGCCAATCGATT"
@@ -448,7 +448,7 @@ class AllOrNone(LackingTest, OutputsTest):
                     left = sorted(set(self.files()) - before - {"x.tsv"})
                     said = re.findall(r"the temporary file '[^']*/([^']*)' \(Operation not permitted\) could not be removed", process.stderr.decode())
                     self.assertEqual(sorted(said), left)
-                    self.assertEqual(len(left), 0 if "open" in lacks else 1)
+                    self.assertEqual(len(left), 1 if has_files_without_names(self.folder) and "open" not in lacks else 0)
                     for name in (*left, "x.tsv"):
                         (self.folder / name).unlink()
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "gpu/device.h"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/growing_pages.cuh"
+#include "system/huge_pages.h"
 
 namespace {
 
@@ -20,7 +20,7 @@ using gpu::GrowingPages;
 
 constexpr std::size_t kPiece = GrowingPages::kPieceBytes;
 
-std::byte value_at(std::size_t i) { return static_cast<std::byte>(i / kHugePageBytes * 7 + i % 251); }
+std::byte value_at(std::size_t i) { return static_cast<std::byte>(i / system::kHugePageBytes * 7 + i % 251); }
 
 /// Writes the bytes [begin, end) by the GPU, part by part.
 void write(const GrowingPages& pages, std::size_t begin, std::size_t end) {
@@ -52,10 +52,10 @@ TEST_CASE("pages grow, shrink and grow again, and hold what they held") {
     CHECK(pages.bytes() == 0);
     std::byte* const data = pages.data();
     pages.resize(1000, threads);
-    CHECK(pages.bytes() == kHugePageBytes);
+    CHECK(pages.bytes() == system::kHugePageBytes);
     write(pages, 0, 1000);
     pages.resize(2 * kPiece + 5, threads);
-    CHECK(pages.bytes() == whole_huge_pages(2 * kPiece + 5));
+    CHECK(pages.bytes() == system::whole_huge_pages(2 * kPiece + 5));
     CHECK(holds(pages, 1000));
     write(pages, 1000, 2 * kPiece + 5);
     pages.resize(4 * kPiece, threads);
@@ -63,7 +63,7 @@ TEST_CASE("pages grow, shrink and grow again, and hold what they held") {
     pages.resize(kPiece, threads);
     // Whole pieces go, which begin where what there was before ended.
     CHECK(pages.bytes() >= kPiece);
-    CHECK(pages.bytes() < 2 * kPiece + kHugePageBytes);
+    CHECK(pages.bytes() < 2 * kPiece + system::kHugePageBytes);
     CHECK(holds(pages, kPiece));
     pages.resize(5 * kPiece, threads);
     CHECK(pages.bytes() == 5 * kPiece);
@@ -74,16 +74,17 @@ TEST_CASE("pages grow, shrink and grow again, and hold what they held") {
     pages.resize(0, threads);
     CHECK(pages.bytes() == 0);
     pages.resize(1, threads);
-    CHECK(pages.bytes() == kHugePageBytes);
+    CHECK(pages.bytes() == system::kHugePageBytes);
   }
 }
 
 TEST_CASE("parts of pages cover what is asked for, and no more than there is") {
   REQUIRE(cudaSetDevice(tests::gpu_under_test().ordinal) == cudaSuccess);
   GrowingPages pages(3 * kPiece);
-  pages.resize(kHugePageBytes);
+  pages.resize(system::kHugePageBytes);
   pages.resize(2 * kPiece);
-  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, kHugePageBytes, kPiece, 2 * kPiece}) {
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{1}, system::kHugePageBytes, kPiece, 2 * kPiece}) {
     std::size_t covered = 0;
     pages.for_each_part(bytes, [&](std::size_t begin, std::size_t end) {
       CHECK(begin == covered);

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "file/input_error.h"
 #include "io/text/line_reader.h"
+#include "system/descriptors.h"
+#include "system/program.h"
 
 namespace warpmer::cli {
 namespace {
@@ -62,14 +64,14 @@ GeneratorCommands::GeneratorCommands(const std::string& path, std::string shell)
 }
 
 void GeneratorCommands::start(Command& command, const std::string& shell) const {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw_not_started(command.text, errno);
+  int ends[2];
+  if (const int error = system::make_pipe(ends); error != 0) throw_not_started(command.text, error);
   command.pipe = ends[0];
   const SpawnedFiles files(ends[1]);
   std::string program = shell, option = "-c", text = command.text;
   std::array<char*, 4> words = {program.data(), option.data(), text.data(), nullptr};
-  const int error =
-      ::posix_spawn(&command.process, shell.c_str(), files.get(), nullptr, words.data(), environ);
+  const int error = ::posix_spawn(&command.process, shell.c_str(), files.get(), nullptr, words.data(),
+                                  system::environment_variables());
   ::close(ends[1]);
   if (error == 0) return;
   command.process = 0;

@@ -116,7 +116,7 @@ formats::JellyfishCall jellyfish_call(const NamedCall& call) {
   std::error_code failed;
   formats::JellyfishCall made_by;
   made_by.command_line = call.words;
-  made_by.program = fs::read_symlink("/proc/self/exe", failed).string();
+  made_by.program = system::program_path();
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) == 0) made_by.host = host.data();
   made_by.directory = fs::current_path(failed).string();

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "backend/dense_counts.h"
-#include "base/huge_pages.h"
 #include "cpu/count/dense_session.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/tally_filter.h"
@@ -17,6 +16,7 @@
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/word_counter.h"
 #include "kmer/minimizer.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
@@ -104,7 +104,7 @@ class ShardedSample : public backend::SampleSession {
     SampleWorker(const Kernels& kernels, const backend::CountPlan& plan, std::uint32_t shards, PagePool& pool)
         : cutter(kernels, plan.kmers.k, plan.kmers.canonical, plan.reading.lenient),
           split(shards, FlankedCutter<Words>::kCapacity),
-          stock(pool, kHugePageBytes / PagePool::kPageBytes),
+          stock(pool, system::kHugePageBytes / PagePool::kPageBytes),
           counter(plan.kmers.k) {}
 
     FlankedCutter<Words> cutter;

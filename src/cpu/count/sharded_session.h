@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/huge_pages.h"
 #include "cpu/count/shard_exchange.h"
 #include "cpu/count/shard_memory.h"
 #include "cpu/count/string_counting.h"
@@ -20,6 +19,7 @@
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/group_shape.h"
 #include "kmer/minimizer.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
@@ -231,7 +231,7 @@ class ShardedSession : public backend::CountingSession {
   static std::size_t stock_pages(std::uint64_t budget, unsigned threads) {
     constexpr std::uint64_t kLeast = 16;
     return std::clamp(budget / (32 * threads * PagePool::kPageBytes), kLeast,
-                      std::uint64_t{kHugePageBytes / PagePool::kPageBytes});
+                      std::uint64_t{system::kHugePageBytes / PagePool::kPageBytes});
   }
 
   const Kernels& kernels_;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
 #include "base/memory_text.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
@@ -22,14 +22,14 @@ class HugeArray {
   HugeArray() = default;
   explicit HugeArray(std::size_t size) : bytes_(size * sizeof(T)) {
     if (size == 0) return;
-    data_ = reinterpret_cast<T*>(map_huge_pages(bytes_));
+    data_ = reinterpret_cast<T*>(system::map_huge_pages(bytes_));
     if (data_ == nullptr) {
       throw ResourceError("the system has no " + mebibytes_needed(bytes_) + " of memory for k-mers (" +
                           std::strerror(errno) + "); lower -m or free memory");
     }
   }
   ~HugeArray() {
-    if (data_ != nullptr) unmap_huge_pages(data_, bytes_);
+    if (data_ != nullptr) system::unmap_huge_pages(data_, bytes_);
   }
   HugeArray(HugeArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}

@@ -1,7 +1,5 @@
 #include "cpu/memory/page_pool.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -9,16 +7,16 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/huge_pages.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
 PagePool::~PagePool() {
-  for (char* block : blocks_) unmap_huge_pages(block, kBlockBytes);
+  for (char* block : blocks_) system::unmap_huge_pages(block, kBlockBytes);
 }
 
 void PagePool::add_block() {
-  char* const block = map_huge_pages(kBlockBytes);
+  char* const block = system::map_huge_pages(kBlockBytes);
   if (block == nullptr) {
     throw ResourceError("the system has no memory for pending k-mers (" + std::string(std::strerror(errno)) +
                         "); lower -m or free memory");
@@ -45,7 +43,8 @@ std::size_t PagePool::acquire(std::span<void*> pages) {
   } else {
     if (next_ == end_) add_block();
     const std::size_t in_huge_page =
-        (kHugePageBytes - reinterpret_cast<std::uintptr_t>(next_) % kHugePageBytes) / kPageBytes;
+        (system::kHugePageBytes - reinterpret_cast<std::uintptr_t>(next_) % system::kHugePageBytes) /
+        kPageBytes;
     for (; n < std::min(pages.size(), in_huge_page); ++n, next_ += kPageBytes) pages[n] = next_;
   }
   in_use_.fetch_add(n, std::memory_order_relaxed);
@@ -65,7 +64,7 @@ void PagePool::shrink(std::uint64_t bytes) {
   if (bytes_resident() <= bytes) return;
   // The kernel would fill the gaps again, to make huge pages of what is left.
   for (; without_huge_pages_ < blocks_.size(); ++without_huge_pages_)
-    madvise(blocks_[without_huge_pages_], kBlockBytes, MADV_NOHUGEPAGE);
+    system::avoid_huge_pages(blocks_[without_huge_pages_], kBlockBytes);
   std::size_t units = SIZE_MAX;
   if (unit_pages_ > 1) {
     // To look for whole units takes time, which is spent again when there are clearly more free pages than
@@ -77,7 +76,7 @@ void PagePool::shrink(std::uint64_t bytes) {
   for (; units > 0 && free_ != nullptr && bytes_resident() > bytes; --units) {
     FreePage* const unit = free_;
     for (std::size_t i = 0; i < unit_pages_; ++i, free_ = free_->next) returned_.push_back(free_);
-    madvise(unit, unit_pages_ * kPageBytes, MADV_DONTNEED);
+    system::give_back_pages(unit, unit_pages_ * kPageBytes);
     resident_.fetch_sub(unit_pages_, std::memory_order_relaxed);
   }
   left_free_ = units == 0 ? free_pages() : 0;

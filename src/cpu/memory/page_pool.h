@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/huge_pages.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
@@ -17,7 +17,7 @@ class PagePool {
   static constexpr std::size_t kPageBytes = 4096;
 
   /// `system_page_bytes`: what the system takes memory back in, a power of two.
-  explicit PagePool(std::size_t system_page_bytes = warpmer::system_page_bytes())
+  explicit PagePool(std::size_t system_page_bytes = system::page_bytes())
       : unit_pages_(system_page_bytes <= kPageBytes ? 1 : system_page_bytes / kPageBytes) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;

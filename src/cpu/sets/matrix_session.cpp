@@ -30,8 +30,9 @@ using formats::MatrixRows;
 /// one text, enough to be worth looking for in every input.
 std::uint64_t entries_of_part(std::uint32_t k, std::size_t columns, std::size_t inputs) {
   constexpr std::uint64_t kLeastOfInput = 8;
-  return std::max<std::uint64_t>(kLeastOfInput * inputs,
-                                 std::min(kPartEntries, file::OrderedText::kMostBytes / (k + 2 * columns)));
+  return std::max<std::uint64_t>(
+      kLeastOfInput * inputs,
+      std::min<std::uint64_t>(kPartEntries, file::OrderedText::kMostBytes / (k + 2 * columns)));
 }
 
 /// The work that both kinds of session do in one thread: groups of entries from parts of shards, under the

@@ -3,15 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +16,8 @@
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
 #include "file/output/output_rights.h"
+#include "system/disk.h"
+#include "system/nameless_file.h"
 
 namespace warpmer::file {
 namespace {
@@ -29,38 +27,13 @@ std::string name_of(const std::string& path) {
 }
 
 bool is_null_device(int fd) {
-  constexpr unsigned kMemoryDevices = 1, kNull = 3;  // Linux's numbers
   struct stat status {};
-  return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
-         status.st_rdev == makedev(kMemoryDevices, kNull);
+  struct stat null {};
+  return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && ::stat("/dev/null", &null) == 0 &&
+         S_ISCHR(null.st_mode) && status.st_rdev == null.st_rdev;
 }
 
 constexpr mode_t kNewFileMode = 0666;
-
-/// Returns the umask of this process, without changing it, as umask(2) would for all threads. Nothing where
-/// the kernel (before 4.7) does not tell, or /proc is not mounted.
-std::optional<mode_t> file_mode_mask() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    mode_t mask = 0;
-    if (std::sscanf(line.c_str(), "Umask: %o", &mask) == 1) return mask;
-  }
-  return std::nullopt;
-}
-
-/// Returns the mode to make a file without a name with, so that it gets the rights of any new file in the
-/// directory: in file systems without ACLs, kernels before 6.0 do not apply the umask to such files. Where
-/// the directory has a default ACL, that is applied, and no umask.
-std::optional<mode_t> mode_without_name(const std::string& parent) {
-  if (::getxattr(parent.c_str(), "system.posix_acl_default", nullptr, 0) > 0) return kNewFileMode;
-  const std::optional<mode_t> mask = file_mode_mask();
-  if (!mask) return std::nullopt;
-  return kNewFileMode & ~*mask;
-}
-
-int open_without_name(const std::string& parent, mode_t mode) {
-  return ::open(parent.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-}
 
 }  // namespace
 
@@ -102,15 +75,15 @@ void OutputFile::open_stream() {
 /// the end. That is tried with another one: a file that has had a name and lost it cannot get one again.
 bool OutputFile::create_without_name() {
   const std::string parent = parent_of(target_);
-  const std::optional<mode_t> mode = mode_without_name(parent);
+  const std::optional<mode_t> mode = system::mode_of_nameless(parent);
   if (!mode) return false;
-  const int other = open_without_name(parent, *mode);
+  const int other = system::open_nameless(parent, *mode);
   if (other < 0) return false;
   TemporaryName trial;
   const bool can_be_named = trial.take(target_, other) == 0;
   trial.remove();
   ::close(other);
-  if (can_be_named) fd_ = open_without_name(parent, *mode);
+  if (can_be_named) fd_ = system::open_nameless(parent, *mode);
   return fd_ >= 0;
 }
 
@@ -158,11 +131,8 @@ void OutputFile::write(std::uint64_t offset, std::span<const WritePiece> pieces)
 
 /// Disks, quotas and network file systems may refuse what the cache has taken.
 void OutputFile::sync() {
-  int result = 0;
-  do result = ::fdatasync(fd_);
-  while (result != 0 && errno == EINTR);
-  const bool can_sync = result == 0 || errno != EINVAL;  // some file systems have nothing to sync to
-  if (result != 0 && can_sync) fail("complete", errno);
+  const int error = system::sync_content(fd_);
+  if (error != 0 && error != EINVAL) fail("complete", error);  // some file systems have nothing to sync to
   write_behind_.complete(fd_);
 }
 

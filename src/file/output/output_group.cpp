@@ -1,9 +1,7 @@
 #include "file/output/output_group.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +11,8 @@
 
 #include "base/error.h"
 #include "file/output/output_path.h"
+#include "system/exchange_names.h"
+#include "system/nameless_file.h"
 
 namespace warpmer::file {
 namespace {
@@ -21,12 +21,6 @@ thread_local OutputGroup* current_group = nullptr;
 
 int link_name(const std::string& from, const std::string& to) {
   return ::link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
-}
-
-/// Lets two files swap names. Not every file system can do that.
-bool swap_names(const std::string& a, const std::string& b) {
-  constexpr unsigned kExchange = 2;  // RENAME_EXCHANGE; older C libraries have no renameat2
-  return ::syscall(SYS_renameat2, AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), kExchange) == 0;
 }
 
 bool is_there(const std::string& path) {
@@ -53,7 +47,7 @@ CompleteFile::~CompleteFile() {
 
 void CompleteFile::name(bool can_be_undone) {
   // A link replaces nothing.
-  if (temporary_.empty() && link_descriptor(fd_, target_) == 0) {
+  if (temporary_.empty() && system::name_nameless(fd_, target_) == 0) {
     naming_ = Naming::made;
   } else {
     replace(can_be_undone);
@@ -65,7 +59,7 @@ void CompleteFile::replace(bool can_be_undone) {
   int error = temporary_.empty() ? temporary_.take(target_, fd_) : 0;
   const bool is_new = can_be_undone && !is_there(target_);
   if (error == 0 && can_be_undone && !is_new) {
-    if (swap_names(temporary_.path(), target_)) {
+    if (system::exchange_names(temporary_.path(), target_)) {
       naming_ = Naming::exchanged;
       return;
     }

@@ -1,26 +1,11 @@
 #include "file/output/output_rights.h"
 
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
+#include "system/access_list.h"
 
 namespace warpmer::file {
-namespace {
-
-constexpr const char* kAccessList = "system.posix_acl_access";
-
-/// True when it has one now; its mode is then that of the list.
-bool copy_access_list(const std::string& from, int fd) noexcept {
-  std::array<char, 4096> list;
-  const ssize_t bytes = ::getxattr(from.c_str(), kAccessList, list.data(), list.size());
-  if (bytes > 0) return ::fsetxattr(fd, kAccessList, list.data(), static_cast<std::size_t>(bytes), 0) == 0;
-  ::fremovexattr(fd, kAccessList);  // of the directory's default
-  return false;
-}
-
-}  // namespace
 
 void take_rights_of(const std::string& replaced, int fd, mode_t also) noexcept {
   struct stat old {
@@ -35,7 +20,7 @@ void take_rights_of(const std::string& replaced, int fd, mode_t also) noexcept {
   if (::fstat(fd, &own) != 0) return;
   mode_t mode = old.st_mode & 0777;
   if (own.st_gid != old.st_gid) mode &= ~(0070 & ~((mode & 0007) << 3));
-  if (is_same() && copy_access_list(replaced, fd) && also == 0) return;
+  if (is_same() && system::copy_access_list(replaced, fd) && also == 0) return;
   ::fchmod(fd, mode | also);
 }
 

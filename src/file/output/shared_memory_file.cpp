@@ -1,32 +1,21 @@
 #include "file/output/shared_memory_file.h"
 
-#include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mman.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
-#include "base/huge_pages.h"
+#include "system/huge_pages.h"
+#include "system/memory_file.h"
 
 namespace warpmer::file {
 
 namespace {
 
-bool is_tmpfs(const struct statfs& status) { return status.f_type == TMPFS_MAGIC; }
-
 /// Pages are asked for as far ahead as the file is long, within these bounds.
 constexpr std::uint64_t kLeastAhead = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostAhead = std::uint64_t{64} << 20;
-
-int allocate_range(int descriptor, std::uint64_t begin, std::uint64_t end) {
-  while (::fallocate(descriptor, 0, static_cast<off_t>(begin), static_cast<off_t>(end - begin)) != 0) {
-    if (errno != EINTR) return errno;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -54,15 +43,8 @@ class SharedMemoryFile::PieceReader {
   std::size_t taken_ = 0;  ///< bytes taken of the first of them
 };
 
-bool SharedMemoryFile::is_one(int descriptor) {
-  struct statfs status {};
-  return ::fstatfs(descriptor, &status) == 0 && is_tmpfs(status);
-}
-
-bool SharedMemoryFile::is_one(const std::string& path) {
-  struct statfs status {};
-  return ::statfs(path.c_str(), &status) == 0 && is_tmpfs(status);
-}
+bool SharedMemoryFile::is_one(int descriptor) { return system::is_in_memory(descriptor); }
+bool SharedMemoryFile::is_one(const std::string& path) { return system::is_in_memory(path); }
 
 /// A thread that comes while another one asks for pages waits, and goes on asking where that one stopped: the
 /// kernel is never without a request.
@@ -70,12 +52,12 @@ int SharedMemoryFile::allocate(std::uint64_t end) {
   const std::lock_guard lock(mutex_);
   if (end <= allocated_) return 0;
   const std::uint64_t ahead = end + std::clamp(end, kLeastAhead, kMostAhead);
-  if (allocate_range(descriptor_, allocated_, ahead) == 0) {
+  if (system::allocate_pages(descriptor_, allocated_, ahead) == 0) {
     allocated_ = ahead;
     return 0;
   }
   // There may be room for what is needed, if not for more.
-  const int error = allocate_range(descriptor_, allocated_, end);
+  const int error = system::allocate_pages(descriptor_, allocated_, end);
   if (error == 0) allocated_ = end;
   return error;
 }
@@ -87,7 +69,7 @@ int SharedMemoryFile::write(std::uint64_t offset, std::span<const WritePiece> pi
   PieceReader reader(pieces);
   while (offset < end) {
     // Where the file has huge pages, these are mapped as such.
-    const std::uint64_t next = std::min(end, (offset / kHugePageBytes + 1) * kHugePageBytes);
+    const std::uint64_t next = std::min(end, (offset / system::kHugePageBytes + 1) * system::kHugePageBytes);
     if (const int error = write_window(offset, next, reader); error != 0) return error;
     offset = next;
   }
@@ -95,7 +77,7 @@ int SharedMemoryFile::write(std::uint64_t offset, std::span<const WritePiece> pi
 }
 
 int SharedMemoryFile::write_window(std::uint64_t begin, std::uint64_t end, PieceReader& from) const {
-  const std::uint64_t first = begin / system_page_bytes() * system_page_bytes();
+  const std::uint64_t first = begin / system::page_bytes() * system::page_bytes();
   void* const mapping = ::mmap(nullptr, end - first, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_,
                                static_cast<off_t>(first));
   if (mapping == MAP_FAILED) return errno;

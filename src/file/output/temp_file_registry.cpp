@@ -93,7 +93,7 @@ void remove_temp_files() noexcept {
 SignalsWait::SignalsWait() noexcept : before_{} {
   // First this thread's: its handler would wait for itself.
   sigset_t all;
-  ::sigfillset(&all);
+  sigfillset(&all);  // a macro in some systems
   ::pthread_sigmask(SIG_BLOCK, &all, &before_);
   ++waits;
 }

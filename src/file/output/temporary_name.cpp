@@ -1,8 +1,6 @@
 #include "file/output/temporary_name.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "file/output/output_path.h"
+#include "system/nameless_file.h"
 
 namespace warpmer::file {
 namespace {
@@ -26,11 +25,6 @@ std::string random_suffix() {
 }
 
 }  // namespace
-
-int link_descriptor(int fd, const std::string& path) {
-  const std::string self = fmt::format("/proc/self/fd/{}", fd);
-  return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
-}
 
 TemporaryName::TemporaryName(std::string path)
     : path_(std::move(path)), registered_(std::make_unique<UnfinishedOutput>(path_)) {}
@@ -62,7 +56,7 @@ int TemporaryName::take(const std::string& target, const std::function<int(const
 }
 
 int TemporaryName::take(const std::string& target, int fd) {
-  return take(target, [fd](const std::string& name) { return link_descriptor(fd, name); });
+  return take(target, [fd](const std::string& name) { return system::name_nameless(fd, name); });
 }
 
 void TemporaryName::remove() noexcept {

@@ -9,9 +9,6 @@
 
 namespace warpmer::file {
 
-/// Gives a file without a name (O_TMPFILE) one. Returns 0 or errno.
-int link_descriptor(int fd, const std::string& path);
-
 /// A name beside an output, under which a signal handler finds the file and removes it; so does the
 /// destructor, unless the file has got another name. Empty, and then nothing is removed, or not.
 class TemporaryName {

@@ -3,13 +3,15 @@
 #include <cstddef>
 #include <cstring>
 
+#include "system/byte_search.h"
+
 namespace warpmer::io {
 namespace {
 
 /// Returns the last line end; null if there is none.
 const char* last_line_end(const char* begin, const char* end) {
   if (begin >= end) return nullptr;
-  return static_cast<const char*>(::memrchr(begin, '\n', static_cast<std::size_t>(end - begin)));
+  return system::last_byte(begin, '\n', static_cast<std::size_t>(end - begin));
 }
 
 bool begins_record(char first_of_line) { return first_of_line == '>' || first_of_line == '@'; }

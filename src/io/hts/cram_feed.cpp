@@ -1,6 +1,5 @@
 #include "io/hts/cram_feed.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "base/thread_without_signals.h"
 #include "file/input_error.h"
+#include "system/descriptors.h"
 
 namespace warpmer::io {
 namespace {
@@ -20,13 +20,13 @@ constexpr std::size_t kStep = std::size_t{256} << 10;
 CramFeed::CramFeed(std::unique_ptr<file::ByteFile> file, std::function<void(std::string_view)> inspect)
     : file_(std::move(file)), inspect_(std::move(inspect)) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  if (const int error = system::make_pipe(ends); error != 0) {
     throw ResourceError(
-        fmt::format("{}: no pipe could be made to read it: {}", file_->shown(), file::system_message(errno)));
+        fmt::format("{}: no pipe could be made to read it: {}", file_->shown(), file::system_message(error)));
   }
   reading_end_ = ends[0];
   writing_end_ = ends[1];
-  ::fcntl(writing_end_, F_SETPIPE_SZ, 1 << 20);  // fewer switches; the default does as well
+  system::widen_pipe(writing_end_);  // fewer switches; the default does as well
   try {
     thread_ = start_thread_without_signals([this] { run(); });
   } catch (...) {

@@ -1,7 +1,6 @@
 #include "io/hts/cram_memory.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <sys/types.h>
@@ -17,6 +16,7 @@
 
 #include "file/byte_file.h"
 #include "io/hts/silence_htslib.h"
+#include "system/descriptors.h"
 
 namespace warpmer::io {
 namespace {
@@ -65,7 +65,7 @@ class Look {
 int open_again(const std::string& path) {
   const int inherited = file::descriptor_in_path(path);
   if (inherited < 0) return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const int again = ::open(fmt::format("/proc/self/fd/{}", inherited).c_str(), O_RDONLY | O_CLOEXEC);
+  const int again = system::open_again(inherited);
   if (again >= 0) ::lseek(again, ::lseek(inherited, 0, SEEK_CUR), SEEK_SET);
   return again;
 }

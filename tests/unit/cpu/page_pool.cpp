@@ -54,7 +54,7 @@ TEST_CASE("pages in use keep what they hold when free ones beside them go back t
   // A system whose pages are larger than this one's takes back several of the pool's at once.
   for (const std::size_t times : {1, 4, 16}) {
     CAPTURE(times);
-    const std::size_t system_page = times * warpmer::system_page_bytes();
+    const std::size_t system_page = times * warpmer::system::page_bytes();
     PagePool pool(system_page);
     const std::vector<void*> pages = filled_pages(pool);
     const auto is_kept = [](std::size_t n) { return n < kPages / 2 ? n % 4 == 3 : n >= kPages - 5; };

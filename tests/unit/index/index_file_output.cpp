@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "file/output/temp_file_registry.h"
 #include "index/index_layout.h"
+#include "system/nameless_file.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;
@@ -164,7 +165,7 @@ TEST_CASE("index output: a signal handler can remove what is unfinished, and onl
 TEST_CASE("index output: only a complete file replaces one that was there, by whichever way") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(11, 2, 20);
-  const int fd = ::open(scratch.path().c_str(), O_TMPFILE | O_RDWR, 0600);
+  const int fd = system::open_nameless(scratch.path(), 0600);
   const bool can_do_without = fd >= 0;
   if (can_do_without) ::close(fd);
   for (const bool is_named : {false, true}) {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace warpmer {
+namespace warpmer::system {
 
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
@@ -18,11 +18,15 @@ constexpr std::size_t whole_huge_pages(std::size_t bytes) {
 }
 
 /// Returns the size in which the system maps memory and takes it back: 4 KiB on x86-64; kernels for aarch64
-/// may have 64 KiB.
-inline std::size_t system_page_bytes() noexcept {
+/// may have 16 or 64 KiB.
+inline std::size_t page_bytes() noexcept {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
 }
+
+/// Asks for huge pages in mapped memory, or for none: only hints.
+void prefer_huge_pages(void* begin, std::size_t bytes) noexcept;
+void avoid_huge_pages(void* begin, std::size_t bytes) noexcept;
 
 /// Maps zero bytes, from the boundary of a huge page on if there is one of them at least. They take memory as
 /// they are touched. Null, with errno set, when the system has none.
@@ -33,23 +37,22 @@ inline char* map_huge_pages(std::size_t bytes) noexcept {
   if (memory == MAP_FAILED) return nullptr;
   auto* begin = static_cast<char*>(memory);
   if (more > 0) {
-    const std::size_t page = system_page_bytes();
+    const std::size_t page = page_bytes();
     const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % kHugePageBytes;
     if (before > 0) ::munmap(begin, before);
     begin += before;
     const std::size_t mapped = (bytes + page - 1) / page * page;
     if (before < more) ::munmap(begin + mapped, more - before);
   }
-  ::madvise(begin, bytes, MADV_HUGEPAGE);  // only a hint
+  prefer_huge_pages(begin, bytes);
   return begin;
 }
 
-/// Whole pages of what was mapped take no memory until they are touched again, and are zero then.
-inline void give_back_pages(void* begin, std::size_t bytes) noexcept {
-  ::madvise(begin, bytes, MADV_DONTNEED);
-}
+/// Whole pages of what was mapped take no memory until they are touched again, and are zero then. `begin` is
+/// that of a page.
+void give_back_pages(void* begin, std::size_t bytes) noexcept;
 
 /// Unmaps what was mapped, with as many bytes.
 inline void unmap_huge_pages(void* memory, std::size_t bytes) noexcept { ::munmap(memory, bytes); }
 
-}  // namespace warpmer
+}  // namespace warpmer::system

@@ -1,6 +1,7 @@
 // Tests reading the kernel's files on cores and memory, as they are on other machines than this one.
+// ctest: Linux only
 
-#include "host/cgroup_limits.h"
+#include "system/linux/cgroup_limits.h"
 
 #include <doctest/doctest.h>
 
@@ -13,9 +14,9 @@
 
 namespace {
 
-using warpmer::host::cgroup_cores;
-using warpmer::host::memory_room;
-using warpmer::host::MemoryRoom;
+using warpmer::system::cgroup_cores;
+using warpmer::system::cgroup_memory;
+using warpmer::system::MemoryRoom;
 
 constexpr std::uint64_t kGigabyte = std::uint64_t{1} << 30;
 constexpr std::uint64_t kNoLimit = MemoryRoom::kNoLimit;
@@ -39,7 +40,7 @@ class Machine {
 };
 
 void check_room(const Files& files, std::uint64_t limit, std::uint64_t free) {
-  const MemoryRoom room = memory_room(Machine(files).root());
+  const MemoryRoom room = cgroup_memory(Machine(files).root());
   CHECK(room.limit_bytes == limit);
   CHECK(room.free_bytes == free);
 }
@@ -150,7 +151,7 @@ TEST_CASE("limits of version 1, alone and beside version 2") {
   files[cpu + "/all/cpu.cfs_period_us"] = "100000\n";
   CHECK(cores_of(files) == 2.5);
   files[memory + "/all/job/memory.limit_in_bytes"] = "9223372036854771712\n";
-  const MemoryRoom huge = memory_room(Machine(files).root());
+  const MemoryRoom huge = cgroup_memory(Machine(files).root());
   CHECK(huge.limit_bytes == 9223372036854771712u);
   CHECK(huge.free_bytes > 1000 * kGigabyte);
   // Version 2 has a folder of its own beside version 1, and a controller is in one of them.

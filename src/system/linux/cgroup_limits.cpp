@@ -1,4 +1,4 @@
-#include "host/cgroup_limits.h"
+#include "system/linux/cgroup_limits.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "system/linux/kernel_files.h"
 
-namespace warpmer::host {
+namespace warpmer::system {
 
 namespace {
 
@@ -84,7 +85,7 @@ std::optional<double> cgroup_cores(const std::string& root) {
   return cores;
 }
 
-MemoryRoom memory_room(const std::string& root) {
+MemoryRoom cgroup_memory(const std::string& root) {
   MemoryRoom room;
   if (const auto kilobytes = number_behind(root + "/proc/meminfo", "MemAvailable:"))
     room.free_bytes = *kilobytes * 1024;
@@ -100,4 +101,4 @@ MemoryRoom memory_room(const std::string& root) {
   return room;
 }
 
-}  // namespace warpmer::host
+}  // namespace warpmer::system

@@ -1,0 +1,18 @@
+#pragma once
+/// Memory that this process holds.
+
+#include <cstdint>
+
+namespace warpmer::system {
+
+/// Returns the resident set now. Where the system does not tell, it is the largest that it has been.
+std::uint64_t resident_bytes();
+/// Returns the largest that the resident set has been.
+std::uint64_t peak_resident_bytes();
+/// Returns the part of the resident set that is in no file, as far as that is known; else 0.
+std::uint64_t resident_bytes_of_no_file();
+
+/// Makes memory that is freed go back to the system at once from now on, if the allocator can do that.
+void return_freed_memory_at_once() noexcept;
+
+}  // namespace warpmer::system
