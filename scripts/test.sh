@@ -7,9 +7,9 @@
 #   --asan         also build and test with ASan + UBSan
 #   --tsan         also build and test with TSan
 #   --sanitizers   both
-#   --asan-clang   also build and run the unit tests with clang's ASan + UBSan
+#   --asan-clang   also build and run the unit tests with clang's ASan + UBSan, as a portable build (WARPMER_PORTABLE)
 #   --aarch64      also cross-compile the unit tests for 64-bit ARM, and run them in qemu-user
-#   --compilers    also let the oldest and the newest compilers and libraries read the sources
+#   --compilers    also let the oldest and the newest compilers and libraries, and macOS's, read the sources
 #                  (scripts/check_compilers.py)
 #   --no-cuda      leave CUDA out though there is nvcc
 #   --gpu-bundle   CUDA is built as it is for GPU nodes, tests use that build, and the bundle is made of it
