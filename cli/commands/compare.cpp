@@ -19,7 +19,7 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
 #include "cli/pictures/heat_map.h"
-#include "formats/npz_file.h"
+#include "formats/table/npz_file.h"
 #include "jobs/compare_job.h"
 
 namespace warpmer::cli {

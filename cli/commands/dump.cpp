@@ -19,7 +19,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
-#include "formats/npz_file.h"
+#include "formats/table/npz_file.h"
 #include "formats/text/ending.h"
 #include "host/limits.h"
 #include "index/index_file.h"

@@ -29,7 +29,7 @@
 #include "cli/pictures/spectrum_chart.h"
 #include "cli/pictures/terminal_plot.h"
 #include "formats/fastk/fastk_histogram.h"
-#include "formats/npz_file.h"
+#include "formats/table/npz_file.h"
 #include "formats/text/ending.h"
 #include "index/index_file.h"
 #include "index/index_start.h"

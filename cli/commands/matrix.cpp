@@ -15,9 +15,14 @@
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/printable.h"
 #include "cli/output/progress.h"
+#include "cli/output/table_schemas.h"
 #include "file/output/buffered_output.h"
+#include "formats/table/table_format.h"
+#include "formats/table/table_text.h"
 #include "formats/text/ending.h"
+#include "host/tmp_directory.h"
 #include "jobs/matrix_job.h"
 
 namespace warpmer::cli {
@@ -28,8 +33,38 @@ struct MatrixCommand {
   std::string old;
   jobs::MatrixOptions job;
   std::string output;
+  std::string format;  ///< empty: as the output's name has it
   bool progress = false;
 };
+
+/// Returns the content of a table that is no text; UsageError for what is no format, or not the output's.
+std::optional<formats::Content> table_of(const MatrixCommand& command) {
+  using formats::Content;
+  const std::string_view by_name = formats::table_name_of_path(command.output);
+  const std::string_view format = !command.format.empty() ? command.format
+                                  : !by_name.empty()      ? by_name
+                                                          : "tsv";
+  const std::optional<Content> table = formats::table_named(format);
+  if (!table && format != "tsv")
+    throw UsageError(fmt::format("--format must be tsv or npz, not '{}'", printable(format)));
+  formats::check_ending(command.output, {table.value_or(Content::tsv)});
+  return table;
+}
+
+/// Writes the matrix that a job makes, as text or as a table.
+void write_matrix(jobs::MatrixOptions& job, std::optional<formats::Content> content, const std::string& path,
+                  file::BufferedOutput& output, backend::JobProgress& progress) {
+  const auto write = [&](std::string_view bytes, const Progress& so_far) { output.write(bytes, so_far); };
+  if (!content) return jobs::write_matrix(job, progress, write);
+  std::optional<formats::TableText> table;
+  job.begin_table = [&](std::uint32_t k, const std::vector<std::string>& samples) {
+    const formats::TableSchema schema = samples_table(k, samples);
+    table.emplace(schema, formats::make_table_writer(*content, schema, host::tmp_directory({}, path), write));
+  };
+  jobs::write_matrix(job, progress,
+                     [&](std::string_view rows, const Progress& so_far) { table->write(rows, so_far); });
+  table->finish();
+}
 
 int run_matrix(MatrixCommand command) {
   jobs::MatrixOptions& job = command.job;
@@ -37,7 +72,7 @@ int run_matrix(MatrixCommand command) {
     check_standard_input({{"for --append", {command.old}}, {"as an index", indexes}});
   };
   check_read_once(command.inputs.arguments);  // a list from standard input among them
-  formats::check_ending(command.output, {formats::Content::tsv});
+  const std::optional<formats::Content> table = table_of(command);
   const std::uint64_t memory_bytes = job.resources.memory_bytes;
   complete(command.inputs, memory_bytes, job.inputs, job.of_inputs);
   check_read_once(job.inputs);  // and what lists name
@@ -59,8 +94,7 @@ int run_matrix(MatrixCommand command) {
   backend::JobProgress progress;
   {
     const ProgressMeter meter(progress, progress_style(command.progress));
-    jobs::write_matrix(job, progress,
-                       [&](std::string_view text, const Progress& so_far) { output.write(text, so_far); });
+    write_matrix(job, table, command.output, output, progress);
   }
   output.finish();
   return kDone;
@@ -83,6 +117,13 @@ void add_matrix_command(Application& application) {
     pandas  read_csv(file, sep="\t", skiprows=1, index_col="kmer")
     R       read.delim(file, skip = 1, row.names = "kmer", check.names = FALSE)
 
+NumPy:
+  kmers    2k bits of each, A = 0, C = 1, G = 2, T = 3, the first base highest:
+           one uint64, above k = 32 two, the upper one first (shape n, 2)
+  counts   uint64, shape (n, samples); 0 and 1 with --presence
+  samples  their names
+  k        a number
+
 Adding samples:
   With --append, the rows of a matrix are copied and get a number for each of
   the indexes, and k-mers that are new get rows of their own, with zeros for
@@ -95,6 +136,7 @@ Examples:
   warpmer matrix --presence --min-samples 2 -o shared.tsv @genomes.txt
   warpmer matrix --append counts.tsv.gz -o four.tsv.gz d.wmi
   warpmer matrix --input-min-count 2,1 reads.wmi genome.wmi | head
+  warpmer matrix -o counts.npz @genomes.txt
 )");
   add_index_inputs(app, command->inputs);
   app.add_option(
@@ -109,6 +151,11 @@ Examples:
       app, "--min-samples", 1, UINT32_MAX,
       [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
       "Leave out k-mers that fewer than N samples have. Default: 1.");
+  app.add_option(
+         "--format", command->format,
+         "tsv: text, see Format; npz: NumPy arrays, see NumPy. Default: tsv, or npz for an output that "
+         "ends in .npz.")
+      ->type_name("tsv|npz");
   add_text_output_flag(app, command->output);
   add_resource_flags(app, command->job.resources);
   add_progress_flag(app, command->progress);

@@ -31,7 +31,9 @@
 #include "cli/output/progress.h"
 #include "cli/output/read_profile.h"
 #include "cli/output/sequence_track.h"
+#include "cli/output/table_schemas.h"
 #include "file/output/temp_file_registry.h"
+#include "formats/table/table_format.h"
 #include "io/input_set.h"
 #include "jobs/device_choice.h"
 #include "mpi/group_qualities.h"
@@ -44,7 +46,7 @@ using Stage = backend::JobProgress::Stage;
 
 struct QueryOptions : Questions {
   bool profile = false;
-  std::string format = "tsv";
+  std::string format;  ///< empty: as the output's name has it
   backend::CountBounds found;
   bool no_header = false;
   bool exit_status = false;
@@ -53,6 +55,8 @@ struct QueryOptions : Questions {
   DeviceFlags device;
   unsigned threads = 0;
   mpi::ProcessGroup* ranks = nullptr;
+
+  [[nodiscard]] bool is_track() const { return format == "bedgraph" || format == "bed"; }
 };
 
 /// The data that all three kinds of query share.
@@ -67,7 +71,7 @@ struct Query {
   std::uint64_t list_kmers = 0;
   std::atomic<bool> found_any{false};
 
-  [[nodiscard]] bool is_track() const { return options.format != "tsv"; }
+  [[nodiscard]] bool is_track() const { return options.is_track(); }
   void note_found(bool found) {
     if (found) {
       found_any.store(true, std::memory_order_relaxed);
@@ -293,7 +297,8 @@ void read_together(Query& query, BatchJoiner& joiner) {
 
 void query_reads(Query& query) {
   const bool is_summary = !query.is_track() && !query.options.profile;
-  if (is_summary && !query.options.no_header && query.options.ranks->is_first()) {
+  const bool has_header = !query.options.no_header && !formats::table_named(query.options.format);
+  if (is_summary && has_header && query.options.ranks->is_first()) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);
@@ -314,16 +319,23 @@ std::uint64_t warn_if_no_kmers(const Query& query) {
 }
 
 void check_format(const QueryOptions& options) {
-  const bool is_bed = options.format == "bed";
-  const bool is_track = is_bed || options.format == "bedgraph";
-  if (!is_track && options.format != "tsv") {
-    throw UsageError("--format must be tsv, bedgraph or bed, not '" + options.format + "'");
+  const bool is_bed = options.format == "bed", is_track = options.is_track();
+  const bool is_table = formats::table_named(options.format).has_value();
+  if (!is_track && !is_table && options.format != "tsv") {
+    throw UsageError("--format must be tsv, bedgraph, bed or npz, not '" + options.format + "'");
   }
   if (is_track && options.reads.empty()) {
     throw UsageError("--format " + options.format + " needs --reads");
   }
   if (is_track && options.profile) {
     throw UsageError("--profile and --format " + options.format + " exclude each other");
+  }
+  if (is_table && options.profile) {
+    throw UsageError("--profile has a number for each position, and reads are not of one length; " +
+                     options.format + " is for a line per read: leave out --profile, or write text");
+  }
+  if (is_table && options.no_header) {
+    throw UsageError("--no-header is for text; the columns of " + options.format + " have names");
   }
   if (!is_bed && (options.found.min != 1 || options.found.max != UINT64_MAX)) {
     throw UsageError("--min-count and --max-count need --format bed");
@@ -337,6 +349,8 @@ void check_output_ending(const QueryOptions& options) {
     formats::check_ending(options.output, {Content::bed, Content::tsv});
   } else if (options.format == "bedgraph") {
     formats::check_ending(options.output, {Content::bedgraph, Content::tsv});
+  } else if (const auto table = formats::table_named(options.format)) {
+    formats::check_ending(options.output, {*table});
   } else {
     const Content named = formats::content_of_path(options.output).content;
     const bool is_track = named == Content::bed || named == Content::bedgraph;
@@ -427,6 +441,10 @@ std::string answer(Query& query) {
 
 int run_query(QueryOptions options) {
   options.take_server();
+  if (options.format.empty()) {
+    const std::string_view table = formats::table_name_of_path(options.output);
+    options.format = table.empty() ? "tsv" : table;
+  }
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
   if (options.ranks->is_first()) options.expand_lists();
@@ -439,6 +457,11 @@ int run_query(QueryOptions options) {
       table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);
   GroupOutput output(*options.ranks, options.output, threads);
   const bool speaks = options.ranks->is_first();
+  if (const auto content = formats::table_named(options.format); content && speaks) {
+    const std::uint32_t k = table.kmers().k;
+    output.text().begin_table(*content,
+                              options.reads.empty() ? asked_kmers_table(k) : read_summaries_table(k));
+  }
   bool found_any = false;
   const auto [asked, seconds] = run_with_meter(
       speaks ? progress_style(options.progress) : ProgressStyle::none, [&](backend::JobProgress& progress) {
@@ -465,10 +488,12 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   command.add_flag("--profile", options.profile,
                    "With --reads: print the count at every position of a read.");
   command
-      .add_option("--format", options.format,
-                  "With --reads: tsv, a line per read; bedgraph, the counts along sequences; bed, what found "
-                  "k-mers cover of them. Default: tsv.")
-      ->type_name("tsv|bedgraph|bed");
+      .add_option(
+          "--format", options.format,
+          "tsv: lines of text; npz: NumPy arrays of the same, see NumPy. With --reads also bedgraph: the "
+          "counts along sequences; and bed: what found k-mers cover of them. Default: tsv, or npz for "
+          "an output that ends in .npz.")
+      ->type_name("tsv|bedgraph|bed|npz");
   add_count_range_flags(
       command, options.found,
       {.what = "With --format bed: found are k-mers", .where = " in the index", .least = 0});
@@ -520,11 +545,19 @@ Tracks, for reference sequences; positions count from 0, ends are exclusive:
   of its last. Found is a count of 1 or more, or within --min-count and
   --max-count: both 0 give what k-mers that are not in the index cover.
 
+NumPy, with --format npz or -o FILE.npz:
+  kmers   as they were asked for, bytes (type S)
+  counts  of each, uint64
+  k       a number
+  With --reads, an array for each column instead: read (bytes), kmers, found,
+  min, median, max (uint64; 0 instead of NA, where kmers is 0).
+
 Examples:
   warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC
   warpmer query sample.wmi --kmers markers.txt > counts.tsv
   warpmer query --server sample.sock ACGTTGCAACGTTGCAACGTTGCAACGTTGC
   warpmer query sample.wmi --reads other_1.fq.gz other_2.fq.gz > summary.tsv
+  warpmer query sample.wmi --kmers markers.txt -o counts.npz
   warpmer query sample.wmi --reads contigs.fa --profile -o profiles.txt
   warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph
   warpmer query reads.wmi --reads assembly.fa --format bed \

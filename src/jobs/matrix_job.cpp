@@ -73,6 +73,8 @@ std::uint64_t parts_of_all(const MatrixOptions& options, const std::vector<index
   return entries;
 }
 
+using WriteMatrix = std::function<void(std::string_view, const Progress&)>;
+
 void compress(file::TextBuffer& buffer) {
   std::string packed;
   io::append_bgzf(buffer.text(), kCompressionLevel, packed);
@@ -80,10 +82,17 @@ void compress(file::TextBuffer& buffer) {
   buffer.append(packed);
 }
 
+void write_header(const formats::MatrixFormat& format, const std::vector<std::string>& samples,
+                  bool is_compressed, const WriteMatrix& write) {
+  file::TextBuffer header;
+  header.append(formats::matrix_header(format, samples));
+  if (is_compressed) compress(header);
+  write(header.text(), {});
+}
+
 }  // namespace
 
-void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
-                  const std::function<void(std::string_view, const Progress&)>& write) {
+void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, const WriteMatrix& write) {
   check(options);
   const host::Resources resources = host::settled(options.resources);
   const unsigned threads = resources.threads;
@@ -92,6 +101,10 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
   const formats::MatrixFormat format = format_of(options, params);
+  std::vector<std::string> samples =
+      options.old != nullptr ? options.old->samples() : std::vector<std::string>();
+  samples.insert(samples.end(), options.samples.begin(), options.samples.end());
+  if (options.begin_table) options.begin_table(format.k, samples);
 
   backend::MatrixPlan plan;
   plan.presence = format.presence;
@@ -106,13 +119,7 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress,
   file::OrderedText text(
       threads, parts_of_all(options, inputs), write,
       options.compress ? file::OrderedText::Encode(compress) : file::OrderedText::Encode());
-  std::vector<std::string> samples =
-      options.old != nullptr ? options.old->samples() : std::vector<std::string>();
-  samples.insert(samples.end(), options.samples.begin(), options.samples.end());
-  file::TextBuffer header;
-  header.append(formats::matrix_header(format, samples));
-  if (options.compress) compress(header);
-  write(header.text(), {});
+  if (!options.begin_table) write_header(format, samples, options.compress, write);
   progress.shards_total = params.shards();
   progress.stage = backend::JobProgress::Stage::combining;
   run_team(

@@ -22,6 +22,9 @@ struct MatrixOptions {
   bool presence = false;                        ///< not with `old`, which knows
   std::uint64_t min_samples = 1;                ///< number of samples that must have a k-mer
   bool compress = false;                        ///< BGZF
+  /// Told k and all samples before memory is shared out; then the text is rows alone. Empty: it has its lines
+  /// of what the matrix is.
+  std::function<void(std::uint32_t k, const std::vector<std::string>& samples)> begin_table;
   host::Resources resources;
 };
 

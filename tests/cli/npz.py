@@ -13,7 +13,7 @@ import struct
 import subprocess
 import zipfile
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, fasta, file_size_limit, main, naive_count
+from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, canonical, fasta, file_size_limit, main, naive_count
 
 try:
     import numpy
@@ -32,10 +32,19 @@ def read_array(data):
     if kind.startswith("<U"):
         width = 4 * int(kind[2:])
         flat = [values[at : at + width].decode("utf-32-le").rstrip("\0") for at in range(0, len(values), width)]
+    elif kind.startswith("|S"):
+        width = int(kind[2:])
+        flat = [values[at : at + width].rstrip(b"\0") for at in range(0, len(values), width)]
     else:
         flat = [number for (number,) in struct.iter_unpack({"<u8": "<Q", "<f8": "<d"}[kind], values)]
     assert len(flat) == math.prod(header["shape"])
     return header["shape"], flat
+
+
+def unpacked_all(kmers, k):
+    if k > 32:
+        kmers = [kmers[i] << 64 | kmers[i + 1] for i in range(0, len(kmers), 2)]
+    return [unpacked(kmer, k) for kmer in kmers]
 
 
 def unpacked(number, k):
@@ -66,9 +75,7 @@ class NumpyFiles(CliTest):
         self.assertEqual(set(arrays), {"k", "kmers", "counts"})
         (shape, (k,)), (kmers_shape, kmers), (counts_shape, counts) = (arrays[name] for name in ("k", "kmers", "counts"))
         self.assertEqual((shape, kmers_shape), ((), counts_shape if k <= 32 else (*counts_shape, 2)))
-        if k > 32:
-            kmers = [kmers[i] << 64 | kmers[i + 1] for i in range(0, len(kmers), 2)]
-        return [(unpacked(kmer, k), count) for kmer, count in zip(kmers, counts)]
+        return list(zip(unpacked_all(kmers, k), counts))
 
     def test_dump(self):
         sequences = ["".join(random.Random(2).choices("ACGT", k=3000))]
@@ -127,6 +134,83 @@ class NumpyFiles(CliTest):
             self.assertEqual(shape, (3, 3))
             self.assertEqual([f"{value:.9g}" for value in values], [cell for row in rows for cell in row])
 
+    def test_query_kmers(self):
+        """As they were asked for, in this order, repeats and small letters included; from a list, arguments, and a pipe."""
+        sequence = "".join(random.Random(4).choices("ACGT", k=3000))
+        self.file("x.fa", fasta([("x", sequence), ("y", sequence[:500] * 2)]))
+        for k in (9, 21, 40):
+            index = self.count("x.fa", k=k)
+            counts = naive_count([sequence, sequence[:500] * 2], k)
+            asked = [sequence[at : at + k] for at in range(0, 2000, 3)] + ["A" * k, "ac" * 32, sequence[7 : 7 + k].lower()]
+            asked = [kmer[:k] for kmer in asked] + [asked[0]]
+            wanted = [counts[canonical(kmer.upper())] for kmer in asked]
+            self.assertIn(0, wanted)
+            self.file("asked.txt", "# k-mers\n\n" + "\n".join(asked))
+            text = "\n".join(asked).encode()
+            for arguments, data in ((("--kmers", "asked.txt", "-o", "x.npz"), b""), ((*asked[-9:], "-o", "x.npz"), b""), (("--kmers", "-", "--format", "npz"), text)):
+                last = 9 if arguments[0] in asked else len(asked)
+                with self.subTest(k=k, arguments=arguments[:2]):
+                    process = self.run_process("query", index, *arguments, stdin=data)
+                    self.assertEqual(process.returncode, 0, process.stderr)
+                    arrays = self.arrays(process.stdout or (self.folder / "x.npz").read_bytes())
+                    kmers = [kmer.encode() for kmer in asked[-last:]]
+                    self.assertEqual(arrays, {"k": ((), [k]), "kmers": ((last,), kmers), "counts": ((last,), wanted[-last:])})
+        self.file("none.txt", "# none\n")
+        self.warned("there is no k-mer in 'none.txt'", "query", index, "--kmers", "none.txt", "-o", "x.npz")
+        self.assertEqual(self.file_arrays(), {"k": ((), [40]), "kmers": ((0,), []), "counts": ((0,), [])})
+
+    def test_query_reads(self):
+        """Each column of the text, with names that are no ASCII, reads without k-mers, and one in several pieces."""
+        index = self.count(DATA / "reads_1.fq.gz", k=21)
+        genome = "".join(random.Random(5).choices("ACGT", k=3_000_000))
+        self.file("y.fa", fasta([("gen\u00f6me", genome), ("short", "ACGT"), ("n" * 300, "N" * 50)]))
+        for reads in ((DATA / "reads_2.fq.gz",), ("y.fa", DATA / "reads_1.fq.gz")):
+            header, *rows = [line.split("\t") for line in self.warpmer("query", index, "--reads", *reads).splitlines()]
+            for threads in (1, 3):
+                self.warpmer("query", index, "-t", threads, "--reads", *reads, "-o", f"{threads}.npz")
+            self.assertEqual((self.folder / "1.npz").read_bytes(), (self.folder / "3.npz").read_bytes())
+            arrays = self.file_arrays("1.npz")
+            self.assertEqual(arrays.pop("k"), ((), [21]))
+            self.assertEqual(list(arrays), header)
+            for at, name in enumerate(header):
+                wanted = [row[at].encode() if at == 0 else int(row[at].replace("NA", "0")) for row in rows]
+                self.assertEqual(arrays[name], ((len(rows),), wanted), name)
+
+    def test_matrix(self):
+        files = [self.count(DATA / name, k=21, output=f"{name}.wmi") for name in ("reads_1.fq.gz", "reads_2.fq.gz", "genome.fa")]
+        self.warpmer("matrix", files[0], "-o", "old.tsv")
+        for options in (files, ("--presence", *files), ("--min-samples", 2, *files), (files[0],), ("--append", "old.tsv", *files[1:]), ("-m", "96M", *files)):
+            with self.subTest(options=options):
+                _, header, *rows = [line.split("\t") for line in self.warpmer("matrix", *options).splitlines()]
+                self.warpmer("matrix", *options, "-o", "x.npz")
+                arrays = self.file_arrays()
+                self.assertEqual(list(arrays), ["k", "samples", "kmers", "counts"])
+                self.assertEqual(arrays["k"], ((), [21]))
+                self.assertEqual(arrays["samples"], ((len(header) - 1,), header[1:]))
+                shape, kmers = arrays["kmers"]
+                self.assertEqual((shape, unpacked_all(kmers, 21)), ((len(rows),), [row[0] for row in rows]))
+                self.assertEqual(arrays["counts"], ((len(rows), len(header) - 1), [int(cell) for row in rows for cell in row[1:]]))
+        data = self.run_process("matrix", "--format", "npz", "-t", 3, *files).stdout
+        self.warpmer("matrix", "-t", 1, *files, "-o", "x.npz")
+        self.assertEqual(data, (self.folder / "x.npz").read_bytes())
+
+    def test_wide_matrix(self):
+        """K-mers of two words; and more of everything than waits in memory, with a temporary folder that it leaves empty."""
+        sequences = ["".join(random.Random(seed).choices("ACGT", k=200_000)) for seed in (6, 7)]
+        files = [self.count("-", k=50, stdin=fasta([("x", sequence)]), output=f"{at}.wmi") for at, sequence in enumerate(sequences)]
+        (self.folder / "t").mkdir()
+        process = self.run_process("matrix", *files, "-o", "x.npz", env={**os.environ, "TMPDIR": "t"})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(os.listdir(self.folder / "t"), [])
+        arrays = self.file_arrays()
+        (n, words), kmers = arrays["kmers"]
+        self.assertEqual(words, 2)
+        shape, counts = arrays["counts"]
+        self.assertEqual(shape, (n, 2))
+        found = dict(zip(unpacked_all(kmers, 50), zip(counts[::2], counts[1::2])))
+        one, two = (naive_count([sequence], 50) for sequence in sequences)
+        self.assertEqual(found, {kmer: (one.get(kmer, 0), two.get(kmer, 0)) for kmer in one.keys() | two.keys()})
+
     def test_pipe(self):
         index = self.count(DATA / "genome.fa", k=21)
         os.mkfifo(self.folder / "pipe")
@@ -138,6 +222,9 @@ class NumpyFiles(CliTest):
 
     def test_refusals(self):
         index = self.count(DATA / "genome.fa", k=21)
+        reads = DATA / "reads_1.fq.gz"
+        self.warpmer("matrix", index, "-o", "was.npz")
+        self.file("asked.txt", "A" * 21 + "\n" + "ACGTX" * 4 + "A\n")
         k11 = self.count(DATA / "genome.fa", k=11, output="k11.wmi")
         for status, pattern, *arguments in (
             (USAGE, "'x.tsv' ends as tab-separated text does.*NumPy", "dump", "--format", "npz", "-o", "x.tsv", index),
@@ -150,13 +237,25 @@ class NumpyFiles(CliTest):
             (USAGE, "--dense is for --format plain", "histo", "--dense", "-o", "x.npz", index),
             (USAGE, "npz has all of them", "compare", "--measure", "mash", "-o", "x.npz", index, index),
             (USAGE, "k11.wmi has k = 11", "histo", "-o", "x.npz", index, k11),
+            (USAGE, "'x.npz' ends as NumPy does, .*BED", "query", index, "--reads", reads, "--format", "bed", "-o", "x.npz"),
+            (USAGE, "'x.npz' ends as NumPy does", "query", index, "A" * 21, "--format", "tsv", "-o", "x.npz"),
+            (USAGE, "'x.tsv' ends as tab-separated text does.*NumPy", "query", index, "A" * 21, "--format", "npz", "-o", "x.tsv"),
+            (USAGE, "--profile has a number for each position, .*leave out --profile", "query", index, "--profile", "--reads", reads, "-o", "x.npz"),
+            (USAGE, "--no-header is for text", "query", index, "--no-header", "--reads", reads, "--format", "npz"),
+            (USAGE, "'x.npz' ends as NumPy does", "matrix", "--format", "tsv", index, "-o", "x.npz"),
+            (USAGE, "'x.tsv' ends as tab-separated text does.*NumPy", "matrix", "--format", "npz", index, "-o", "x.tsv"),
+            (USAGE, "--format must be tsv or npz, not 'xml'", "matrix", "--format", "xml", index),
+            (USAGE, "ends as compressed text does", "matrix", index, "-o", "x.npz.gz"),
+            (INPUT, "begins with '#warpmer-matrix'", "matrix", "--append", "was.npz", index, "-o", "x.npz"),
+            (INPUT, "asked.txt:2: .*is no k-mer", "query", index, "--kmers", "asked.txt", "-o", "x.npz"),
             (INPUT, "no_such", "dump", "-o", "x.npz", "no_such.wmi"),
         ):  # fmt: skip
             with self.subTest(arguments=arguments):
                 self.refused(status, pattern, *arguments)
-        process = self.run_process("dump", "-o", "x.npz", index, preexec_fn=file_size_limit)
-        self.assertEqual(process.returncode, RESOURCE, process.stderr)
-        self.assertNotIn("x.npz", self.files())
+        for command in (("dump", index), ("matrix", index), ("query", index, "--reads", reads)):
+            process = self.run_process(*command, "-o", "x.npz", preexec_fn=file_size_limit)
+            self.assertEqual(process.returncode, RESOURCE, process.stderr)
+            self.assertNotIn("x.npz", self.files())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-#include "formats/npz_file.h"
+#include "formats/table/npz_file.h"
 
 #include <fmt/format.h>
 
@@ -77,7 +77,7 @@ void NpzWriter::add(const std::string& name, std::span<const std::uint64_t> numb
 }
 
 void NpzWriter::add(const std::string& name, std::span<const double> numbers, const Shape& shape) {
-  begin(name, "<f8", sizeof(double), shape);
+  begin_reals(name, shape);
   append(bytes_of(numbers.data(), numbers.size_bytes()));
   end();
 }
@@ -97,6 +97,14 @@ void NpzWriter::add(const std::string& name, std::span<const std::string> texts)
 
 void NpzWriter::begin(const std::string& name, const Shape& shape) {
   begin(name, "<u8", sizeof(std::uint64_t), shape);
+}
+
+void NpzWriter::begin_reals(const std::string& name, const Shape& shape) {
+  begin(name, "<f8", sizeof(double), shape);
+}
+
+void NpzWriter::begin_bytes(const std::string& name, std::uint64_t items, std::size_t width) {
+  begin(name, fmt::format("|S{}", width), width, {items});
 }
 
 void NpzWriter::begin(const std::string& name, std::string_view type, std::size_t item_bytes,

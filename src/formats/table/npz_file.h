@@ -29,6 +29,10 @@ class NpzWriter {
 
   /// Begins an array of whole numbers of 64 bits that comes in pieces.
   void begin(const std::string& name, const Shape& shape);
+  /// Begins one of numbers with a point, of 64 bits.
+  void begin_reals(const std::string& name, const Shape& shape);
+  /// Begins a list of bytes, of `width` (1 or more) each, in which zeros stand behind those that are fewer.
+  void begin_bytes(const std::string& name, std::uint64_t items, std::size_t width);
   void append(std::string_view bytes);
   /// Ends it. InternalError when it has not the bytes that its shape says.
   void end();

@@ -1,0 +1,37 @@
+#include "formats/table/table_format.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "formats/table/npz_table.h"
+
+namespace warpmer::formats {
+namespace {
+
+struct NamedTable {
+  std::string_view name;
+  Content content;
+};
+
+constexpr NamedTable kTables[] = {{"npz", Content::npz}};
+
+}  // namespace
+
+std::optional<Content> table_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kTables, name, &NamedTable::name);
+  return found == std::end(kTables) ? std::nullopt : std::optional(found->content);
+}
+
+std::string_view table_name_of_path(const std::string& path) {
+  const auto* const found = std::ranges::find(kTables, content_of_path(path).content, &NamedTable::content);
+  return found == std::end(kTables) ? std::string_view() : found->name;
+}
+
+std::unique_ptr<TableWriter> make_table_writer(Content content, const TableSchema& schema,
+                                               const std::string& directory, WriteTable write) {
+  if (content != Content::npz) throw InternalError("no table is written in this format");
+  return std::make_unique<NpzTable>(schema, directory, std::move(write));
+}
+
+}  // namespace warpmer::formats

@@ -1,0 +1,24 @@
+#pragma once
+/// The formats of tables.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "formats/table/table.h"
+#include "formats/text/ending.h"
+
+namespace warpmer::formats {
+
+/// Returns the content that `--format` means by a name, if that is one of tables: `npz`.
+std::optional<Content> table_named(std::string_view name);
+
+/// Returns the name that `--format` has for a table under such a path; empty if it promises none.
+std::string_view table_name_of_path(const std::string& path);
+
+/// `directory` is for temporary files.
+std::unique_ptr<TableWriter> make_table_writer(Content content, const TableSchema& schema,
+                                               const std::string& directory, WriteTable write);
+
+}  // namespace warpmer::formats
