@@ -47,7 +47,7 @@ ROOMS = {
     "file": [BESIDE, "output"],
     "index": [BESIDE, "writer", "positions"],
     "backend": [BESIDE, "lookup", "live", "indexes"],
-    "formats": ["stream", "text", "table", "jellyfish", "fastk"],
+    "formats": ["stream", "text", "table", "arrow", "jellyfish", "fastk"],
     "io": ["blocks", "compress", "text", "fastx", "hts"],
     "cpu": ["simd", "memory", "count", "tables", "lookup", "sets", "positions", "update", "live"],
     "kernels": ["memory", "warps", "text", "count", "freeze", "exchange", "spill", "upload", "resident", "session", "update",

@@ -14,7 +14,8 @@
 #   --no-cuda      leave CUDA out though there is nvcc
 #   --gpu-bundle   CUDA is built as it is for GPU nodes, tests use that build, and the bundle is made of it
 #                  (scripts/gpu-bundle.sh)
-#   --python       also build the Python module with pip, in build/python, and run its tests (tests/python)
+#   --python       also build the Python module with pip, in build/python, and run its tests (tests/python); and in the
+#                  release build the module for Apache Arrow, which is that of pyarrow, in build/pyarrow
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -77,6 +78,17 @@ print(passed, len(failed), skipped, *failed)
 PY
 }
 
+# Apache Arrow for C++, of which Debian has no package; sets `pyarrow`. Kept from one run to the next.
+install_pyarrow() {
+  local environment=$PWD/build/pyarrow log=$PWD/build/pyarrow.log where='import pyarrow; print(pyarrow.get_library_dirs()[0])'
+  mkdir -p build
+  if ! pyarrow=$("$environment/bin/python" -c "$where" 2>/dev/null); then
+    python3 -m venv --clear "$environment" && "$environment/bin/pip" install pyarrow >"$log" 2>&1 ||
+      { tail -n 60 "$log"; return 1; }
+    pyarrow=$("$environment/bin/python" -c "$where")
+  fi
+}
+
 test_preset() {
   local preset=$1 report log launcher=() settings=("-DWARPMER_WERROR=$werror")
   # CI reads warnings where all of it is built, with the compiler of the release.
@@ -84,6 +96,13 @@ test_preset() {
   report=$PWD/build/$preset/ctest.xml
   log=$PWD/build/$preset/build.log
   mkdir -p "build/$preset"
+  if [[ $python == yes && $preset == "$release" ]]; then
+    if ! install_pyarrow; then
+      fail "$preset/pyarrow"
+      return
+    fi
+    settings+=("-DWARPMER_PYARROW=$pyarrow")
+  fi
   if [[ $preset == cuda && -n ${CUDAARCHS:-} ]]; then settings+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDAARCHS"); fi
   if [[ $preset == aarch64 ]] && ! scripts/sysroot.sh arm64 build/sysroot-arm64; then
     fail "$preset/sysroot"

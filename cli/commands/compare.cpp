@@ -18,8 +18,10 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "cli/output/table_schemas.h"
 #include "cli/pictures/heat_map.h"
 #include "formats/table/npz_file.h"
+#include "formats/table/table_format.h"
 #include "jobs/compare_job.h"
 
 namespace warpmer::cli {
@@ -90,12 +92,17 @@ double distance_of(const Measure& measure, const Comparison& comparison, std::si
   return measure.is_distance ? value : 1 - value;
 }
 
-void write_pairs(const Comparison& comparison, const std::vector<std::string>& names, TextOutput& output) {
+constexpr std::string_view kPairColumns =
+    "sample_a\tsample_b\tkmers_a\tkmers_b\tshared\tunion\tonly_a\tonly_b\tjaccard\tcontainment_a_in_b\t"
+    "containment_b_in_a\truzicka\tcosine\tmash";
+constexpr std::size_t kPairNumbers = 6;  ///< columns of whole numbers
+/// Digits of the others: those that are of use, and those that make them what they were in memory.
+constexpr int kDigits = 9, kAllDigits = 17;
+
+/// Writes a row for each pair.
+void write_pairs(const Comparison& comparison, const std::vector<std::string>& names, int digits,
+                 TextOutput& output) {
   Progress so_far{0, names.size() * (names.size() - 1) / 2};
-  output.write(
-      "sample_a\tsample_b\tkmers_a\tkmers_b\tshared\tunion\tonly_a\tonly_b\tjaccard\tcontainment_a_in_b\t"
-      "containment_b_in_a\truzicka\tcosine\tmash\n",
-      so_far);
   for (std::size_t a = 0; a < names.size(); ++a) {
     for (std::size_t b = a + 1; b < names.size(); ++b) {
       const SampleSums& left = comparison.sums.samples[a];
@@ -104,14 +111,27 @@ void write_pairs(const Comparison& comparison, const std::vector<std::string>& n
       output.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}", names[a], names[b], left.distinct, right.distinct,
                    pair.shared, backend::union_size(left, right, pair), left.distinct - pair.shared,
                    right.distinct - pair.shared);
-      output.print("\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\n", jaccard_of(comparison, a, b),
-                   containment_of(comparison, a, b), containment_of(comparison, b, a),
-                   weighted_jaccard_of(comparison, a, b), cosine_of(comparison, a, b),
-                   mash_of(comparison, a, b));
+      for (const double measure :
+           {jaccard_of(comparison, a, b), containment_of(comparison, a, b), containment_of(comparison, b, a),
+            weighted_jaccard_of(comparison, a, b), cosine_of(comparison, a, b), mash_of(comparison, a, b)})
+        output.print("\t{:.{}g}", measure, digits);
+      output.print("\n");
     }
     so_far.done += names.size() - 1 - a;
     output.write({}, so_far);
   }
+}
+
+void write_pair_text(const Comparison& comparison, const std::vector<std::string>& names,
+                     TextOutput& output) {
+  output.write(fmt::format("{}\n", kPairColumns), {0, names.size() * (names.size() - 1) / 2});
+  write_pairs(comparison, names, kDigits, output);
+}
+
+void write_pair_table(const Comparison& comparison, const std::vector<std::string>& names,
+                      formats::Content content, TextOutput& output) {
+  output.begin_table(content, pairs_table(comparison.k, kPairColumns, kPairNumbers));
+  write_pairs(comparison, names, kAllDigits, output);
 }
 
 /// Rows and columns are samples; a row's containment is that of its sample in the column's.
@@ -181,13 +201,17 @@ void write_svg(const Comparison& comparison, const Measure& measure, const std::
 /// matter.
 const Measure& complete(CompareCommand& command) {
   using formats::Content;
-  if (command.format.empty())
-    command.format = formats::content_of_path(command.output).content == Content::npz ? "npz" : "tsv";
-  const bool is_phylip = command.format == "phylip", is_npz = command.format == "npz";
-  if (command.format != "tsv" && command.format != "matrix" && !is_phylip && !is_npz) {
-    throw UsageError("--format must be tsv, matrix, phylip or npz, not '" + command.format + "'");
+  if (command.format.empty()) {
+    const std::string_view by_name = formats::table_name_of_path(command.output);
+    command.format = by_name.empty() ? "tsv" : by_name;
   }
-  if ((command.format == "tsv" || is_npz) && command.svg.empty() && !command.measure.empty()) {
+  const std::optional<Content> table = formats::table_named(command.format);
+  const bool is_phylip = command.format == "phylip";
+  if (command.format != "tsv" && command.format != "matrix" && !is_phylip && !table) {
+    throw UsageError("--format must be tsv, matrix, phylip, npz, arrow or parquet, not '" + command.format +
+                     "'");
+  }
+  if ((command.format == "tsv" || table) && command.svg.empty() && !command.measure.empty()) {
     throw UsageError(fmt::format(
         "--measure is for --format matrix and phylip and for --svg; {} has all of them", command.format));
   }
@@ -202,7 +226,11 @@ const Measure& complete(CompareCommand& command) {
   complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
   check_output(command.output, job.inputs);
   check_output(command.svg, job.inputs);
-  formats::check_ending(command.output, {is_npz ? Content::npz : is_phylip ? Content::text : Content::tsv});
+  if (table) {
+    formats::check_table(command.output, *table);
+  } else {
+    formats::check_ending(command.output, {is_phylip ? Content::text : Content::tsv});
+  }
   formats::check_ending(command.svg, {Content::svg});
   return measure;
 }
@@ -222,8 +250,10 @@ int run_compare(CompareCommand command) {
   const std::vector<std::string> names = sample_names(command.job.inputs, command.format == "phylip");
   if (command.format == "npz") {
     write_measures_npz(comparison, names, output);
+  } else if (const auto table = formats::table_named(command.format)) {
+    write_pair_table(comparison, names, *table, output);
   } else if (command.format == "tsv") {
-    write_pairs(comparison, names, output);
+    write_pair_text(comparison, names, output);
   } else if (command.format == "matrix") {
     write_matrix(comparison, measure, names, output);
   } else {
@@ -257,8 +287,9 @@ void add_compare_command(Application& application) {
          "--format", command->format,
          "tsv: a line for each pair, with all measures. matrix: one measure, a row and a column for each "
          "sample. phylip: the same as distances. npz: NumPy arrays, a matrix for each measure, and samples, "
-         "kmers (distinct) and k. Default: tsv, or npz for an output that ends in .npz.")
-      ->type_name("tsv|matrix|phylip|npz");
+         "kmers (distinct) and k. arrow, parquet: tables of the columns of tsv. Default: tsv, or what the "
+         "output's name ends in: .npz, .arrow, .parquet.")
+      ->type_name("tsv|matrix|phylip|npz|arrow|parquet");
   app.add_option("--measure", command->measure,
                  "What a matrix or picture shows. Default: jaccard, for phylip mash. PHYLIP has 1 minus a "
                  "similarity. A row's containment is that of its sample in the column's.")

@@ -19,7 +19,9 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "cli/output/table_schemas.h"
 #include "formats/table/npz_file.h"
+#include "formats/table/table_format.h"
 #include "formats/text/ending.h"
 #include "host/limits.h"
 #include "index/index_file.h"
@@ -37,13 +39,17 @@ struct DumpOptions {
 
 using formats::Content;
 
-/// Returns what is to be written, of which nobody but the output's name may say that it is NumPy's.
+/// Returns what is to be written; that it is a table, the output's name may say alone.
 Content content_of(const DumpOptions& options) {
-  const bool has_npz_name = formats::content_of_path(options.output).content == Content::npz;
-  const std::string format = !options.format.empty() ? options.format : has_npz_name ? "npz" : "tsv";
-  if (format != "tsv" && format != "fasta" && format != "npz")
-    throw UsageError("--format must be tsv, fasta or npz, not '" + format + "'");
-  const Content content = format == "tsv" ? Content::tsv : format == "npz" ? Content::npz : Content::fasta;
+  const std::string_view by_name = formats::table_name_of_path(options.output);
+  const std::string format(!options.format.empty() ? options.format : !by_name.empty() ? by_name : "tsv");
+  if (const auto table = formats::table_named(format)) {
+    formats::check_table(options.output, *table);
+    return *table;
+  }
+  if (format != "tsv" && format != "fasta")
+    throw UsageError("--format must be tsv, fasta, npz, arrow or parquet, not '" + format + "'");
+  const Content content = format == "tsv" ? Content::tsv : Content::fasta;
   formats::check_ending(
       options.output, {content},
       format == "tsv" ? "add --format fasta for FASTA; 'warpmer convert' writes other formats" : "");
@@ -88,6 +94,8 @@ int run_dump(const DumpOptions& options) {
   const index::IndexFile index(options.index, has_cap ? host::memory_left(memory_bytes) : UINT64_MAX);
   threads = threads_or_default(threads);
   TextOutput output(options.output, threads);
+  if (content == Content::arrow || content == Content::parquet)
+    output.begin_table(content, kmer_counts_table(index.params().k));
   plan.format = content == Content::fasta ? backend::EntryFormat::fasta : backend::EntryFormat::tsv;
   const auto [kmers, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
@@ -123,18 +131,22 @@ void add_dump_command(Application& application) {
   counts  of each, uint64
   k       a number
 
+Arrow and Parquet: a column kmer of texts, and count, uint64.
+
 Examples:
   warpmer dump sample.wmi | head
   warpmer dump --sort --min-count 2 -o sample.tsv sample.wmi
   warpmer dump --format fasta sample.wmi > sample.fa
   warpmer dump -o sample.npz sample.wmi
+  warpmer dump --sort -o sample.parquet sample.wmi
 )");
   command.add_flag("--sort", options->plan.sorted, "In lexicographic order of the k-mers.");
   command
       .add_option("--format", options->format,
-                  "tsv: KMER<TAB>COUNT; fasta: a record >COUNT for each k-mer; npz: NumPy arrays, see NumPy. "
-                  "Default: tsv, or npz for an output that ends in .npz.")
-      ->type_name("tsv|fasta|npz");
+                  "tsv: KMER<TAB>COUNT; fasta: a record >COUNT for each k-mer; npz: NumPy arrays, see NumPy; "
+                  "arrow, parquet: tables of columns. Default: tsv, or what the output's name ends in: .npz, "
+                  ".arrow, .parquet.")
+      ->type_name("tsv|fasta|npz|arrow|parquet");
   add_count_range_flags(command, options->plan.bounds);
   add_text_output_flag(command, options->output);
   add_threads_flag(command, options->plan.resources.threads);

@@ -25,11 +25,12 @@
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
+#include "cli/output/table_schemas.h"
 #include "cli/pictures/chart.h"
 #include "cli/pictures/spectrum_chart.h"
 #include "cli/pictures/terminal_plot.h"
 #include "formats/fastk/fastk_histogram.h"
-#include "formats/table/npz_file.h"
+#include "formats/table/table_format.h"
 #include "formats/text/ending.h"
 #include "index/index_file.h"
 #include "index/index_start.h"
@@ -151,10 +152,8 @@ void print_for_kat(const HistoOptions& options, const Spectrum& spectrum, TextOu
   print_capped_rows(spectrum.histogram, 1, options.max_count.value_or(kLastRow), output);
 }
 
-/// A header, and a column for each index.
-void print_table(const std::vector<std::string>& names, const std::vector<index::Histogram>& histograms,
-                 bool dense, TextOutput& output) {
-  output.print("count\t{}\n", fmt::join(names, "\t"));
+/// A row for each count that k-mers of any of the samples have, and a column for each sample.
+void print_columns(const std::vector<index::Histogram>& histograms, bool dense, TextOutput& output) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> rows;
   for (std::size_t i = 0; i < histograms.size(); ++i) {
     for (const auto& [count, kmers] : histograms[i]) {
@@ -170,34 +169,19 @@ void print_table(const std::vector<std::string>& names, const std::vector<index:
   }
 }
 
-/// A row for each count that k-mers of any of the samples have, and a column for each sample. One sample has
-/// no name, and no column.
-void write_counts_npz(std::uint64_t k, const std::vector<std::string>& names,
-                      const std::vector<index::Histogram>& histograms, TextOutput& output) {
-  std::map<std::uint64_t, std::vector<std::uint64_t>> rows;
-  for (std::size_t i = 0; i < histograms.size(); ++i) {
-    for (const auto& [count, kmers] : histograms[i])
-      rows.try_emplace(count, histograms.size(), 0).first->second[i] = kmers;
-  }
-  std::vector<std::uint64_t> counts, kmers;
-  for (const auto& [count, row] : rows) {
-    counts.push_back(count);
-    kmers.insert(kmers.end(), row.begin(), row.end());
-  }
-  formats::NpzWriter npz([&](std::string_view bytes) { output.write(bytes); });
-  npz.add("k", std::span(&k, 1), {});
-  npz.add("counts", counts, {counts.size()});
-  if (names.empty()) {
-    npz.add("kmers", kmers, {counts.size()});
+/// One sample has no name.
+void write_table(const HistoOptions& options, std::uint32_t k, const std::vector<std::string>& names,
+                 const std::vector<index::Histogram>& histograms, TextOutput& output) {
+  if (const auto content = formats::table_named(options.format)) {
+    output.begin_table(*content, histogram_table(k, names));
   } else {
-    npz.add("samples", names);
-    npz.add("kmers", kmers, {counts.size(), names.size()});
+    output.print("count\t{}\n", fmt::join(names, "\t"));
   }
-  npz.finish();
+  print_columns(histograms, options.dense, output);
 }
 
-void print_for_numpy(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
-  write_counts_npz(spectrum.params.k, {}, {capped(spectrum.histogram, options)}, output);
+void print_for_tables(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
+  write_table(options, spectrum.params.k, {}, {capped(spectrum.histogram, options)}, output);
 }
 
 /// FastK's own file, which is binary.
@@ -236,7 +220,9 @@ constexpr std::array kFormats = {
     HistoFormat{"npz",
                 "NumPy arrays counts, kmers and k; of several indexes kmers has a\n"
                 "column for each, and samples has their names",
-                print_for_numpy},
+                print_for_tables},
+    HistoFormat{"arrow", "columns count and kmers, or one for each of several indexes", print_for_tables},
+    HistoFormat{"parquet", "the same", print_for_tables},
 };
 
 /// Returns all names, with other words before the last.
@@ -312,8 +298,8 @@ void check(const HistoOptions& options) {
   using formats::Content;
   if (options.plot) {
     formats::check_ending(options.output, {Content::text}, "leave out --plot");
-  } else if (format == "npz") {
-    formats::check_ending(options.output, {Content::npz});
+  } else if (const auto table = formats::table_named(format)) {
+    formats::check_table(options.output, *table);
   } else {
     formats::check_ending(options.output, {Content::text, Content::tsv, Content::svg});
   }
@@ -355,8 +341,8 @@ int print_of_reads(HistoOptions options) {
 int print_of_indexes(const HistoOptions& options) {
   if (options.inputs.size() > 1 && options.is_picture())
     throw UsageError("a picture is of one index, and several are a table; name one");
-  const bool is_npz = options.format == "npz";
-  if (options.inputs.size() > 1 && options.format != "plain" && !is_npz) {
+  const bool is_table = formats::table_named(options.format).has_value();
+  if (options.inputs.size() > 1 && options.format != "plain" && !is_table) {
     throw UsageError("--format " + options.format +
                      " is for one index; several are a table, in --format plain");
   }
@@ -370,7 +356,7 @@ int print_of_indexes(const HistoOptions& options) {
   std::uint32_t k = 0;
   for (const std::string& path : options.inputs) {
     const index::IndexFile index(path);
-    if (is_npz && k != 0 && k != index.params().k) {
+    if (is_table && k != 0 && k != index.params().k) {
       throw UsageError(fmt::format("{} has k = {}, and those before it have k = {}; a file has one k",
                                    printable(path), index.params().k, k));
     }
@@ -380,11 +366,7 @@ int print_of_indexes(const HistoOptions& options) {
   }
   TextOutput output(options.output);
   const std::vector<std::string> names = sample_names(options.inputs, false);
-  if (is_npz) {
-    write_counts_npz(k, names, histograms, output);
-  } else {
-    print_table(names, histograms, options.dense, output);
-  }
+  write_table(options, k, names, histograms, output);
   output.finish();
   return kDone;
 }
@@ -404,8 +386,8 @@ int print_of_server(const HistoOptions& options) {
 
 int run_histo(HistoOptions options) {
   if (options.format.empty()) {
-    const bool has_npz_name = formats::content_of_path(options.output).content == formats::Content::npz;
-    options.format = has_npz_name && !options.plot ? "npz" : "plain";
+    const std::string_view table = formats::table_name_of_path(options.output);
+    options.format = table.empty() || options.plot ? "plain" : table;
   }
   check(options);
   if (!options.server.empty()) return print_of_server(options);
@@ -467,7 +449,8 @@ Examples:
   command
       .add_option(
           "--format", options->format,
-          "For whom the rows are; see Formats. Default: plain, or npz for an output that ends in .npz.")
+          "For whom the rows are; see Formats. Default: plain, or what the output's name ends in: .npz, "
+          ".arrow, .parquet.")
       ->type_name(format_names("|", "|"));
   add_whole_number(
       command, "--max-count", 1, UINT64_MAX - 1,

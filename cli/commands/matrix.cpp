@@ -46,8 +46,12 @@ std::optional<formats::Content> table_of(const MatrixCommand& command) {
                                                           : "tsv";
   const std::optional<Content> table = formats::table_named(format);
   if (!table && format != "tsv")
-    throw UsageError(fmt::format("--format must be tsv or npz, not '{}'", printable(format)));
-  formats::check_ending(command.output, {table.value_or(Content::tsv)});
+    throw UsageError(fmt::format("--format must be tsv, npz, arrow or parquet, not '{}'", printable(format)));
+  if (table) {
+    formats::check_table(command.output, *table);
+  } else {
+    formats::check_ending(command.output, {Content::tsv});
+  }
   return table;
 }
 
@@ -124,6 +128,8 @@ NumPy:
   samples  their names
   k        a number
 
+Arrow and Parquet: columns kmer (text), and one of uint64 for each sample.
+
 Adding samples:
   With --append, the rows of a matrix are copied and get a number for each of
   the indexes, and k-mers that are new get rows of their own, with zeros for
@@ -151,11 +157,10 @@ Examples:
       app, "--min-samples", 1, UINT32_MAX,
       [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
       "Leave out k-mers that fewer than N samples have. Default: 1.");
-  app.add_option(
-         "--format", command->format,
-         "tsv: text, see Format; npz: NumPy arrays, see NumPy. Default: tsv, or npz for an output that "
-         "ends in .npz.")
-      ->type_name("tsv|npz");
+  app.add_option("--format", command->format,
+                 "tsv: text, see Format; npz: NumPy arrays, see NumPy; arrow, parquet: tables of columns. "
+                 "Default: tsv, or what the output's name ends in: .npz, .arrow, .parquet.")
+      ->type_name("tsv|npz|arrow|parquet");
   add_text_output_flag(app, command->output);
   add_resource_flags(app, command->job.resources);
   add_progress_flag(app, command->progress);

@@ -322,7 +322,8 @@ void check_format(const QueryOptions& options) {
   const bool is_bed = options.format == "bed", is_track = options.is_track();
   const bool is_table = formats::table_named(options.format).has_value();
   if (!is_track && !is_table && options.format != "tsv") {
-    throw UsageError("--format must be tsv, bedgraph, bed or npz, not '" + options.format + "'");
+    throw UsageError("--format must be tsv, bedgraph, bed, npz, arrow or parquet, not '" + options.format +
+                     "'");
   }
   if (is_track && options.reads.empty()) {
     throw UsageError("--format " + options.format + " needs --reads");
@@ -350,7 +351,7 @@ void check_output_ending(const QueryOptions& options) {
   } else if (options.format == "bedgraph") {
     formats::check_ending(options.output, {Content::bedgraph, Content::tsv});
   } else if (const auto table = formats::table_named(options.format)) {
-    formats::check_ending(options.output, {*table});
+    formats::check_table(options.output, *table);
   } else {
     const Content named = formats::content_of_path(options.output).content;
     const bool is_track = named == Content::bed || named == Content::bedgraph;
@@ -490,10 +491,11 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
   command
       .add_option(
           "--format", options.format,
-          "tsv: lines of text; npz: NumPy arrays of the same, see NumPy. With --reads also bedgraph: the "
-          "counts along sequences; and bed: what found k-mers cover of them. Default: tsv, or npz for "
-          "an output that ends in .npz.")
-      ->type_name("tsv|bedgraph|bed|npz");
+          "tsv: lines of text; npz: NumPy arrays of the same, see NumPy; arrow, parquet: tables of the "
+          "same columns. With --reads also bedgraph: the counts along sequences; and bed: what found "
+          "k-mers cover of them. Default: tsv, or what the output's name ends in: .npz, .arrow, "
+          ".parquet.")
+      ->type_name("tsv|bedgraph|bed|npz|arrow|parquet");
   add_count_range_flags(
       command, options.found,
       {.what = "With --format bed: found are k-mers", .where = " in the index", .least = 0});
@@ -551,6 +553,9 @@ NumPy, with --format npz or -o FILE.npz:
   k       a number
   With --reads, an array for each column instead: read (bytes), kmers, found,
   min, median, max (uint64; 0 instead of NA, where kmers is 0).
+
+Arrow and Parquet: columns kmer (text) and count (uint64); with --reads those of
+the text, with nulls for NA.
 
 Examples:
   warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
+#include <string>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "file/program_module.h"
 #include "mpi/process_group.h"
-#include "system/program.h"
 
 namespace warpmer::mpi {
 
@@ -19,23 +19,17 @@ constexpr const char* kModule = "warpmer_mpi.so";
 
 /// Returns the module; null if it is not there.
 void* open_module() {
-  std::error_code error;
-  const auto folder = std::filesystem::path(system::program_path()).parent_path();
-  for (const auto& path : {folder / kModule, folder.parent_path() / "lib" / "warpmer" / kModule,
-                           folder.parent_path() / "lib64" / "warpmer" / kModule,
-                           folder.parent_path() / "lib" / "x86_64-linux-gnu" / "warpmer" / kModule}) {
-    if (!std::filesystem::exists(path, error)) continue;
-    // For all to see: MPI's own modules look for its symbols.
-    void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (module == nullptr) {
-      throw ResourceError(
-          fmt::format("this process is one of several, but its module for MPI cannot be opened "
-                      "({}); install the MPI that warpmer was built with, or start one process",
-                      ::dlerror()));
-    }
-    return module;
+  const std::string path = file::program_module(kModule);
+  if (path.empty()) return nullptr;
+  // For all to see: MPI's own modules look for its symbols.
+  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (module == nullptr) {
+    throw ResourceError(
+        fmt::format("this process is one of several, but its module for MPI cannot be opened "
+                    "({}); install the MPI that warpmer was built with, or start one process",
+                    ::dlerror()));
   }
-  return nullptr;
+  return module;
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ class Compressed(EndingsTest):
 class Refused(EndingsTest):
     def test_what_no_command_writes(self):
         reads = ("--reads", READS)
-        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.parquet", "X.Parquet", "x.h5", "x.png", "x.csv", "x.unik"):
+        for name in ("x.zst", "x.tsv.zst", "x.bz2", "x.xz", "x.tsv.lz4", "x.orc", "X.Orc", "x.h5", "x.png", "x.csv", "x.unik"):
             for command in (
                 ("count", "-k", 21, READS), ("dump", self.index), ("query", self.index, *reads), ("histo", self.index),
                 ("locate", "p.wmp", *reads), ("stats", self.index), ("info", self.index), ("compare", self.index, self.index),
@@ -131,7 +131,7 @@ class Refused(EndingsTest):
                 ("update", self.index, "--add", READS), ("positions", GENOME), ("filter", self.index, READS), ("devices",),
                 ("plan", READS),
             ):  # fmt: skip
-                if command[0] not in ("count", "matrix", "filter") and name not in ("x.zst", "x.parquet"):
+                if command[0] not in ("count", "matrix", "filter") and name not in ("x.zst", "x.orc"):
                     continue
                 self.refused(USAGE, f"'{name}' ends (in|as) .*(choose another name|text can end in .gz)", *command, "-o", name)
 
@@ -146,6 +146,9 @@ class Refused(EndingsTest):
         reads = ("--reads", READS)
         for name, what, written, command in (
             ("x.wmi", "an index", r"tab-separated text \(\.tsv\)", ("dump", self.index)),
+            ("x.parquet", "Parquet", "an index ", ("count", "-k", 21, READS)),
+            ("x.pq", "Parquet", "text ", ("stats", self.index)),
+            ("x.feather", "Arrow", "FASTQ .*", ("filter", self.index, READS)),
             ("x.kff", "KFF", "tab-separated text .*'warpmer convert'", ("dump", self.index)),
             ("x.fa", "FASTA", "tab-separated text .*--format fasta", ("dump", self.index)),
             ("x.tsv", "tab-separated text", "FASTA", ("dump", "--format", "fasta", self.index)),

@@ -179,7 +179,7 @@ class NumpyFiles(CliTest):
     def test_matrix(self):
         files = [self.count(DATA / name, k=21, output=f"{name}.wmi") for name in ("reads_1.fq.gz", "reads_2.fq.gz", "genome.fa")]
         self.warpmer("matrix", files[0], "-o", "old.tsv")
-        for options in (files, ("--presence", *files), ("--min-samples", 2, *files), (files[0],), ("--append", "old.tsv", *files[1:]), ("-m", "96M", *files)):
+        for options in (files, ("--presence", *files), ("--min-samples", 2, *files), (files[0],), ("--append", "old.tsv", *files[1:]), ("-m", "96M", "-t", 2, *files)):
             with self.subTest(options=options):
                 _, header, *rows = [line.split("\t") for line in self.warpmer("matrix", *options).splitlines()]
                 self.warpmer("matrix", *options, "-o", "x.npz")
@@ -244,7 +244,7 @@ class NumpyFiles(CliTest):
             (USAGE, "--no-header is for text", "query", index, "--no-header", "--reads", reads, "--format", "npz"),
             (USAGE, "'x.npz' ends as NumPy does", "matrix", "--format", "tsv", index, "-o", "x.npz"),
             (USAGE, "'x.tsv' ends as tab-separated text does.*NumPy", "matrix", "--format", "npz", index, "-o", "x.tsv"),
-            (USAGE, "--format must be tsv or npz, not 'xml'", "matrix", "--format", "xml", index),
+            (USAGE, "--format must be tsv, npz, arrow or parquet, not 'xml'", "matrix", "--format", "xml", index),
             (USAGE, "ends as compressed text does", "matrix", index, "-o", "x.npz.gz"),
             (INPUT, "begins with '#warpmer-matrix'", "matrix", "--append", "was.npz", index, "-o", "x.npz"),
             (INPUT, "asked.txt:2: .*is no k-mer", "query", index, "--kmers", "asked.txt", "-o", "x.npz"),

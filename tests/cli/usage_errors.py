@@ -158,7 +158,7 @@ class UsageErrors(CliTest):
                 ("missing INDEX", "info"),
                 ("unexpected argument 'b'", "dump", "a", "b"),
                 ("unexpected argument 'b'", "devices", "b"),
-                ("tsv, fasta or npz", "dump", "--format", "xml", index),
+                ("tsv, fasta, npz, arrow or parquet", "dump", "--format", "xml", index),
                 ("nothing would be kept", "dump", "--min-count", "2", "--max-count", "1", index),
             ]
         )

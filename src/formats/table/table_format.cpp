@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "formats/table/arrow_module.h"
 #include "formats/table/npz_table.h"
 
 namespace warpmer::formats {
@@ -14,7 +15,8 @@ struct NamedTable {
   Content content;
 };
 
-constexpr NamedTable kTables[] = {{"npz", Content::npz}};
+constexpr NamedTable kTables[] = {
+    {"npz", Content::npz}, {"arrow", Content::arrow}, {"parquet", Content::parquet}};
 
 }  // namespace
 
@@ -28,10 +30,22 @@ std::string_view table_name_of_path(const std::string& path) {
   return found == std::end(kTables) ? std::string_view() : found->name;
 }
 
+void check_table(const std::string& path, Content content) {
+  check_ending(path, {content});
+  if (content != Content::npz) require_arrow();
+}
+
 std::unique_ptr<TableWriter> make_table_writer(Content content, const TableSchema& schema,
                                                const std::string& directory, WriteTable write) {
-  if (content != Content::npz) throw InternalError("no table is written in this format");
-  return std::make_unique<NpzTable>(schema, directory, std::move(write));
+  switch (content) {
+    case Content::npz:
+      return std::make_unique<NpzTable>(schema, directory, std::move(write));
+    case Content::arrow:
+    case Content::parquet:
+      return make_arrow_table(content == Content::parquet, schema, write);
+    default:
+      throw InternalError("no table is written in this format");
+  }
 }
 
 }  // namespace warpmer::formats

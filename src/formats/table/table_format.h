@@ -11,11 +11,16 @@
 
 namespace warpmer::formats {
 
-/// Returns the content that `--format` means by a name, if that is one of tables: `npz`.
+/// Returns the content that `--format` means by a name, if that is one of tables: `npz`, `arrow` (its IPC
+/// file, which is Feather of version 2) or `parquet`.
 std::optional<Content> table_named(std::string_view name);
 
 /// Returns the name that `--format` has for a table under such a path; empty if it promises none.
 std::string_view table_name_of_path(const std::string& path);
+
+/// Checks that an output may be a table of this content: UsageError for its name, ResourceError where this
+/// program cannot write such.
+void check_table(const std::string& path, Content content);
 
 /// `directory` is for temporary files.
 std::unique_ptr<TableWriter> make_table_writer(Content content, const TableSchema& schema,

@@ -27,6 +27,8 @@ enum class Content : std::uint8_t {
   svg,
   html,
   npz,
+  arrow,
+  parquet,
   bed,
   bedgraph,
   other,  ///< a compression that no command writes
