@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -20,12 +23,20 @@ constexpr std::string_view kLacking = "NA";
       fmt::format("a row of a table has {} for its column {}", file::quoted(field, 80), column.name));
 }
 
-template <class Number>
-Number number_of(const TableColumn& column, std::string_view field) {
-  Number number{};
+std::uint64_t number_of(const TableColumn& column, std::string_view field) {
+  std::uint64_t number = 0;
   const char* const end = field.data() + field.size();
   if (const auto [at, error] = std::from_chars(field.data(), end, number); error != std::errc{} || at != end)
     fail_at_field(column, field);
+  return number;
+}
+
+/// Not by from_chars, which not all libraries have for these.
+double real_of(const TableColumn& column, std::string_view field) {
+  const std::string text(field);
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (text.empty() || end != text.c_str() + text.size()) fail_at_field(column, field);
   return number;
 }
 
@@ -36,10 +47,10 @@ void append_field(const TableColumn& column, std::string_view field, ColumnValue
   }
   switch (column.type) {
     case ColumnType::number:
-      values.numbers.push_back(number_of<std::uint64_t>(column, field));
+      values.numbers.push_back(number_of(column, field));
       break;
     case ColumnType::real:
-      values.reals.push_back(number_of<double>(column, field));
+      values.reals.push_back(real_of(column, field));
       break;
     case ColumnType::text:
     case ColumnType::kmer:
