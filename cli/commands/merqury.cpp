@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <filesystem>
@@ -28,12 +29,14 @@
 #include "cli/framework/text_output.h"
 #include "cli/output/assembly_reads.h"
 #include "cli/output/missing_track.h"
+#include "cli/output/phase_track.h"
 #include "cli/output/progress.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
 #include "jobs/merqury_job.h"
 #include "stats/assembly_quality.h"
+#include "stats/phase_blocks.h"
 
 namespace warpmer::cli {
 namespace {
@@ -45,6 +48,8 @@ struct MerquryCommand {
   jobs::MerquryOptions job;
   std::string prefix;
   std::optional<std::uint64_t> solid_count;
+  stats::PhaseLimits phase_limits;
+  std::string phase_flag;  ///< the last flag that is for phase blocks; empty without one
   bool progress = false;
 };
 
@@ -188,6 +193,7 @@ struct ContigPart {
   std::uint64_t kmers = 0;
   std::uint64_t missing_kmers = 0;
   std::vector<std::uint64_t> of_hapmers;  ///< k-mers that each set of hap-mers has
+  std::vector<stats::HapMarker> markers;  ///< these k-mers
   bool last = true;
 };
 
@@ -208,12 +214,19 @@ class ContigJob {
                        input_in_order(command_.job.reading, k_, threads));
     TextOutput quality(files_.path(files_.assemblies()[assembly] + ".qv"));
     MissingTrack track(files_.track(assembly, ".bed"), files_.track(assembly, ".wig"), k_, threads);
+    std::optional<PhaseTrack> phases;
+    if (hapmers_) {
+      phases.emplace(files_.path(files_.assemblies()[assembly]), command_.phase_limits,
+                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, threads);
+    }
     ContigPart contig;
     contig.of_hapmers.resize(files_.hapmers().size());
     OrderedStage<std::vector<ContigPart>> ordered(kResultsAhead * threads,
                                                   [&](std::vector<ContigPart>&& parts) {
                                                     for (const ContigPart& part : parts) {
                                                       track.add(part.name, part.missing, part.last);
+                                                      if (phases)
+                                                        phases->add(part.name, part.markers, part.last);
                                                       add(part, contig, assembly, quality);
                                                     }
                                                   });
@@ -224,7 +237,7 @@ class ContigJob {
           std::vector<backend::Profile> profiles(lookups_.size());
           while (input.next(batch)) {
             for (std::size_t i = 0; i < lookups_.size(); ++i) lookups_[i]->profile(batch, profiles[i]);
-            ordered.put(batch.ordinal, parts_of(batch, profiles));
+            ordered.put(batch.ordinal, parts_of(batch, profiles, k_));
           }
         },
         [&] {
@@ -232,6 +245,7 @@ class ContigJob {
           ordered.stop();
         });
     track.finish();
+    if (phases) phases->finish();
     quality.finish();
   }
   void finish() {
@@ -240,7 +254,7 @@ class ContigJob {
 
  private:
   static std::vector<ContigPart> parts_of(const io::Batch& batch,
-                                          const std::vector<backend::Profile>& profiles) {
+                                          const std::vector<backend::Profile>& profiles, std::uint32_t k) {
     std::vector<ContigPart> parts(batch.pieces.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const io::Piece& piece = batch.pieces[i];
@@ -253,15 +267,23 @@ class ContigJob {
         if (counts[at] == 0) part.missing.push_back(piece.first_base + at);
       }
       part.missing_kmers = part.missing.size();
-      for (std::size_t h = 1; h < profiles.size(); ++h) {
-        const auto found = profiles[h].narrow(i);
-        part.of_hapmers.push_back(
-            static_cast<std::uint64_t>(std::count_if(found.begin(), found.end(), [](std::uint32_t count) {
-              return count > 0 && count != backend::Profile::kNarrowNoKmer;
-            })));
-      }
+      add_markers(profiles, i, piece.first_base, k, part);
     }
     return parts;
+  }
+
+  /// A k-mer that both sets have is a marker of both, in their order.
+  static void add_markers(const std::vector<backend::Profile>& profiles, std::size_t piece,
+                          std::uint64_t first_base, std::uint32_t k, ContigPart& part) {
+    part.of_hapmers.resize(profiles.size() - 1);
+    for (std::size_t at = 0; at < profiles.front().narrow(piece).size(); ++at) {
+      for (std::size_t h = 0; h < part.of_hapmers.size(); ++h) {
+        const std::uint32_t count = profiles[h + 1].narrow(piece)[at];
+        if (count == 0 || count == backend::Profile::kNarrowNoKmer) continue;
+        ++part.of_hapmers[h];
+        part.markers.push_back({first_base + at, first_base + at + k, h});
+      }
+    }
   }
 
   void add(const ContigPart& part, ContigPart& contig, std::size_t assembly, TextOutput& quality) {
@@ -309,6 +331,8 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
     throw UsageError("both sets of hap-mers are called '" + files.hapmers().front() +
                      "', and files are named after them; rename one");
   }
+  if (files.hapmers().empty() && !command.phase_flag.empty())
+    throw UsageError(command.phase_flag + " is for phase blocks, which are those of --hapmers; add them");
   job.tmp_directory = host::tmp_directory(job.tmp_directory, files.path("qv"));
 }
 
@@ -365,6 +389,14 @@ void add_merqury_command(Application& application) {
   ASM_only.bed, ASM_only.wig     where those are, in the folder of PREFIX
   PREFIX.hapmers.count           with --hapmers: how many each sequence has
   PREFIX.ASM.HAP.spectra-hap-cn.hist   with --hapmers: they by copies
+Those of phase blocks, with --hapmers, where 100_20000 are --num-switch and
+--short-range:
+  PREFIX.ASM.100_20000.phased_block.bed     blocks with their switches
+  PREFIX.ASM.100_20000.phased_block.counts  hap-mers of each block
+  PREFIX.ASM.100_20000.phased_block.stats   number, sum, smallest, mean, N50 and
+                                            largest of blocks; their switches
+  PREFIX.ASM.100_20000.switches.txt         switches in per cent of hap-mers
+  PREFIX.ASM.100_20000.switch.bed           each hap-mer
 
 Examples:
   warpmer count -k 21 -o reads.wmi reads_1.fq.gz reads_2.fq.gz
@@ -379,6 +411,17 @@ Examples:
                  "Indexes of the k-mers that only one of the parents has and the child inherited.")
       ->expected(2)
       ->type_name("FILE");
+  const auto note = [command](std::uint64_t& limit, const char* flag) {
+    return [command, &limit, flag](std::uint64_t value) {
+      limit = value;
+      command->phase_flag = flag;
+    };
+  };
+  add_whole_number(app, "--num-switch", 1, UINT64_MAX, note(command->phase_limits.switches, "--num-switch"),
+                   "So many hap-mers of the other haplotype in a row begin a new phase block. Default: 100.");
+  add_whole_number(app, "--short-range", 0, UINT64_MAX,
+                   note(command->phase_limits.range_bases, "--short-range"),
+                   "So do those that reach over more than so many bases. Default: 20000.");
   add_solid_count_flag(app, command->solid_count);
   add_reading_flags(app, command->job.reading);
   add_resource_flags(app, command->job.resources);

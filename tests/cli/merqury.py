@@ -2,8 +2,10 @@
 """`merqury` against Merqury's definitions in plain Python, on a made-up diploid with known errors."""
 
 import collections
+import decimal
 import math
 import random
+import struct
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, reverse_complement
 from common_tier import one_thread, some
@@ -36,10 +38,75 @@ def histogram(name, counts):
     return "".join(f"{name}\t{count}\t{kmers}\n" for count, kmers in sorted(collections.Counter(counts).items()))
 
 
+def as_float(value):
+    """In 32 bits."""
+    return struct.unpack("f", struct.pack("f", value))[0]
+
+
+def rounded(value, places):
+    """Halves go up."""
+    return decimal.Decimal(value).quantize(decimal.Decimal(places), decimal.ROUND_HALF_UP)
+
+
+def phase_blocks(contigs, limit, reach):
+    """(contig, start, end, haplotype, state, haplotype of the block) of markers, and (contig, start, end, haplotype, switches, markers) of blocks.
+
+    Of contigs with lists of markers (start, end, haplotype)."""
+    rows, blocks = [], []
+    contigs = [(contig, markers) for contig, markers in contigs if markers]
+    for number, (contig, markers) in enumerate(contigs):
+        block, row, switches, own = [], [], 0, markers[0][2]
+        for marker in markers:
+            state = "SwitchBack" if row else "Same"
+            if marker[2] == own:
+                switches += len(row)
+                block, row = [*block, *row, marker] if row else block + [marker], []
+            else:
+                row.append(marker)
+                state = "Short"
+                if len(row) > 1 and (len(row) >= limit or marker[1] - row[0][0] > reach):
+                    blocks.append((contig, block[0][0], block[-1][1], own, switches, len(block)))
+                    block, row, switches, own, state = row, [], 0, marker[2], "Long"
+            rows.append((contig, *marker, state, own))
+        if number + 1 == len(contigs):
+            blocks.append((contig, block[0][0], markers[-1][1], own, switches, len(block) + len(row)))
+        else:
+            blocks.append((contig, block[0][0], block[-1][1], own, switches, len(block)))
+            if row:
+                blocks.append((contig, row[0][0], row[-1][1], contigs[number + 1][1][0][2], switches, len(row)))
+    return rows, [block for block in blocks if block[-1] > 1]
+
+
+def phase_files(out, contigs, haps, limit, reach):
+    rows, blocks = phase_blocks(contigs, limit, reach)
+    rates = [rounded(as_float(switches / markers), "0.001") for *_, switches, markers in blocks]
+    switches, markers = (sum(block[i] for block in blocks) for i in (4, 5))
+    sums = f"{switches}\t{markers}\t{f'{100 * switches / markers:.6g}%' if markers else 'na'}"
+    lengths = sorted((end - start for _, start, end, *_ in blocks), reverse=True)
+    sizes = "0\t0\tna\tna\tna\tna"
+    if lengths:
+        half = next(length for i, length in enumerate(lengths) if 2 * sum(lengths[: i + 1]) > sum(lengths))
+        average = rounded(as_float(as_float(sum(lengths)) / len(lengths)), "1")
+        sizes = "\t".join(f"{value:,}" for value in (len(lengths), sum(lengths), lengths[-1], average, half, lengths[0]))
+    first, second = sorted(haps)
+    counts = "".join(
+        f"{own}\t{contig}_{start}_{end}\t{swi if own == second else all}\t{all if own == second else swi}\t{end - start}\n"
+        for contig, start, end, own, swi, all in blocks
+    )
+    return {
+        "switch.bed": "".join("\t".join(map(str, row)) + "\n" for row in rows),
+        "phased_block.bed": "".join("\t".join(map(str, (*block[:4], rate, *block[4:]))) + "\n" for block, rate in zip(blocks, rates)),
+        "phased_block.counts": f"Block\tRange\t{first}\t{second}\tSize\n{counts}",
+        "phased_block.stats": f"{out}\t{sizes}\t{sums}\n",
+        "switches.txt": f"{out} switch error rate (%) (Num. switches / Total markers found): {sums}\n",
+    }
+
+
 class Oracle:
     """All files, as text, of reads' counts, assemblies {name: records} and hap-mers {name: counts}."""
 
-    def __init__(self, reads, assemblies, hapmers, k, solid):
+    def __init__(self, reads, assemblies, hapmers, k, solid, prefix="", limits=(100, 20000)):
+        self.prefix, self.limits = prefix, limits
         self.k, self.reads, self.files = k, reads, {}
         self.assemblies = {name: [(contig, [canonical(kmer) if kmer else None for kmer in kmers_of(sequence, k)]) for contig, sequence in records]
                            for name, records in assemblies.items()}
@@ -102,8 +169,19 @@ class Oracle:
                 counts += f"{name}\t{contig}\t" + "\t".join(map(str, found)) + f"\t{total}\n"
             self.files[name + ".qv"] = qv
             self.files[f"/{name}_only.bed"], self.files[f"/{name}_only.wig"] = bed, wig
+            if hapmers:
+                self.phases(name, records, hapmers)
         if hapmers:
             self.files["hapmers.count"] = counts
+
+    def markers(self, kmers, hapmers):
+        return [(at, at + self.k, hap) for at, kmer in enumerate(kmers) for hap, of in hapmers.items() if kmer in of]
+
+    def phases(self, name, records, hapmers):
+        contigs = [(contig, self.markers(kmers, hapmers)) for contig, kmers in records]
+        of = "{}.{}_{}".format(name, *self.limits)
+        for ending, text in phase_files(f"{self.prefix}.{of}", contigs, list(hapmers), *self.limits).items():
+            self.files[f"{of}.{ending}"] = text
 
 
 class Merqury(CliTest):
@@ -155,7 +233,7 @@ class Merqury(CliTest):
             with self.subTest(k=k):
                 options = ["--solid-count", 3, "-t", threads]
                 self.warpmer("merqury", "reads.wmi", "mat.fasta", "pat.v2.fa", "--hapmers", "hapA.wmi", "hapB.wmi", "-o", "trio", *options)
-                self.check(Oracle(reads, assemblies, hapmers, k, 3), "trio")
+                self.check(Oracle(reads, assemblies, hapmers, k, 3, "trio"), "trio")
                 self.warpmer("merqury", "reads.wmi", "mat.fasta", "pat.v2.fa", "-o", "pair", *options)
                 self.check(Oracle(reads, assemblies, {}, k, 3), "pair")
 
@@ -169,7 +247,54 @@ class Merqury(CliTest):
         self.assertEqual({f"out/{path.name}" for path in (self.folder / "out").iterdir()}, set(expected))
         self.assertEqual(set(self.files()) - before, set(self.files()) & set(expected))
         self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "one", "--solid-count", 2, "--hapmers", "hapA.wmi", "hapB.wmi")
-        self.check(Oracle(reads, one, hapmers, 21, 2), "one")
+        self.check(Oracle(reads, one, hapmers, 21, 2, "one"), "one")
+
+    def make_phased(self, k):
+        """Two haplotypes of 40,000 bases, and an assembly that switches between them at known places."""
+        source = random.Random(100 + k)
+        mother = sequence_of(source, 40000)
+        father = with_errors(source, mother, 400)
+        contigs = [
+            # Far over, with a short way back and forth before and after.
+            ("far", mother[:5000] + father[5000:5200] + mother[5200:20000] + father[20000:30000] + mother[30000:30600] + father[30600:]),
+            ("none", "ACGT" * 5),
+            ("tail", father[:25000] + mother[25000:25300]),
+            ("mat", mother[2000:9000] + "N" * 100 + mother[9000:12000]),
+            ("end", father[:3000] + mother[3000:3200]),
+        ]
+        self.file("asm.fa", fasta(contigs))
+        sides = {"pat": naive_count([father], k), "mat": naive_count([mother], k)}
+        hapmers = {}
+        for name, other in (("pat", "mat"), ("mat", "pat")):
+            hapmers[name] = {kmer: count for kmer, count in sides[name].items() if kmer not in sides[other]}
+            self.file(name + ".fa", fasta((str(i), kmer) for i, kmer in enumerate(hapmers[name])))
+            self.count(name + ".fa", k=k, output=name + ".wmi")
+        self.file("reads.fa", fasta([("m", mother), ("p", father)]))
+        self.count("reads.fa", k=k, output="reads.wmi")
+        return naive_count([mother, father], k), {"asm": contigs}, hapmers
+
+    def test_phase_blocks(self):
+        for k in some((21, 31, 40), 1):
+            reads, assemblies, hapmers = self.make_phased(k)
+            run = ("merqury", "reads.wmi", "asm.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi")
+            for limits in ((100, 20000), (10000, 20000), (10000, 3000), (2, 1), (1, 0), (7, 100), (300, 100000)):
+                with self.subTest(k=k, limits=limits):
+                    options = ("--num-switch", limits[0], "--short-range", limits[1]) if limits != (100, 20000) else ()
+                    self.warpmer(*run, "-o", "x", *options)
+                    self.check(Oracle(reads, assemblies, hapmers, k, 1, "x", limits), "x")
+            # The block that crosses, and those that do not, where rows of the other haplotype are short by bases.
+            blocks = [line.split("\t") for line in (self.folder / "x.asm.10000_3000.phased_block.bed").read_text().splitlines()]
+            far = [(int(start), int(end), hap, int(switches)) for name, start, end, hap, _, switches, _ in blocks if name == "far"]
+            self.assertEqual([hap for _, _, hap, _ in far], ["mat", "pat"])
+            self.assertTrue(all(switches > 0 for *_, switches in far), far)
+            self.assertLess(abs(far[0][1] - 20000) + abs(far[1][0] - 20000), 1500)
+
+    def test_no_markers(self):
+        self.make_phased(21)
+        self.file("strange.fa", fasta([("x", sequence_of(random.Random(5), 500))]))
+        self.warpmer("merqury", "reads.wmi", "strange.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x")
+        for ending, text in phase_files("x.strange.100_20000", [], ["pat", "mat"], 100, 20000).items():
+            self.assertEqual((self.folder / f"x.strange.100_20000.{ending}").read_text(), text)
 
     def test_long_contig(self):
         """A contig that comes in several pieces."""
@@ -181,7 +306,16 @@ class Merqury(CliTest):
             wrong[at] = "ACGT"["ACGT".index(wrong[at]) - 1]
         self.file("asm.fa", fasta([("c", "".join(wrong)), ("d", genome[:500])]))
         self.count("reads.fa", k=21, output="reads.wmi")
-        self.warpmer("merqury", "reads.wmi", "asm.fa", "-o", "x", "--solid-count", 1, "-t", 3)
+        places = {"hapA": ((10, 200), (2_900_000, 2_900_500)), "hapB": ((50_000, 51_000), (1_500_000, 1_500_300))}
+        for name, ends in places.items():
+            self.file(name + ".fa", fasta((str(begin), genome[begin:end]) for begin, end in ends))
+            self.count(name + ".fa", k=21, output=name + ".wmi")
+        self.warpmer("merqury", "reads.wmi", "asm.fa", "-o", "x", "--solid-count", 1, "-t", 3, "--hapmers", "hapA.wmi", "hapB.wmi")
+        contigs = [("c", []), ("d", [(at, at + 21, "hapA") for at in range(10, 180)])]
+        for begin, end, hap in sorted((*place, hap) for hap, of in places.items() for place in of):
+            contigs[0][1].extend((at, at + 21, hap) for at in range(begin, end - 20) if "".join(wrong[at : at + 21]) == genome[at : at + 21])
+        for ending, text in phase_files("x.asm.100_20000", contigs, list(places), 100, 20000).items():
+            self.assertEqual((self.folder / f"x.asm.100_20000.{ending}").read_text(), text)
         starts = [start for at in range(1000, len(wrong), 997) for start in range(at - 20, min(at, len(wrong) - 21) + 1)]
         depth = collections.Counter(base for at in starts for base in range(at, at + 21))
         self.assertEqual((self.folder / "asm_only.bed").read_text(), "".join(f"c\t{at}\t{at + 21}\n" for at in starts))
@@ -209,6 +343,8 @@ class Merqury(CliTest):
         self.refused(USAGE, "read twice; give a file", *run, "-")
         self.refused(USAGE, "both assemblies are called 'mat'", *run, "mat.fasta", "./mat.fasta")
         self.refused(USAGE, "both sets of hap-mers", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapA.wmi")
+        self.refused(USAGE, "--short-range is for phase blocks", *run, "mat.fasta", "--short-range", 9)
+        self.refused(USAGE, "--num-switch", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapB.wmi", "--num-switch", 0)
         self.refused(USAGE, "prefix", "merqury", "reads.wmi", "mat.fasta", "-o", "x/")
         self.refused(INPUT, "nothere.fa", *run, "nothere.fa")
         self.refused(INPUT, "bad_protein", *run, DATA / "bad_protein.faa")

@@ -1,0 +1,43 @@
+#pragma once
+/// Phase blocks of an assembly and statistics of its switches, as Merqury's files.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/framework/text_output.h"
+#include "stats/phase_blocks.h"
+
+namespace warpmer::cli {
+
+/// Writes `.switch.bed`, a line for each hap-mer, `.phased_block.bed` and `.phased_block.counts`, one for
+/// each block, and, at the end, `.phased_block.stats` and `.switches.txt`. Sequences come in order, each with
+/// its markers, in any number of parts. Keeps a number for each block.
+class PhaseTrack {
+ public:
+  /// `prefix`: of all names, without limits, which are put behind it.
+  PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limits, std::array<std::string, 2> haps,
+             unsigned threads);
+
+  /// Adds markers of a sequence. With the `last` ones it is complete.
+  void add(std::string_view name, std::span<const stats::HapMarker> markers, bool last);
+  void finish();
+
+ private:
+  void write_block(const stats::PhaseBlock& block);
+  void write_statistics();
+
+  std::array<std::string, 2> haps_;
+  std::size_t first_column_;  ///< the haplotype whose name comes first in the alphabet
+  std::string prefix_;
+  TextOutput switches_, blocks_, counts_, statistics_, rate_;
+  stats::PhaseBlocks phases_;
+  bool is_open_ = false;  ///< a sequence has begun
+  std::vector<std::uint64_t> lengths_;
+  std::uint64_t all_switches_ = 0, all_markers_ = 0;
+};
+
+}  // namespace warpmer::cli
