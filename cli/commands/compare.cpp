@@ -193,7 +193,7 @@ void write_svg(const Comparison& comparison, const Measure& measure, const std::
           (distance_of(measure, comparison, a, b) + distance_of(measure, comparison, b, a)) / 2);
     }
   }
-  draw_heat_map(map, Svg::Frame::file, output);
+  output.write(draw_heat_map(map, Svg::Frame::file));
   output.finish();
 }
 

@@ -257,7 +257,7 @@ void draw(const HistoOptions& options, const Spectrum& spectrum, TextOutput& out
   const std::string title = fmt::format("{}, k = {}", spectrum.name, spectrum.params.k);
   SpectrumView view{options.log, options.max_count};
   if (options.is_svg()) {
-    draw_chart(spectrum_chart(title, spectrum.histogram, model, view), Svg::Frame::file, output);
+    output.write(draw_chart(spectrum_chart(title, spectrum.histogram, model, view), Svg::Frame::file));
   } else {
     const TerminalStyle style = terminal_style(options.output);
     view.most_bins = columns_of(style);

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -28,9 +27,11 @@
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/assembly_reads.h"
+#include "cli/output/merqury_files.h"
 #include "cli/output/missing_track.h"
 #include "cli/output/phase_track.h"
 #include "cli/output/progress.h"
+#include "cli/pictures/blob_plot.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
@@ -49,49 +50,13 @@ struct MerquryCommand {
   std::string prefix;
   std::optional<std::uint64_t> solid_count;
   stats::PhaseLimits phase_limits;
+  PlotFormats plots;
   std::string phase_flag;  ///< the last flag that is for phase blocks; empty without one
   bool progress = false;
 };
 
-/// Returns a file's name without folder and one of these endings.
-std::string short_name(const std::string& path, std::initializer_list<std::string_view> endings) {
-  std::string name = std::filesystem::path(path).filename().string();
-  for (const std::string_view ending : endings) {
-    if (name.size() > ending.size() && name.ends_with(ending))
-      return name.substr(0, name.size() - ending.size());
-  }
-  return name;
-}
-std::string assembly_name(const std::string& path) {
-  return short_name(path, {".fasta.gz", ".fa.gz", ".fasta", ".fa"});
-}
-std::string hapmer_name(const std::string& path) { return short_name(path, {".wmi"}); }
-
 /// 6 digits, as awk prints them.
 std::string awk_number(double value) { return std::isnan(value) ? "na" : fmt::format("{:.6g}", value); }
-
-/// Names of all that is written, and what is asked for.
-class MerquryFiles {
- public:
-  explicit MerquryFiles(const MerquryCommand& command) : command_(command) {
-    for (const std::string& path : command.job.assemblies) assemblies_.push_back(assembly_name(path));
-    for (const std::string& path : command.job.hapmers) hapmers_.push_back(hapmer_name(path));
-  }
-  [[nodiscard]] const std::vector<std::string>& assemblies() const { return assemblies_; }
-  [[nodiscard]] const std::vector<std::string>& hapmers() const { return hapmers_; }
-  [[nodiscard]] bool is_pair() const { return assemblies_.size() == 2; }
-  /// Returns the path of a file that begins with the prefix.
-  [[nodiscard]] std::string path(const std::string& rest) const { return command_.prefix + "." + rest; }
-  /// Returns that of a track, which stands in the same folder, and which Merqury calls by the assembly alone.
-  [[nodiscard]] std::string track(std::size_t assembly, const char* ending) const {
-    return (std::filesystem::path(command_.prefix).parent_path() / (assemblies_[assembly] + "_only" + ending))
-        .string();
-  }
-
- private:
-  const MerquryCommand& command_;
-  std::vector<std::string> assemblies_, hapmers_;
-};
 
 void write_rows(const std::string& name, const index::Histogram& histogram, TextOutput& output) {
   for (const auto& [count, kmers] : histogram) output.print("{}\t{}\t{}\n", name, count, kmers);
@@ -118,9 +83,7 @@ void write_only(const std::string& path, const CopySpectrum& spectrum) {
 
 /// Writes who has the reads' k-mers, and who those that reads do not have.
 void write_owners(const MerquryFiles& files, const AssemblySpectra& spectra) {
-  const std::string first = files.assemblies().front();
-  std::vector<std::string> names{"read-only", first};
-  if (files.is_pair()) names = {"read-only", first + "-only", files.assemblies().back() + "-only", "shared"};
+  const std::vector<std::string> names = files.owners();
   TextOutput output(files.path("spectra-asm.hist")), missing(files.path("dist_only.hist"));
   output.write("Assembly\tkmer_multiplicity\tCount\n");
   for (std::size_t owner = 0; owner < names.size(); ++owner) {
@@ -217,7 +180,7 @@ class ContigJob {
     std::optional<PhaseTrack> phases;
     if (hapmers_) {
       phases.emplace(files_.path(files_.assemblies()[assembly]), command_.phase_limits,
-                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, threads);
+                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, command_.plots, threads);
     }
     ContigPart contig;
     contig.of_hapmers.resize(files_.hapmers().size());
@@ -249,7 +212,13 @@ class ContigJob {
     quality.finish();
   }
   void finish() {
-    if (hapmers_) hapmers_->finish();
+    if (!hapmers_) return;
+    hapmers_->finish();
+    if (!command_.plots.any()) return;
+    write_plot(command_.plots, files_.path("hapmers.blob"),
+               draw_blobs({"Hap-mers of sequences", files_.hapmers()[0], files_.hapmers()[1],
+                           files_.assemblies(), blobs_.take(), blobs_.all()},
+                          Svg::Frame::file));
   }
 
  private:
@@ -297,6 +266,7 @@ class ContigJob {
     if (hapmers_) {
       hapmers_->print("{}\t{}\t{}\t{}\t{}\n", files_.assemblies()[assembly], printable(part.name),
                       contig.of_hapmers[0], contig.of_hapmers[1], contig.kmers);
+      blobs_.add({part.name, assembly, contig.of_hapmers[0], contig.of_hapmers[1], contig.kmers});
     }
     contig.kmers = contig.missing_kmers = 0;
     std::fill(contig.of_hapmers.begin(), contig.of_hapmers.end(), 0);
@@ -307,6 +277,7 @@ class ContigJob {
   const std::vector<std::unique_ptr<backend::Lookup>>& lookups_;
   const std::uint32_t k_;
   std::optional<TextOutput> hapmers_;
+  LargestBlobs blobs_;
 };
 
 /// Rejects what no job could do.
@@ -337,7 +308,7 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
 }
 
 int run_merqury(MerquryCommand command) {
-  const MerquryFiles files(command);
+  const MerquryFiles files(command.prefix, command.job.assemblies, command.job.hapmers);
   complete(command, files);
   const index::IndexFile reads(command.job.reads);
   check_reads_of_assembly(reads);
@@ -361,6 +332,7 @@ int run_merqury(MerquryCommand command) {
   write_quality(files, spectra, reads.params().k, quality);
   write_completeness(files, spectra, solid);
   write_spectra(files, spectra);
+  draw_spectra(files, command.plots, reads, spectra);
   print_last_line(fmt::format("judged {} by {}, {:.1f} s, {}.*", counted(files.assemblies().size(), "file"),
                               command.job.reads, seconds, command.prefix));
   return kDone;
@@ -397,6 +369,10 @@ Those of phase blocks, with --hapmers, where 100_20000 are --num-switch and
                                             largest of blocks; their switches
   PREFIX.ASM.100_20000.switches.txt         switches in per cent of hap-mers
   PREFIX.ASM.100_20000.switch.bed           each hap-mer
+Pictures, without --no-plots, as SVG; X is fl (filled), ln (lines), st (stacked):
+  PREFIX[.ASM].spectra-cn.X.svg, PREFIX.spectra-asm.X.svg, and with --hapmers
+  PREFIX.ASM.HAP.spectra-cn.X.svg, PREFIX.hapmers.blob.svg and
+  PREFIX.ASM.100_20000.phased_block.blob.svg
 
 Examples:
   warpmer count -k 21 -o reads.wmi reads_1.fq.gz reads_2.fq.gz
@@ -422,6 +398,8 @@ Examples:
   add_whole_number(app, "--short-range", 0, UINT64_MAX,
                    note(command->phase_limits.range_bases, "--short-range"),
                    "So do those that reach over more than so many bases. Default: 20000.");
+  app.add_flag_callback(
+      "--no-plots", [command] { command->plots.svg = false; }, "Draw no pictures.");
   add_solid_count_flag(app, command->solid_count);
   add_reading_flags(app, command->job.reading);
   add_resource_flags(app, command->job.resources);

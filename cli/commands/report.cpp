@@ -151,9 +151,9 @@ void write_spectrum(const ReportedSample& sample, HtmlPage& page) {
       spectrum_chart("The same, logarithmic", histogram, sample.model, sample.view(true));
   page.begin_figures();
   page.figure("How many distinct k-mers occur how often. What is higher than the picture is cut off.",
-              [&](TextOutput& output) { draw_chart(linear, Svg::Frame::page, output); });
+              [&](TextOutput& output) { output.write(draw_chart(linear, Svg::Frame::page)); });
   page.figure("All of it: heights are logarithmic.",
-              [&](TextOutput& output) { draw_chart(logarithmic, Svg::Frame::page, output); });
+              [&](TextOutput& output) { output.write(draw_chart(logarithmic, Svg::Frame::page)); });
   page.end_figures();
   page.folded("The spectrum in numbers",
               chart_table(linear, "Distinct k-mers of each count" + of_each(linear)));
@@ -218,7 +218,7 @@ void write_assemblies(const ReportedSample& sample, HtmlPage& page) {
     page.figure(
         "K-mers of the reads by their count there, for each number of copies in the assembly (spectra-cn). "
         "Where one copy would be right, more are duplications, and none are gaps.",
-        [&](TextOutput& output) { draw_chart(chart, Svg::Frame::page, output); });
+        [&](TextOutput& output) { output.write(draw_chart(chart, Svg::Frame::page)); });
     page.end_figures();
     page.table(copies_table(sample, assembly.spectrum));
     page.folded("The copy numbers in numbers",
@@ -292,7 +292,7 @@ void write_comparison(const HeatMap& map, HtmlPage& page) {
   page.begin_figures();
   page.figure(
       "Shared distinct k-mers, by those of either sample (Jaccard's index), clustered by average linkage.",
-      [&](TextOutput& output) { draw_heat_map(map, Svg::Frame::page, output); });
+      [&](TextOutput& output) { output.write(draw_heat_map(map, Svg::Frame::page)); });
   page.end_figures();
   const std::size_t n = map.names.size();
   if (n > kMostInTable) return;

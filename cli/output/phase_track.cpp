@@ -45,7 +45,7 @@ std::uint64_t n50_of(const std::vector<std::uint64_t>& falling, std::uint64_t ba
 }  // namespace
 
 PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limits,
-                       std::array<std::string, 2> haps, unsigned threads)
+                       std::array<std::string, 2> haps, const PlotFormats& plots, unsigned threads)
     : haps_(std::move(haps)),
       first_column_(haps_[0] < haps_[1] ? 0 : 1),
       prefix_(fmt::format("{}.{}_{}", prefix, limits.switches, limits.range_bases)),
@@ -54,6 +54,7 @@ PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limi
       counts_(prefix_ + ".phased_block.counts"),
       statistics_(prefix_ + ".phased_block.stats"),
       rate_(prefix_ + ".switches.txt"),
+      plots_(plots),
       phases_(limits, [this](const stats::PhaseBlock& block) { write_block(block); }) {
   counts_.print("Block\tRange\t{}\t{}\tSize\n", haps_[first_column_], haps_[1 - first_column_]);
 }
@@ -73,11 +74,14 @@ void PhaseTrack::write_block(const stats::PhaseBlock& block) {
   const std::uint64_t thousandths = rounded_up_halves(1000 * static_cast<double>(block.switch_rate()));
   blocks_.print("{}\t{}\t{}\t{}\t{}.{:03}\t{}\t{}\n", block.sequence, block.start, block.end,
                 haps_[block.hap], thousandths / 1000, thousandths % 1000, block.switches, block.markers);
+  const std::uint64_t bases = block.end - block.start;
   const bool is_first = block.hap == first_column_;
-  counts_.print("{}\t{}_{}_{}\t{}\t{}\t{}\n", haps_[block.hap], block.sequence, block.start, block.end,
-                is_first ? block.markers : block.switches, is_first ? block.switches : block.markers,
-                block.end - block.start);
-  lengths_.push_back(block.end - block.start);
+  const std::uint64_t first = is_first ? block.markers : block.switches;
+  const std::uint64_t second = is_first ? block.switches : block.markers;
+  const std::string range = fmt::format("{}_{}_{}", block.sequence, block.start, block.end);
+  counts_.print("{}\t{}\t{}\t{}\t{}\n", haps_[block.hap], range, first, second, bases);
+  if (plots_.any()) blobs_.add({range, is_first ? 0u : 1u, first, second, bases});
+  lengths_.push_back(bases);
   all_switches_ += block.switches;
   all_markers_ += block.markers;
 }
@@ -106,6 +110,13 @@ void PhaseTrack::write_statistics() {
 void PhaseTrack::finish() {
   phases_.finish();
   write_statistics();
+  if (plots_.any()) {
+    const std::string &first = haps_[first_column_], &second = haps_[1 - first_column_];
+    write_plot(
+        plots_, prefix_ + ".phased_block.blob",
+        draw_blobs({"Hap-mers of phase blocks", first, second, {first, second}, blobs_.take(), blobs_.all()},
+                   Svg::Frame::file));
+  }
   for (TextOutput* output : {&switches_, &blocks_, &counts_, &statistics_, &rate_}) output->finish();
 }
 

@@ -9,18 +9,20 @@
 #include <vector>
 
 #include "cli/framework/text_output.h"
+#include "cli/output/merqury_files.h"
+#include "cli/pictures/blob_plot.h"
 #include "stats/phase_blocks.h"
 
 namespace warpmer::cli {
 
 /// Writes `.switch.bed`, a line for each hap-mer, `.phased_block.bed` and `.phased_block.counts`, one for
-/// each block, and, at the end, `.phased_block.stats` and `.switches.txt`. Sequences come in order, each with
-/// its markers, in any number of parts. Keeps a number for each block.
+/// each block, and, at the end, `.phased_block.stats`, `.switches.txt` and the picture `.phased_block.blob`.
+/// Sequences come in order, each with its markers, in any number of parts. Keeps a number for each block.
 class PhaseTrack {
  public:
   /// `prefix`: of all names, without limits, which are put behind it.
   PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limits, std::array<std::string, 2> haps,
-             unsigned threads);
+             const PlotFormats& plots, unsigned threads);
 
   /// Adds markers of a sequence. With the `last` ones it is complete.
   void add(std::string_view name, std::span<const stats::HapMarker> markers, bool last);
@@ -34,6 +36,8 @@ class PhaseTrack {
   std::size_t first_column_;  ///< the haplotype whose name comes first in the alphabet
   std::string prefix_;
   TextOutput switches_, blocks_, counts_, statistics_, rate_;
+  PlotFormats plots_;
+  LargestBlobs blobs_;
   stats::PhaseBlocks phases_;
   bool is_open_ = false;  ///< a sequence has begun
   std::vector<std::uint64_t> lengths_;

@@ -14,35 +14,38 @@ constexpr double kWidth = 440, kPlotHeight = 210;
 constexpr double kPlotLeft = 52, kPlotTop = 34, kPlotRight = kWidth - 14;
 constexpr double kHeading = 14, kLabel = 12;
 constexpr double kKeyRow = 18, kKeySide = 10;
+constexpr double kLeastColumn = 4;
+constexpr std::size_t kLongestKey = 50;
 /// Below one k-mer, so that one is to be seen.
 constexpr double kLogBottom = 0.5;
 
 class ChartDrawing {
  public:
-  ChartDrawing(const Chart& chart, Svg::Frame frame, TextOutput& output)
+  ChartDrawing(const Chart& chart, Svg::Frame frame)
       : chart_(chart),
-        keys_(place_keys()),
-        svg_(output, frame, kWidth, kPlotTop + kPlotHeight + 48 + kKeyRow * keys_.back().row, chart.title) {}
+        keys_(place_keys(chart)),
+        svg_(frame, kWidth, kPlotTop + kPlotHeight + 48 + kKeyRow * keys_.back().row, chart.title) {}
 
-  void draw() {
-    svg_.text(8, 20, kHeading, shortened(chart_.title), "class=\"ink\"");
+  std::string draw() {
+    const auto most = static_cast<std::size_t>((kWidth - 16) / text_width(1, kHeading));
+    svg_.text(8, 20, kHeading, shortened_text(chart_.title, most), "class=\"ink\"");
     draw_axes();
     for (const ChartSeries& series : chart_.series) draw_series(series);
+    draw_columns();
     draw_marks();
     draw_keys();
-    svg_.finish();
+    return svg_.finish();
   }
 
  private:
   struct Key {
+    std::string name;
+    std::string_view fill;
+    bool is_line = false;
     double x = 0;
     int row = 1;
   };
 
-  static std::string shortened(const std::string& title) {
-    const std::size_t most = static_cast<std::size_t>((kWidth - 16) / text_width(1, kHeading));
-    return title.size() <= most ? title : title.substr(0, most - 3) + "...";
-  }
   [[nodiscard]] double x_of(double count) const {
     const auto begin = static_cast<double>(chart_.first), end = static_cast<double>(chart_.end());
     return kPlotLeft + (kPlotRight - kPlotLeft) * (count - begin) / (end - begin);
@@ -69,7 +72,8 @@ class ChartDrawing {
       svg_.path(fmt::format("M{:.1f} {:.1f}v4", x, bottom), "class=\"axis\"");
       svg_.text(x, bottom + 17, kLabel, tick_text(count), "class=\"faint\" text-anchor=\"middle\"");
     }
-    svg_.text((kPlotLeft + kPlotRight) / 2, bottom + 33, kLabel, "count of a k-mer",
+    svg_.text((kPlotLeft + kPlotRight) / 2, bottom + 33, kLabel,
+              chart_.columns.empty() ? "count of a k-mer" : "count of a k-mer; 0: not in the reads",
               "class=\"ink\" text-anchor=\"middle\"");
     svg_.vertical_text(12, kPlotTop + kPlotHeight / 2, kLabel, -90, "distinct k-mers",
                        "class=\"ink\" text-anchor=\"middle\"");
@@ -100,9 +104,20 @@ class ChartDrawing {
       const double first = is_bars ? kPlotLeft : x_of(middle_of(0));
       const double last = is_bars ? kPlotRight : x_of(middle_of(chart_.bins - 1));
       svg_.path(fmt::format("{}L{:.1f} {:.1f}H{:.1f}Z", steps, last, bottom, first),
-                fmt::format("class=\"{}\"{}", series.fill, is_bars ? "" : " fill-opacity=\".25\""));
+                fmt::format("class=\"{}\"{}", series.fill,
+                            series.style == SeriesStyle::area ? " fill-opacity=\".25\"" : ""));
     }
-    if (series.style != SeriesStyle::bars) svg_.path(steps, fmt::format("class=\"{}\"", series.line));
+    if (series.style == SeriesStyle::area || series.style == SeriesStyle::line)
+      svg_.path(steps, fmt::format("class=\"{}\"", series.line));
+  }
+
+  void draw_columns() {
+    const double width = std::max(kLeastColumn, x_of(static_cast<double>(chart_.first + 1)) - kPlotLeft);
+    double sum = 0;
+    for (const ChartColumn& column : chart_.columns) {
+      const double bottom = y_of(sum), top = y_of(sum += column.value);
+      svg_.rect(kPlotLeft, top, width, bottom - top, fmt::format("class=\"{}\"", column.fill));
+    }
   }
 
   void draw_marks() {
@@ -112,7 +127,7 @@ class ChartDrawing {
       const double x = x_of(mark.count + 0.5);
       if (x < kPlotLeft || x > kPlotRight) continue;
       svg_.path(fmt::format("M{:.1f} {:.1f}V{:.1f}", x, kPlotTop, kPlotTop + kPlotHeight), "class=\"mark\"");
-      const double width = text_width(mark.text.size(), kLabel - 1);
+      const double width = text_width(mark.text, kLabel - 1);
       const bool is_left = x + 4 + width > kPlotRight;
       row = (is_left ? x - width : x) < free_from ? row + 1 : 0;
       svg_.text(is_left ? x - 4 : x + 4, kPlotTop + 11 + 14 * row, kLabel - 1, mark.text,
@@ -121,30 +136,32 @@ class ChartDrawing {
     }
   }
 
-  /// Returns places of the series' names below the chart, in rows.
-  [[nodiscard]] std::vector<Key> place_keys() const {
+  /// Returns the names of series below the chart, with their places, in rows.
+  [[nodiscard]] static std::vector<Key> place_keys(const Chart& chart) {
     std::vector<Key> keys;
+    for (const ChartSeries& series : chart.series)
+      keys.push_back({series.name, series.fill, series.style == SeriesStyle::line});
     double x = kPlotLeft;
     int row = 1;
-    for (const ChartSeries& series : chart_.series) {
-      const double width = kKeySide + 5 + text_width(series.name.size(), kLabel) + 10;
+    for (Key& key : keys) {
+      key.name = shortened_text(key.name, kLongestKey);
+      const double width = kKeySide + 5 + text_width(key.name, kLabel) + 10;
       if (x > kPlotLeft && x + width > kWidth) {
         x = kPlotLeft;
         ++row;
       }
-      keys.push_back({x, row});
+      key.x = x;
+      key.row = row;
       x += width;
     }
     return keys;
   }
   void draw_keys() {
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      const ChartSeries& series = chart_.series[i];
-      const double y = kPlotTop + kPlotHeight + 38 + kKeyRow * (keys_[i].row - 1);
-      const bool is_line = series.style == SeriesStyle::line;
-      svg_.rect(keys_[i].x, is_line ? y + 3 : y, kKeySide, is_line ? 3 : kKeySide,
-                fmt::format("class=\"{}\"", series.fill));
-      svg_.text(keys_[i].x + kKeySide + 5, y + kKeySide - 0.5, kLabel, series.name, "class=\"ink\"");
+    for (const Key& key : keys_) {
+      const double y = kPlotTop + kPlotHeight + 38 + kKeyRow * (key.row - 1);
+      svg_.rect(key.x, key.is_line ? y + 3 : y, kKeySide, key.is_line ? 3 : kKeySide,
+                fmt::format("class=\"{}\"", key.fill));
+      svg_.text(key.x + kKeySide + 5, y + kKeySide - 0.5, kLabel, key.name, "class=\"ink\"");
     }
   }
 
@@ -191,8 +208,6 @@ std::string tick_text(double value) {
   return fmt::format("{:.4g}{}", value, kPrefixes[prefix]);
 }
 
-void draw_chart(const Chart& chart, Svg::Frame frame, TextOutput& output) {
-  ChartDrawing(chart, frame, output).draw();
-}
+std::string draw_chart(const Chart& chart, Svg::Frame frame) { return ChartDrawing(chart, frame).draw(); }
 
 }  // namespace warpmer::cli

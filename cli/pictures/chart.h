@@ -7,12 +7,16 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/framework/text_output.h"
 #include "cli/pictures/svg.h"
 
 namespace warpmer::cli {
 
-enum class SeriesStyle { bars, area, line };
+enum class SeriesStyle {
+  bars,
+  area,  ///< a line over a pale area
+  line,
+  layer,  ///< an area that hides what was drawn before, for stacks: the highest layer comes first
+};
 
 struct ChartSeries {
   std::string name;
@@ -27,6 +31,12 @@ struct ChartMark {
   std::string text;
 };
 
+/// A number of k-mers that have no count. Those of a chart stand upon each other at its left side.
+struct ChartColumn {
+  std::string_view fill;  ///< the paint of the series that they belong to
+  double value = 0;
+};
+
 struct Chart {
   std::string title;
   std::uint64_t first = 1;  ///< least count of the first bin
@@ -35,6 +45,7 @@ struct Chart {
   bool is_log = false;
   double top = 1;  ///< what goes beyond is cut off
   std::vector<ChartSeries> series;
+  std::vector<ChartColumn> columns;  ///< only with counts from 0 on
   std::vector<ChartMark> marks;
 
   [[nodiscard]] std::uint64_t begin_of(std::size_t bin) const { return first + bin * step; }
@@ -51,7 +62,7 @@ std::vector<double> height_ticks(const Chart& chart, unsigned wanted);
 /// Returns a number in few characters, as 25k.
 std::string tick_text(double value);
 
-/// Draws it as SVG.
-void draw_chart(const Chart& chart, Svg::Frame frame, TextOutput& output);
+/// Returns it as SVG.
+std::string draw_chart(const Chart& chart, Svg::Frame frame);
 
 }  // namespace warpmer::cli

@@ -29,7 +29,7 @@ std::string color_of(double part) {
 
 class MapDrawing {
  public:
-  MapDrawing(const HeatMap& map, Svg::Frame frame, TextOutput& output)
+  MapDrawing(const HeatMap& map, Svg::Frame frame)
       : map_(map),
         n_(map.names.size()),
         cell_(std::clamp(kMostSide / static_cast<double>(n_), kSmallestCell, kLargestCell)),
@@ -38,15 +38,15 @@ class MapDrawing {
         left_(kMargin + kTreeWidth),
         low_(*std::min_element(map.values.begin(), map.values.end())),
         high_(*std::max_element(map.values.begin(), map.values.end())),
-        svg_(output, frame, width() + kMargin, kTop + side_ + names_width() + kMargin, map.title) {}
+        svg_(frame, width() + kMargin, kTop + side_ + names_width() + kMargin, map.title) {}
 
-  void draw() {
+  std::string draw() {
     svg_.text(kMargin, 22, kTitleSize, map_.title, kInk);
     draw_scale();
     draw_cells();
     if (has_names()) draw_names();
     draw_tree();
-    svg_.finish();
+    return svg_.finish();
   }
 
  private:
@@ -129,8 +129,6 @@ class MapDrawing {
 
 }  // namespace
 
-void draw_heat_map(const HeatMap& map, Svg::Frame frame, TextOutput& output) {
-  MapDrawing(map, frame, output).draw();
-}
+std::string draw_heat_map(const HeatMap& map, Svg::Frame frame) { return MapDrawing(map, frame).draw(); }
 
 }  // namespace warpmer::cli

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "cli/framework/text_output.h"
 #include "cli/pictures/svg.h"
 
 namespace warpmer::cli {
@@ -16,8 +15,8 @@ struct HeatMap {
   std::vector<double> distances;  ///< distances by which rows and columns are clustered, n x n
 };
 
-/// Draws it: rows and columns are in the order of their clusters (average linkage), with the tree beside
-/// them. Cells with larger values are darker; each cell has its value as tooltip.
-void draw_heat_map(const HeatMap& map, Svg::Frame frame, TextOutput& output);
+/// Returns it as SVG: rows and columns are in the order of their clusters (average linkage), with the tree
+/// beside them. Cells with larger values are darker; each cell has its value as tooltip.
+std::string draw_heat_map(const HeatMap& map, Svg::Frame frame);
 
 }  // namespace warpmer::cli

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/framework/printable.h"
 
 namespace warpmer::cli {
@@ -29,6 +31,7 @@ constexpr PicturePaint kPaints[] = {
     {"fill3", "fill:{}", "#009e73", "#2bc596"},
     {"fill4", "fill:{}", "#cc79a7", "#e39cc4"},
     {"fill5", "fill:{}", "#e69f00", "#f2b92f"},
+    {"shade", "fill:{}", "#08306b", "#9ecbff"},
     {"line0", "fill:none;stroke:{};stroke-width:1.6", "#57606a", "#9198a1"},
     {"line1", "fill:none;stroke:{};stroke-width:1.6", "#0072b2", "#56b4e9"},
     {"line2", "fill:none;stroke:{};stroke-width:1.6", "#d55e00", "#ff8c42"},
@@ -45,6 +48,13 @@ std::string style_of(std::string_view PicturePaint::*colour) {
                          paint.rule.substr(at + 2));
   }
   return style;
+}
+
+/// True for a byte of UTF-8 that is none of a character's further ones.
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) != 0x80; }
+
+std::size_t characters_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
 
 /// XML has no place for the two numbers that are no characters, which UTF-8 can have.
@@ -87,50 +97,73 @@ std::string xml_text(std::string_view text) {
 double text_width(std::size_t characters, double size) {
   return 0.62 * size * static_cast<double>(characters);
 }
+double text_width(std::string_view text, double size) { return text_width(characters_of(text), size); }
+
+std::string shortened_text(std::string_view text, std::size_t most) {
+  constexpr std::string_view kDots = "...";
+  const std::string shown = printable(text);
+  if (characters_of(shown) <= most) return shown;
+  std::size_t end = 0;
+  for (std::size_t left = most - std::min(most, kDots.size()); end < shown.size(); ++end) {
+    if (begins_character(shown[end]) && left-- == 0) break;
+  }
+  return shown.substr(0, end).append(kDots);
+}
 
 std::string light_style() { return style_of(&PicturePaint::light); }
 std::string dark_style() { return style_of(&PicturePaint::dark); }
 
-Svg::Svg(TextOutput& output, Frame frame, double width, double height, std::string_view title)
-    : output_(output) {
+Svg::Svg(Frame frame, double width, double height, std::string_view title) {
   const bool is_file = frame == Frame::file;
   constexpr double kMostEnlarged = 1.4;  // so that text of small pictures gets no larger than that around it
   const std::string size = is_file ? fmt::format(" width=\"{:.0f}\" height=\"{:.0f}\"", width, height)
                                    : fmt::format(" style=\"max-width:{:.0f}px\"", kMostEnlarged * width);
-  output_.print(
+  print(
       "<svg xmlns=\"http://www.w3.org/2000/svg\"{} viewBox=\"0 0 {:.0f} {:.0f}\" font-family=\"sans-serif\" "
       "role=\"img\" aria-label=\"{}\">\n",
       size, width, height, xml_text(title));
   if (!is_file) return;
-  output_.print("<style>{}</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n", light_style());
+  print("<style>{}</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n", light_style());
+}
+
+void Svg::end_element(std::string_view name, std::string_view tooltip) {
+  if (tooltip.empty()) {
+    out_ += "/>\n";
+  } else {
+    print("><title>{}</title></{}>\n", xml_text(tooltip), name);
+  }
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view attributes,
                std::string_view tooltip) {
-  output_.print("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" {}", x, y, width, height,
-                attributes);
-  if (tooltip.empty()) {
-    output_.write("/>\n");
-  } else {
-    output_.print("><title>{}</title></rect>\n", xml_text(tooltip));
-  }
+  print("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" {}", x, y, width, height,
+        attributes);
+  end_element("rect", tooltip);
+}
+
+void Svg::circle(double x, double y, double radius, std::string_view attributes, std::string_view tooltip) {
+  print("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"{:.2f}\" {}", x, y, radius, attributes);
+  end_element("circle", tooltip);
 }
 
 void Svg::text(double x, double y, double size, std::string_view text, std::string_view attributes) {
-  output_.print("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" {}>{}</text>\n", x, y, size, attributes,
-                xml_text(text));
+  print("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"{:.1f}\" {}>{}</text>\n", x, y, size, attributes,
+        xml_text(text));
 }
 
 void Svg::vertical_text(double x, double y, double size, int degrees, std::string_view text,
                         std::string_view attributes) {
-  output_.print("<text transform=\"translate({:.2f} {:.2f}) rotate({})\" font-size=\"{:.1f}\" {}>{}</text>\n",
-                x, y, degrees, size, attributes, xml_text(text));
+  print("<text transform=\"translate({:.2f} {:.2f}) rotate({})\" font-size=\"{:.1f}\" {}>{}</text>\n", x, y,
+        degrees, size, attributes, xml_text(text));
 }
 
 void Svg::path(std::string_view steps, std::string_view attributes) {
-  output_.print("<path d=\"{}\" {}/>\n", steps, attributes);
+  print("<path d=\"{}\" {}/>\n", steps, attributes);
 }
 
-void Svg::finish() { output_.write("</svg>\n"); }
+std::string Svg::finish() {
+  out_ += "</svg>\n";
+  return std::move(out_);
+}
 
 }  // namespace warpmer::cli

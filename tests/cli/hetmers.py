@@ -3,9 +3,11 @@
 
 import collections
 import json
+import math
 import random
 
 from common_cli import DATA, RESOURCE, USAGE, CliTest, fasta, main, naive_count, reverse_complement
+from common_pictures import SVG, Drawing
 from common_tier import one_thread, some, without_sanitizers
 
 MOST_SUM = 1000
@@ -196,6 +198,98 @@ class Pairs(CliTest):
         self.file("damaged.wmi", bytes(content))
         self.refused(3, "damaged.wmi", "hetmers", "damaged.wmi", "-L", 1, "-o", "x.smu")
         self.assertFalse((self.folder / "x.smu").exists())
+
+
+class Picture(CliTest):
+    def cells(self, rows, step, number_of_rows):
+        """{(row, column): pairs}, where a count stands for all that is rounded to it."""
+        cells = collections.Counter()
+        for smaller, larger, pairs in rows:
+            total = smaller + larger
+            if total // step >= number_of_rows:
+                continue
+            begin, end = max(0, (smaller - 0.5) / total) * 100, min(0.5, (smaller + 0.5) / total) * 100
+            for column in range(50):
+                part = min(end, column + 1) - max(begin, column)
+                if part > 0:
+                    cells[total // step, column] += pairs * part / (end - begin)
+        return cells
+
+    def check(self, index, *options):
+        text = self.warpmer("hetmers", index, "--svg", "x.svg", *options)
+        rows = [tuple(map(int, line.split("\t"))) for line in text.splitlines()]
+        drawing = Drawing(self.folder / "x.svg")
+        self.assertEqual(drawing.overlaps(), [])
+        shades = [rect for rect in drawing.root.iter(SVG + "rect") if rect.get("class") == "shade"]
+        cells = {(float(rect.get("x")), float(rect.get("y"))): rect for rect in shades if float(rect.get("y")) < 364}
+        if not rows:
+            self.assertEqual(shades, [])
+            return drawing
+        height = float(next(iter(cells.values())).get("height"))
+        number_of_rows = round(330 / height)
+        step = round(drawing.along(drawing.heights, 34) / number_of_rows)
+        expected = self.cells(rows, step, number_of_rows)
+        found = {}
+        for (x, y), rect in cells.items():
+            found[round((364 - y) / height) - 1, round((x - 52) / 374 * 50)] = float(rect.get("fill-opacity"))
+        self.assertEqual(set(found), set(expected))
+        least, most = min(expected.values()), max(expected.values())
+        for cell, opacity in found.items():
+            share = math.log(expected[cell] / least) / math.log(most / least) if most > least else 1
+            self.assertAlmostEqual(opacity, 0.06 + 0.94 * share, delta=0.006, msg=cell)
+        # Nearly all pairs are to be seen.
+        self.assertGreater(sum(expected.values()), 0.9 * sum(pairs for _, _, pairs in rows))
+        return drawing
+
+    def reads_of(self, haplotypes, coverage):
+        source = random.Random(7)
+        reads = []
+        for haplotype in haplotypes:
+            for at in source.choices(range(len(haplotype) - 99), k=len(haplotype) * coverage // 100):
+                reads.append(source.choice((haplotype[at : at + 100], reverse_complement(haplotype[at : at + 100]))))
+        self.file("reads.fa", fasta((str(i), read) for i, read in enumerate(reads)))
+        return self.count("reads.fa", k=21)
+
+    def test_diploid(self):
+        source = random.Random(11)
+        genome = sequence_of(source, 20000)
+        index = self.reads_of([genome, mutated(source, genome, 0.01)], 30)
+        drawing = self.check(index, "--any")
+        spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
+        one = spectrum["heterozygous_coverage"]
+        self.assertIn(f"1n = {one:.4g}", drawing.texts()[-1])
+        marks = [float(path.split()[1].split("H")[0]) for path in drawing.paths("mark")]
+        for copies, y in enumerate(marks, 2):
+            self.assertAlmostEqual(drawing.along(drawing.heights, y), copies * one, delta=0.02 * copies * one)
+        self.assertGreaterEqual(len(marks), 3)
+        names = {text: drawing for text in drawing.texts() if text and set(text) <= set("AB")}
+        self.assertLessEqual({"AB", "AAB", "AAAB", "AABB"}, set(names))
+        # The darkest cell is that of AB.
+        darkest = next(rect for rect in drawing.root.iter(SVG + "rect") if rect.get("fill-opacity") == "1.00")
+        self.assertGreater(float(darkest.get("x")), 330)
+        self.assertLess(abs(float(darkest.get("y")) - marks[0]), 40)
+        before = (self.folder / "x.svg").read_bytes()
+        self.warpmer("hetmers", index, "--any", "-t", 3, "--svg", "x.svg")
+        self.assertEqual((self.folder / "x.svg").read_bytes(), before)
+
+    def test_other_spectra(self):
+        source = random.Random(12)
+        genome = sequence_of(source, 3000)
+        index = self.reads_of([genome, mutated(source, genome, 0.02), mutated(source, genome, 0.02)], 5)
+        self.check(index, "--any", "--min-count", 1)
+        index = self.reads_of([genome, mutated(source, genome, 0.02)], 600)
+        self.check(index, "--min-count", 3)
+        self.file("reads.fa", fasta([("r", genome)]))
+        drawing = self.check(self.count("reads.fa", k=21, output="once.wmi"), "--any", "--min-count", 1)
+        self.assertIn("no estimate of 1n", drawing.texts()[-1])
+
+    @one_thread
+    def test_refusals(self):
+        self.file("reads.fa", fasta([("r", "ACGT" * 20)]))
+        index = self.count("reads.fa", k=21)
+        self.refused(USAGE, "'x.tsv' ends as tab-separated text does, .* SVG", "hetmers", index, "--svg", "x.tsv")
+        self.refused(USAGE, "cannot be the same", "hetmers", index, "-o", "x", "--svg", "x")
+        self.refused(RESOURCE, "nowhere", "hetmers", index, "--svg", "nowhere/x.svg")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import random
 import struct
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, reverse_complement
+from common_pictures import SVG, Drawing, points_of
 from common_tier import one_thread, some
 
 
@@ -60,7 +61,8 @@ def phase_blocks(contigs, limit, reach):
             state = "SwitchBack" if row else "Same"
             if marker[2] == own:
                 switches += len(row)
-                block, row = [*block, *row, marker] if row else block + [marker], []
+                block += [*row, marker]
+                row = []
             else:
                 row.append(marker)
                 state = "Short"
@@ -100,6 +102,16 @@ def phase_files(out, contigs, haps, limit, reach):
         "phased_block.stats": f"{out}\t{sizes}\t{sums}\n",
         "switches.txt": f"{out} switch error rate (%) (Num. switches / Total markers found): {sums}\n",
     }
+
+
+def plot_names(assemblies, hapmers, limits=(100, 20000)):
+    names = [f"{name}.{shape}" for name in ["spectra-asm"] + [f"{assembly}.spectra-cn" for assembly in assemblies] for shape in ("fl", "ln", "st")]
+    if len(assemblies) == 2:
+        names += [f"spectra-cn.{shape}" for shape in ("fl", "ln", "st")]
+    if hapmers:
+        names += ["hapmers.blob"] + [f"{assembly}.{limits[0]}_{limits[1]}.phased_block.blob" for assembly in assemblies]
+        names += [f"{assembly}.{hap}.spectra-cn.{shape}" for assembly in assemblies for hap in hapmers for shape in ("fl", "ln", "st")]
+    return {name + ".svg" for name in names}
 
 
 class Oracle:
@@ -244,6 +256,7 @@ class Merqury(CliTest):
         one = {"mat": assemblies["mat"]}
         self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "out/one", "--solid-count", 2)
         _, expected = self.check(Oracle(reads, one, {}, 21, 2), "out/one")
+        expected.update(dict.fromkeys(f"out/one.{name}" for name in plot_names(one, [])))
         self.assertEqual({f"out/{path.name}" for path in (self.folder / "out").iterdir()}, set(expected))
         self.assertEqual(set(self.files()) - before, set(self.files()) & set(expected))
         self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "one", "--solid-count", 2, "--hapmers", "hapA.wmi", "hapB.wmi")
@@ -288,6 +301,110 @@ class Merqury(CliTest):
             self.assertEqual([hap for _, _, hap, _ in far], ["mat", "pat"])
             self.assertTrue(all(switches > 0 for *_, switches in far), far)
             self.assertLess(abs(far[0][1] - 20000) + abs(far[1][0] - 20000), 1500)
+
+    def rows_of(self, name):
+        """{class: {count: k-mers}} of a histogram."""
+        classes = collections.defaultdict(dict)
+        for line in (self.folder / name).read_text().splitlines()[1:]:
+            name, count, kmers = line.split("\t")
+            classes[name][int(count)] = int(kmers)
+        return classes
+
+    def check_spectrum(self, name, classes, rows):
+        """Three pictures of a histogram whose classes are called so."""
+        drawing = Drawing(self.folder / f"{name}.ln.svg")
+        filled, stacked = (Drawing(self.folder / f"{name}.{shape}.svg") for shape in ("fl", "st"))
+        sums = collections.Counter()
+        for number, of in enumerate(classes):
+            curve = drawing.curve(name=f"line{number}")
+            self.assertEqual(filled.curve(name=f"line{number}"), curve)
+            sums.update(rows[of])
+            layer = points_of(stacked.paths(f"fill{number}")[0].rsplit("L", 1)[0])
+            self.assertEqual(len(layer), len(curve))
+            top = max(height for height, _ in drawing.heights)
+            for (x, height), (_, y) in zip(curve, layer):
+                # As a tick has its place in the middle of its count.
+                count = round(drawing.along(drawing.counts, x))
+                for value, found in ((rows[of].get(count, 0), height), (sums[count], stacked.along(stacked.heights, y))):
+                    if value < top:
+                        self.assertAlmostEqual(found, value, delta=0.01 * top + 0.51, msg=(name, of, count))
+                    else:
+                        self.assertGreater(found, 0.98 * top)
+        for each in (drawing, filled, stacked):
+            self.assertEqual(each.overlaps(), [], name)
+
+    def check_blob(self, name, rows):
+        """Circles of rows (group, name, x, y, size)."""
+        root = Drawing(self.folder / name).root
+        circles = sorted((circle.find(SVG + "title").text, *(float(circle.get(side)) for side in ("cx", "cy", "r"))) for circle in root.iter(SVG + "circle"))
+        titles = [f"{group}, {contig}: {x:,} pat, {y:,} mat, {size:,} in all" for group, contig, x, y, size in rows]
+        if "block" in name:
+            titles = [title.replace(f"{x:,} pat, {y:,} mat", f"{x:,} mat, {y:,} pat") for title, (_, _, x, y, _) in zip(titles, rows)]
+        self.assertEqual([circle[0] for circle in circles], sorted(titles))
+        most, largest = max(max(x, y) for _, _, x, y, _ in rows) * 1.01, max(row[-1] for row in rows)
+        for title, (_, _, x, y, size) in zip(titles, rows):
+            (found,) = [circle[1:] for circle in circles if circle[0] == title]
+            for value, expected in zip(found, (62 + 360 * x / most, 34 + 360 * (1 - y / most), 1.5 + 14 * (size / largest) ** 0.5)):
+                self.assertAlmostEqual(value, expected, delta=0.01)
+        self.assertEqual(Drawing(self.folder / name).overlaps(), [])
+
+    def table(self, name):
+        return [[int(cell) if cell.isdigit() else cell for cell in line.split("\t")] for line in (self.folder / name).read_text().splitlines()[1:]]
+
+    def test_plots(self):
+        self.make_phased(21)
+        self.file("b&<c>.fa", (self.folder / "asm.fa").read_text().split(">mat")[0] + ">x\n" + "ACGGT" * 30 + "\n")
+        run = ("merqury", "reads.wmi", "asm.fa", "b&<c>.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x", "--short-range", 3000)
+        self.warpmer(*run, "-t", 1)
+        names = {"x." + name for name in plot_names(["asm", "b&<c>"], ["pat", "mat"], (100, 3000))}
+        self.assertEqual({name for name in self.files() if name.endswith(".svg")}, names)
+        before = {name: (self.folder / name).read_bytes() for name in names}
+        self.warpmer(*run, "-t", 3)
+        self.assertEqual({name: (self.folder / name).read_bytes() for name in names}, before)
+        copies = ("1", "2", "3", "4", ">4")
+        self.check_spectrum("x.spectra-cn", ("read-only", *copies), self.rows_of("x.spectra-cn.hist"))
+        self.check_spectrum("x.asm.spectra-cn", ("read-only", *copies), self.rows_of("x.asm.spectra-cn.hist"))
+        self.check_spectrum("x.asm.pat.spectra-cn", ("pat-only", *copies), self.rows_of("x.asm.pat.spectra-hap-cn.hist"))
+        owners = ("read-only", "asm-only", "b&<c>-only", "shared")
+        self.check_spectrum("x.spectra-asm", owners, self.rows_of("x.spectra-asm.hist"))
+        self.assertEqual(Drawing(self.folder / "x.spectra-asm.ln.svg").texts()[-4:], ["in reads only", *owners[1:]])
+        self.check_blob("x.hapmers.blob.svg", self.table("x.hapmers.count"))
+        self.check_blob("x.asm.100_3000.phased_block.blob.svg", self.table("x.asm.100_3000.phased_block.counts"))
+        self.warpmer(*run[:-4], "-o", "none", "--no-plots")
+        self.assertFalse([name for name in self.files() if name.startswith("none") and name.endswith("svg")])
+
+    def test_columns_of_what_only_assemblies_have(self):
+        reads, assemblies, _ = self.make(21)
+        self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "x", "--solid-count", 2)
+        for name, of in (("x.mat.spectra-cn.ln.svg", "x.mat.only.hist"), ("x.spectra-asm.st.svg", "x.dist_only.hist")):
+            drawing = Drawing(self.folder / name)
+            zero = drawing.heights[0][1]
+            left = min(float(rect.get("x")) for rect in drawing.root.iter(SVG + "rect") if rect.get("x"))
+            columns = [rect for rect in drawing.root.iter(SVG + "rect") if rect.get("x") and float(rect.get("x")) == left and float(rect.get("y")) < zero]
+            bottom = zero
+            values = [int(line.split("\t")[2]) for line in (self.folder / of).read_text().splitlines()]
+            self.assertEqual(len(columns), len(values))
+            for rect, value in zip(columns, values):
+                height = float(rect.get("height"))
+                self.assertAlmostEqual(float(rect.get("y")) + height, bottom, delta=0.02)
+                bottom = float(rect.get("y"))
+                self.assertAlmostEqual(drawing.along(drawing.heights, zero - height), value, delta=1)
+
+    def test_many_sequences(self):
+        """The largest are drawn."""
+        source = random.Random(8)
+        genome = sequence_of(source, 100_000)
+        sizes = [21 + (at * 7919) % 40 for at in range(12_000)]
+        self.file("many.fa", fasta((f"s{i}", genome[at : at + size]) for i, size in enumerate(sizes) for at in [(i * 31) % 90_000]))
+        self.file("reads.fa", fasta([("x", genome)]))
+        for name in ("reads", "pat", "mat"):
+            self.count("reads.fa", k=21, output=name + ".wmi")
+        self.warpmer("merqury", "reads.wmi", "many.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x")
+        drawing = Drawing(self.folder / "x.hapmers.blob.svg")
+        found = [circle.find(SVG + "title").text.split(":")[0] for circle in drawing.root.iter(SVG + "circle")]
+        expected = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))[:10_000]
+        self.assertEqual(found, [f"many, s{i}" for i in expected])
+        self.assertIn("the largest 10,000 of 12,000", drawing.texts())
 
     def test_no_markers(self):
         self.make_phased(21)

@@ -16,50 +16,11 @@ import termios
 import xml.etree.ElementTree
 
 from common_cli import DATA, INPUT, USAGE, WARPMER, CliTest, fasta, main
+from common_pictures import SVG, Drawing
 from common_reads import simulated_reads
 
-SVG = "{http://www.w3.org/2000/svg}"
 ROWS = 16
 BLOCKS = " ▁▂▃▄▅▆▇█"
-
-
-def number(text):
-    """25k -> 25000"""
-    prefix = "kMGTPE".find(text[-1]) + 1
-    return float(text.rstrip("kMGTPE")) * 1000**prefix
-
-
-class Drawing:
-    """A chart as SVG, read back."""
-
-    def __init__(self, path):
-        self.root = xml.etree.ElementTree.parse(path).getroot()
-        texts = [text for text in self.root.iter(SVG + "text") if text.get("class") == "faint" and "x" in text.attrib]
-        heights = [(number(t.text), float(t.get("y")) - 4) for t in texts if t.get("text-anchor") == "end" and float(t.get("x")) < 50]
-        counts = [(number(t.text), float(t.get("x"))) for t in texts if t.get("text-anchor") == "middle"]
-        self.heights, self.counts = heights, counts
-
-    def paths(self, name):
-        return [path.get("d") for path in self.root.iter(SVG + "path") if path.get("class") == name]
-
-    def along(self, pairs, position, log=False):
-        """The value at a position, from two ticks."""
-        (low, at), (high, then) = pairs[0], pairs[-1]
-        if log:
-            low, high = math.log(low), math.log(high)
-        value = low + (high - low) * (position - at) / (then - at)
-        return math.exp(value) if log else value
-
-    def bars(self, log=False):
-        """(begin, end, height) of each bar."""
-        (path,) = self.paths("fill1")
-        steps = re.findall(r"[ML]([\d.]+) ([\d.]+)H([\d.]+)", path.rsplit("L", 1)[0])
-        return [(float(x), float(end), self.along(self.heights, float(y), log)) for x, y, end in steps]
-
-    def curve(self, log=False):
-        (path,) = self.paths("curve")
-        points = re.findall(r"[ML]([\d.]+) ([\d.]+)", path)
-        return [(float(x), self.along(self.heights, float(y), log)) for x, y in points]
 
 
 def negative_binomial(count, mean, dispersion):
@@ -140,6 +101,17 @@ class SpectrumPictures(CliTest):
         self.assertNotRegex(text.replace('xmlns="http://www.w3.org/2000/svg"', ""), r"href|url\(|http|<script|@import|[\x00-\x09\x0b-\x1f]")
         root = xml.etree.ElementTree.fromstring(text)
         self.assertEqual(root.get("aria-label"), "a & <b> \"c\" 'd'\\n\\x1b[31m\\xff\ufffd.wmi, k = 21")
+
+    def test_long_names_end_between_characters(self):
+        for letter in ("ä", "語", "a", "😀"):
+            name = letter * 60 + ".wmi"
+            os.rename(self.folder / self.index, self.folder / name)
+            self.warpmer("histo", "-o", "x.svg", name)
+            os.rename(self.folder / name, self.folder / self.index)
+            drawing = Drawing(self.folder / "x.svg")
+            title = drawing.texts()[0]
+            self.assertRegex(title, f"^{letter}{{40,55}}\\.\\.\\.$")
+            self.assertEqual(drawing.overlaps(), [])
 
     def plot(self, *arguments, locale="C.UTF-8", columns=None):
         environment = {"PATH": os.environ["PATH"], "LC_ALL": locale}
