@@ -8,7 +8,7 @@ set -euo pipefail
 
 declare -A packages=(
   [build]="g++ cmake ninja-build ccache pkg-config libfmt-dev libcli11-dev nlohmann-json3-dev zlib1g-dev libhts-dev
-           libxxhash-dev libisal-dev libzstd-dev libbz2-dev liblzma-dev libopenmpi-dev"
+           libxxhash-dev libisal-dev libzstd-dev libbz2-dev liblzma-dev libopenmpi-dev librsvg2-dev"
   [test]="doctest-dev python3 python3-xxhash binutils zstd bzip2 xz-utils kmc jellyfish samtools bedtools tabix openmpi-bin"
   [hygiene]="git python3 clang-format clang-tidy"
   [compilers]="g++-11 clang-14 clang-19 libclang-rt-19-dev python3 python3-pip"

@@ -20,6 +20,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/table_schemas.h"
 #include "cli/pictures/heat_map.h"
+#include "cli/pictures/picture_files.h"
 #include "formats/table/npz_file.h"
 #include "formats/table/table_format.h"
 #include "jobs/compare_job.h"
@@ -75,7 +76,7 @@ struct CompareCommand {
   std::string format;  ///< empty: as the output's name has it
   std::string measure;
   std::string output;
-  std::string svg;
+  PicturePaths pictures;
   bool progress = false;
 };
 
@@ -182,8 +183,9 @@ void write_measures_npz(const Comparison& comparison, const std::vector<std::str
   npz.finish();
 }
 
-void write_svg(const Comparison& comparison, const Measure& measure, const std::vector<std::string>& names,
-               TextOutput& output) {
+/// Returns it as SVG.
+std::string heat_map_svg(const Comparison& comparison, const Measure& measure,
+                         const std::vector<std::string>& names) {
   HeatMap map{fmt::format("{}, k = {}", measure.name, comparison.k), names, {}, {}};
   for (std::size_t a = 0; a < names.size(); ++a) {
     for (std::size_t b = 0; b < names.size(); ++b) {
@@ -193,8 +195,7 @@ void write_svg(const Comparison& comparison, const Measure& measure, const std::
           (distance_of(measure, comparison, a, b) + distance_of(measure, comparison, b, a)) / 2);
     }
   }
-  output.write(draw_heat_map(map, Svg::Frame::file));
-  output.finish();
+  return draw_heat_map(map, Svg::Frame::file);
 }
 
 /// Rejects what no job could do. Returns the measure of a matrix; that of `tsv`, which has all, does not
@@ -211,9 +212,11 @@ const Measure& complete(CompareCommand& command) {
     throw UsageError("--format must be tsv, matrix, phylip, npz, arrow or parquet, not '" + command.format +
                      "'");
   }
-  if ((command.format == "tsv" || table) && command.svg.empty() && !command.measure.empty()) {
-    throw UsageError(fmt::format(
-        "--measure is for --format matrix and phylip and for --svg; {} has all of them", command.format));
+  if ((command.format == "tsv" || table) && command.pictures.svg.empty() && command.pictures.png.empty() &&
+      !command.measure.empty()) {
+    throw UsageError(
+        fmt::format("--measure is for --format matrix and phylip and for --svg and --png; {} has all of them",
+                    command.format));
   }
   const std::string otherwise = is_phylip ? "mash" : "jaccard";
   const Measure& measure = measure_called(command.measure.empty() ? otherwise : command.measure);
@@ -225,13 +228,14 @@ const Measure& complete(CompareCommand& command) {
   jobs::CompareOptions& job = command.job;
   complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
   check_output(command.output, job.inputs);
-  check_output(command.svg, job.inputs);
+  check_output(command.pictures.svg, job.inputs);
+  check_output(command.pictures.png, job.inputs);
   if (table) {
     formats::check_table(command.output, *table);
   } else {
     formats::check_ending(command.output, {is_phylip ? Content::text : Content::tsv});
   }
-  formats::check_ending(command.svg, {Content::svg});
+  check_pictures(command.pictures);
   return measure;
 }
 
@@ -239,8 +243,7 @@ int run_compare(CompareCommand command) {
   const Measure& measure = complete(command);
   warn_of_repeats(command.job.inputs);
   TextOutput output(command.output);  // now, so that a path that cannot be written costs no run
-  std::optional<TextOutput> svg;
-  if (!command.svg.empty()) svg.emplace(command.svg);
+  PictureFiles pictures(command.pictures);
   backend::JobProgress progress;
   Comparison comparison;
   {
@@ -260,7 +263,8 @@ int run_compare(CompareCommand command) {
     write_phylip(comparison, measure, names, output);
   }
   output.finish();
-  if (svg) write_svg(comparison, measure, sample_names(command.job.inputs, false), *svg);
+  if (pictures.any())
+    pictures.write(heat_map_svg(comparison, measure, sample_names(command.job.inputs, false)));
   return kDone;
 }
 
@@ -294,9 +298,10 @@ void add_compare_command(Application& application) {
                  "What a matrix or picture shows. Default: jaccard, for phylip mash. PHYLIP has 1 minus a "
                  "similarity. A row's containment is that of its sample in the column's.")
       ->type_name(kMeasureNames);
-  app.add_option("--svg", command->svg,
+  app.add_option("--svg", command->pictures.svg,
                  "Also draw a heat map of the measure, with rows and columns clustered by average linkage.")
       ->type_name("FILE");
+  app.add_option("--png", command->pictures.png, "Also draw it as PNG.")->type_name("FILE");
   add_text_output_flag(app, command->output);
   add_resource_flags(app, command->job.resources);
   add_progress_flag(app, command->progress);

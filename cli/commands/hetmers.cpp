@@ -19,6 +19,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/progress.h"
+#include "cli/pictures/picture_files.h"
 #include "cli/pictures/smudge_plot.h"
 #include "host/tmp_directory.h"
 #include "index/index_file.h"
@@ -32,7 +33,7 @@ using backend::PairFrequencies;
 struct HetmersOptions {
   std::string index;
   std::string output;
-  std::string svg;
+  PicturePaths pictures;
   std::optional<std::uint64_t> min_count;
   bool at_any_base = false;
   bool progress = false;
@@ -75,27 +76,27 @@ std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile
   return kUsualMinCount;
 }
 
-void draw(const index::IndexFile& index, const PairFrequencies& pairs, TextOutput& output) {
+/// Returns a picture as SVG.
+std::string smudges_svg(const index::IndexFile& index, const PairFrequencies& pairs) {
   const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
   SmudgePlot plot{fmt::format("{}, k = {}", index.path(), index.params().k),
                   [&](const SmudgePlot::VisitPairs& visit) { pairs.for_each(visit); },
                   {}};
   if (model.estimate)
     plot.coverage = model.estimate->heterozygous_coverage.value_or(model.estimate->kmer_coverage);
-  output.write(draw_smudges(plot, Svg::Frame::file));
-  output.finish();
+  return draw_smudges(plot, Svg::Frame::file);
 }
 
 int run_hetmers(const HetmersOptions& options) {
   check_output(options.output, {options.index});
-  check_output(options.svg, {options.index});
+  check_output(options.pictures.svg, {options.index});
+  check_output(options.pictures.png, {options.index});
   formats::check_ending(options.output, {formats::Content::tsv});
-  formats::check_ending(options.svg, {formats::Content::svg});
+  check_pictures(options.pictures);
   const index::IndexFile index(options.index);
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
-  std::optional<TextOutput> svg;
-  if (!options.svg.empty()) svg.emplace(options.svg);
+  PictureFiles pictures(options.pictures);
   const backend::HetmerPlan plan{
       options.at_any_base, min_count_of(options, index), threads_or_default(options.resources.threads),
       options.resources.memory_bytes, host::tmp_directory(options.tmp_directory, options.output)};
@@ -106,7 +107,7 @@ int run_hetmers(const HetmersOptions& options) {
     output.print("{}\t{}\t{}\n", smaller, larger, number);
   });
   output.finish();
-  if (svg) draw(index, pairs, *svg);
+  if (pictures.any()) pictures.write(smudges_svg(index, pairs));
   print_last_line(fmt::format("found {} of k-mers with counts from {} on in {}, {:.1f} s, {}",
                               counted(pairs.total(), "pair"), plan.min_count, options.index, seconds,
                               shown_output(options.output)));
@@ -133,10 +134,11 @@ void add_hetmers_command(Application& application) {
   than 1000 are left out. With --any and equal --min-count (-L there) the files
   are equal.
 
-The picture of --svg is smudgeplot's: from left to right the smaller count by the
-sum of both, upwards the sum, darker cells for more pairs. Names such as AAB
-stand where k-mers are in so many haplotypes, where 1n, the count of k-mers of
-one, can be estimated ('warpmer stats').
+Picture:
+  That of --svg and --png is smudgeplot's: from left to right the smaller count
+  by the sum of both, upwards the sum, darker cells for more pairs. Names such
+  as AAB stand where k-mers are in so many haplotypes, where 1n, the count of
+  k-mers of one, can be estimated ('warpmer stats').
 
 Examples:
   warpmer count -k 31 -o reads.wmi reads_1.fq.gz reads_2.fq.gz
@@ -155,8 +157,9 @@ Examples:
       "at "
       "the bottom of the valley before the first peak; see 'warpmer stats'.");
   add_text_output_flag(command, options->output);
-  command.add_option("--svg", options->svg, "Also draw the pairs by their counts, as SVG.")
+  command.add_option("--svg", options->pictures.svg, "Also draw the pairs by their counts, as SVG.")
       ->type_name("FILE");
+  command.add_option("--png", options->pictures.png, "Also draw them as PNG.")->type_name("FILE");
   add_resource_flags(command, options->resources);
   add_tmp_directory_flag(command, options->tmp_directory);
   add_progress_flag(command, options->progress);

@@ -27,6 +27,7 @@
 #include "cli/output/counted_histogram.h"
 #include "cli/output/table_schemas.h"
 #include "cli/pictures/chart.h"
+#include "cli/pictures/png_picture.h"
 #include "cli/pictures/spectrum_chart.h"
 #include "cli/pictures/terminal_plot.h"
 #include "formats/fastk/fastk_histogram.h"
@@ -60,7 +61,10 @@ struct HistoOptions {
   [[nodiscard]] bool is_svg() const {
     return formats::content_of_path(output).content == formats::Content::svg;
   }
-  [[nodiscard]] bool is_picture() const { return plot || is_svg(); }
+  [[nodiscard]] bool is_png() const {
+    return formats::content_of_path(output).content == formats::Content::png;
+  }
+  [[nodiscard]] bool is_picture() const { return plot || is_svg() || is_png(); }
 };
 
 /// What is printed, and of what.
@@ -256,8 +260,10 @@ void draw(const HistoOptions& options, const Spectrum& spectrum, TextOutput& out
   const auto model = stats::model_spectrum(spectrum.params, spectrum.totals, spectrum.histogram);
   const std::string title = fmt::format("{}, k = {}", spectrum.name, spectrum.params.k);
   SpectrumView view{options.log, options.max_count};
-  if (options.is_svg()) {
-    output.write(draw_chart(spectrum_chart(title, spectrum.histogram, model, view), Svg::Frame::file));
+  if (!options.plot) {
+    const std::string svg =
+        draw_chart(spectrum_chart(title, spectrum.histogram, model, view), Svg::Frame::file);
+    output.write(options.is_png() ? png_of(svg) : svg);
   } else {
     const TerminalStyle style = terminal_style(options.output);
     view.most_bins = columns_of(style);
@@ -276,7 +282,7 @@ void print(const HistoOptions& options, const Spectrum& spectrum, TextOutput& ou
 
 void check_picture(const HistoOptions& options) {
   if (options.log && !options.is_picture())
-    throw UsageError("--log is for pictures: add --plot, or write to a file that ends in .svg");
+    throw UsageError("--log is for pictures: add --plot, or write to a file that ends in .svg or .png");
   if (options.is_picture() && (options.dense || options.cut || options.format != "plain")) {
     throw UsageError(fmt::format("{} is for rows of numbers, and a picture has none",
                                  options.dense ? "--dense"
@@ -300,8 +306,11 @@ void check(const HistoOptions& options) {
     formats::check_ending(options.output, {Content::text}, "leave out --plot");
   } else if (const auto table = formats::table_named(format)) {
     formats::check_table(options.output, *table);
+  } else if (options.is_png()) {
+    formats::check_ending(options.output, {Content::png});
+    check_png();
   } else {
-    formats::check_ending(options.output, {Content::text, Content::tsv, Content::svg});
+    formats::check_ending(options.output, {Content::text, Content::tsv, Content::svg, Content::png});
   }
   check_picture(options);
   check_standard_input({{"as an input", options.inputs}});
@@ -428,10 +437,10 @@ void add_histo_command(Application& application) {
 
 Pictures:
   --plot prints one as wide as the terminal (80 columns where there is none), in
-  plain ASCII unless the locale is UTF-8; -o FILE.svg draws one. Where the
-  spectrum has a clear peak, the curve is that of the model ('warpmer stats'),
-  and errors that are higher than it are cut off; --log shows them. Counts go to
-  about three times the coverage, or to --max-count.
+  plain ASCII unless the locale is UTF-8; -o FILE.svg and -o FILE.png draw one.
+  Where the spectrum has a clear peak, the curve is that of the model
+  ('warpmer stats'), and errors that are higher than it are cut off; --log shows
+  them. Counts go to about three times the coverage, or to --max-count.
 
 Examples:
   warpmer histo sample.wmi
@@ -441,6 +450,7 @@ Examples:
   warpmer histo --format genomescope sample.wmi > sample.hist
   warpmer histo --plot sample.wmi
   warpmer histo --log -o sample.svg sample.wmi
+  warpmer histo -o sample.png sample.wmi
   warpmer histo --server run.sock
   warpmer histo --format jellyfish -o sample_jf.hist sample.wmi  # for MultiQC
 )");

@@ -32,6 +32,7 @@
 #include "cli/output/phase_track.h"
 #include "cli/output/progress.h"
 #include "cli/pictures/blob_plot.h"
+#include "cli/pictures/png_picture.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
@@ -304,6 +305,9 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
   }
   if (files.hapmers().empty() && !command.phase_flag.empty())
     throw UsageError(command.phase_flag + " is for phase blocks, which are those of --hapmers; add them");
+  if (command.plots.png && !command.plots.svg)
+    throw UsageError("--no-plots draws nothing, and --png asks for pictures; leave one of them out");
+  if (command.plots.png) check_png();
   job.tmp_directory = host::tmp_directory(job.tmp_directory, files.path("qv"));
 }
 
@@ -361,15 +365,18 @@ void add_merqury_command(Application& application) {
   ASM_only.bed, ASM_only.wig     where those are, in the folder of PREFIX
   PREFIX.hapmers.count           with --hapmers: how many each sequence has
   PREFIX.ASM.HAP.spectra-hap-cn.hist   with --hapmers: they by copies
-Those of phase blocks, with --hapmers, where 100_20000 are --num-switch and
---short-range:
+
+Phase blocks, with --hapmers:
+  100_20000 are --num-switch and --short-range.
   PREFIX.ASM.100_20000.phased_block.bed     blocks with their switches
   PREFIX.ASM.100_20000.phased_block.counts  hap-mers of each block
   PREFIX.ASM.100_20000.phased_block.stats   number, sum, smallest, mean, N50 and
                                             largest of blocks; their switches
   PREFIX.ASM.100_20000.switches.txt         switches in per cent of hap-mers
   PREFIX.ASM.100_20000.switch.bed           each hap-mer
-Pictures, without --no-plots, as SVG; X is fl (filled), ln (lines), st (stacked):
+
+Pictures:
+  X is fl (filled), ln (lines) or st (stacked). --png makes .png of them, too.
   PREFIX[.ASM].spectra-cn.X.svg, PREFIX.spectra-asm.X.svg, and with --hapmers
   PREFIX.ASM.HAP.spectra-cn.X.svg, PREFIX.hapmers.blob.svg and
   PREFIX.ASM.100_20000.phased_block.blob.svg
@@ -400,6 +407,7 @@ Examples:
                    "So do those that reach over more than so many bases. Default: 20000.");
   app.add_flag_callback(
       "--no-plots", [command] { command->plots.svg = false; }, "Draw no pictures.");
+  app.add_flag("--png", command->plots.png, "Draw the pictures as PNG, too.");
   add_solid_count_flag(app, command->solid_count);
   add_reading_flags(app, command->job.reading);
   add_resource_flags(app, command->job.resources);

@@ -31,8 +31,8 @@ namespace {
 using formats::Format;
 
 /// The options with a FILE that name an output; the others with a FILE name an input.
-constexpr std::array<std::string_view, 8> kOutputs = {"output", "out1",      "out2", "stats",
-                                                      "svg",    "sequences", "save", "multiqc"};
+constexpr std::array<std::string_view, 9> kOutputs = {"output", "out1",      "out2", "stats",  "svg",
+                                                      "png",    "sequences", "save", "multiqc"};
 
 bool is_output(const CLI::Option& option) {
   return std::any_of(option.get_lnames().begin(), option.get_lnames().end(), [](const std::string& name) {

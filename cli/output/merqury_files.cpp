@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/framework/text_output.h"
 #include "cli/pictures/merqury_chart.h"
+#include "cli/pictures/picture_files.h"
 #include "cli/pictures/spectrum_chart.h"
 #include "stats/spectrum_model.h"
 
@@ -77,10 +77,7 @@ std::vector<ChartColumn> only_columns(const CopySpectrum& spectrum) {
 }  // namespace
 
 void write_plot(const PlotFormats& formats, const std::string& name, const std::string& svg) {
-  if (!formats.svg) return;
-  TextOutput output(name + ".svg");
-  output.write(svg);
-  output.finish();
+  PictureFiles({formats.svg ? name + ".svg" : "", formats.png ? name + ".png" : ""}).write(svg);
 }
 
 MerquryFiles::MerquryFiles(std::string prefix, const std::vector<std::string>& assemblies,

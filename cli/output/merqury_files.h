@@ -12,8 +12,9 @@ namespace warpmer::cli {
 
 struct PlotFormats {
   bool svg = true;
+  bool png = false;
 
-  [[nodiscard]] bool any() const { return svg; }
+  [[nodiscard]] bool any() const { return svg || png; }
 };
 
 /// Writes a picture, which is SVG, under a name that gets the ending of each format.

@@ -17,6 +17,8 @@ namespace {
 constexpr double kBlobLeft = 62, kBlobTop = 34, kBlobSide = 360, kBlobMargin = 18;
 constexpr double kBlobWidth = kBlobLeft + kBlobSide + kBlobMargin;
 constexpr double kBlobText = 12;
+/// Room for halves of circles at the sides, which would hide numbers.
+constexpr double kBlobRoom = 16;
 /// Of a circle of the largest size, and what all have more than their size says.
 constexpr double kLargestRadius = 14, kLeastRadius = 1.5;
 
@@ -71,8 +73,12 @@ class BlobDrawing {
     }
   }
 
-  [[nodiscard]] double x_of(double value) const { return kBlobLeft + kBlobSide * value / most_; }
-  [[nodiscard]] double y_of(double value) const { return kBlobTop + kBlobSide * (1 - value / most_); }
+  [[nodiscard]] double x_of(double value) const {
+    return kBlobLeft + kBlobRoom + (kBlobSide - 2 * kBlobRoom) * value / most_;
+  }
+  [[nodiscard]] double y_of(double value) const {
+    return kBlobTop + kBlobSide - kBlobRoom - (kBlobSide - 2 * kBlobRoom) * value / most_;
+  }
 
   void draw_axes() {
     const double bottom = kBlobTop + kBlobSide, right = kBlobLeft + kBlobSide;

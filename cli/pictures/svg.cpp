@@ -31,7 +31,7 @@ constexpr PicturePaint kPaints[] = {
     {"fill3", "fill:{}", "#009e73", "#2bc596"},
     {"fill4", "fill:{}", "#cc79a7", "#e39cc4"},
     {"fill5", "fill:{}", "#e69f00", "#f2b92f"},
-    {"shade", "fill:{}", "#08306b", "#9ecbff"},
+    {"shade", "fill:{};shape-rendering:crispEdges", "#08306b", "#9ecbff"},
     {"line0", "fill:none;stroke:{};stroke-width:1.6", "#57606a", "#9198a1"},
     {"line1", "fill:none;stroke:{};stroke-width:1.6", "#0072b2", "#56b4e9"},
     {"line2", "fill:none;stroke:{};stroke-width:1.6", "#d55e00", "#ff8c42"},

@@ -32,6 +32,11 @@ if [[ -f $build/warpmer_arrow.so ]]; then
   [[ $(head -c 4 "$folder/one.parquet") == PAR1 ]]
 fi
 
+if [[ -f $build/warpmer_png.so ]]; then
+  "$warpmer" histo -o "$folder/one.png" "$folder/one.wmi"
+  [[ $(head -c 4 "$folder/one.png" | tail -c 3) == PNG ]]
+fi
+
 if [[ ! -f $build/warpmer_mpi.so ]] || ! command -v mpirun >/dev/null; then exit 0; fi
 export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_orte_tmpdir_base=$folder
 mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2 "$warpmer" count -k 31 -o "$folder/two.wmi" "$data/reads_1.fq.gz"

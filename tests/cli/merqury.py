@@ -344,7 +344,7 @@ class Merqury(CliTest):
         most, largest = max(max(x, y) for _, _, x, y, _ in rows) * 1.01, max(row[-1] for row in rows)
         for title, (_, _, x, y, size) in zip(titles, rows):
             (found,) = [circle[1:] for circle in circles if circle[0] == title]
-            for value, expected in zip(found, (62 + 360 * x / most, 34 + 360 * (1 - y / most), 1.5 + 14 * (size / largest) ** 0.5)):
+            for value, expected in zip(found, (78 + 328 * x / most, 378 - 328 * y / most, 1.5 + 14 * (size / largest) ** 0.5)):
                 self.assertAlmostEqual(value, expected, delta=0.01)
         self.assertEqual(Drawing(self.folder / name).overlaps(), [])
 

@@ -8,6 +8,7 @@ import bz2
 import gzip
 import lzma
 import os
+import pathlib
 import re
 import shutil
 import stat
@@ -26,6 +27,10 @@ SETS = ("union", "intersect", "subtract", "symmetric-difference", "merge")
 OLD = "of the user's\n"
 # A server and its client, and a command that goes on with an output that is there: serve.py and watch.py test them.
 ELSEWHERE = {("serve", "--save"), ("save", "-o"), ("watch", "-o")}
+# PNG is made where its module is.
+PNGS = [("compare", "in.wmi", "in_2.wmi", "-o", "other.tsv", "--png"), ("hetmers", "in.wmi", "--any", "--min-count", 1, "-o", "other.smu", "--png")]
+ELSEWHERE |= {(command[0], command[-1]) for command in PNGS}
+HAS_PNG = pathlib.Path(WARPMER).with_name("warpmer_png.so").exists()
 
 
 class OutputsTest(CliTest):
@@ -70,6 +75,7 @@ class OutputsTest(CliTest):
             ("stats", "in.wmi", "-o"),
             ("info", "in.wmi", "-o"),
             ("devices", "-o"),
+            *(PNGS if HAS_PNG else []),
         ]
 
     def pairs(self):

@@ -194,7 +194,7 @@ class SpectrumPictures(CliTest):
             (USAGE, "--format kat is for rows", "-o", "x.svg", "--format", "kat", self.index),
             (USAGE, "a picture is of one index", "--plot", self.index, self.index),
             (USAGE, "'x.svg' ends as SVG does.*leave out --plot", "--plot", "-o", "x.svg", self.index),
-            (USAGE, "'x.png' ends as PNG does.* SVG", "-o", "x.png", self.index),
+            (USAGE, "'x.png' ends as PNG does.*leave out --plot", "--plot", "-o", "x.png", self.index),
             (INPUT, "no_such", "--plot", "-o", "x.txt", "no_such.wmi"),
             (INPUT, "no_such", "-o", "x.svg", "no_such.wmi"),
         ):  # fmt: skip

@@ -25,6 +25,7 @@ enum class Content : std::uint8_t {
   bam,
   json,
   svg,
+  png,
   html,
   npz,
   arrow,
