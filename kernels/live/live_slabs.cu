@@ -35,9 +35,9 @@ struct SlabScheme {
   std::uint64_t unit_count;
   table::SlabAllocState* state;
 
-  class Worker {
+  class SlabWorker {
    public:
-    __device__ Worker(const SlabScheme& scheme, const Tile& tile, std::uint32_t number)
+    __device__ SlabWorker(const SlabScheme& scheme, const Tile& tile, std::uint32_t number)
         : tile_(tile),
           table_(scheme.bases, table::HashedBucket<Key>(static_cast<std::uint32_t>(scheme.groups), 0),
                  {Units(scheme.bitmaps, scheme.units, scheme.unit_count), scheme.state}),
@@ -60,6 +60,7 @@ struct SlabScheme {
     Table table_;
     table::ResidentBlock resident_;
   };
+  using Worker = SlabWorker;
 };
 
 /// Words of a slab without elements: all ones for keys and the address, zeros between.

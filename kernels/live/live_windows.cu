@@ -30,9 +30,9 @@ struct WindowScheme {
   std::uint32_t* counts;
   std::uint32_t starts;  ///< of windows
 
-  class Worker {
+  class WindowWorker {
    public:
-    __device__ Worker(const WindowScheme& scheme, const Tile& tile, std::uint32_t /*number*/)
+    __device__ WindowWorker(const WindowScheme& scheme, const Tile& tile, std::uint32_t /*number*/)
         : tile_(tile),
           slots_{scheme.keys, scheme.counts},
           table_(slots_, Probing(scheme.starts, 0, kMostWindows)) {}
@@ -72,6 +72,7 @@ struct WindowScheme {
     Slots<Key> slots_;
     Table table_;
   };
+  using Worker = WindowWorker;
 };
 
 template <class Scheme>

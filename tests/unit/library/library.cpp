@@ -129,6 +129,7 @@ TEST_CASE("totals and histogram") {
   CHECK(totals.max_count == UINT64_MAX);
   CHECK(totals.largest_count == rows.rbegin()->first);
   std::vector<warpmer::HistogramRow> histogram;
+  histogram.reserve(rows.size());
   for (const auto& [count, kmers] : rows) histogram.push_back({count, kmers});
   CHECK(index.histogram() == histogram);
 }
