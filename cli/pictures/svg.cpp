@@ -101,7 +101,7 @@ double text_width(std::string_view text, double size) { return text_width(charac
 
 std::string shortened_text(std::string_view text, std::size_t most) {
   constexpr std::string_view kDots = "...";
-  const std::string shown = printable(text);
+  std::string shown = printable(text);
   if (characters_of(shown) <= most) return shown;
   std::size_t end = 0;
   for (std::size_t left = most - std::min(most, kDots.size()); end < shown.size(); ++end) {
