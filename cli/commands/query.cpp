@@ -467,7 +467,7 @@ int run_query(QueryOptions options) {
   const auto [asked, seconds] = run_with_meter(
       speaks ? progress_style(options.progress) : ProgressStyle::none, [&](backend::JobProgress& progress) {
         Query query{options, lookup, output.text(), threads, track_of(options, table.kmers().k), progress};
-        const std::string what = answer(query);
+        std::string what = answer(query);
         found_any = query.found_any;
         return what;
       });

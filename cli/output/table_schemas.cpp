@@ -5,7 +5,6 @@
 namespace warpmer::cli {
 
 using formats::ColumnType;
-using formats::TableColumn;
 using formats::TableSchema;
 
 TableSchema kmer_counts_table(std::uint32_t k) {
