@@ -107,7 +107,8 @@ class CudaLiveTable : public backend::LiveTable {
   /// Takes so many bytes of each GPU.
   CudaLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes)
       : threads_(plan.threads),
-        scheme_(plan.scheme == LiveScheme::automatic ? kBestScheme : plan.scheme),
+        is_automatic_(plan.scheme == LiveScheme::automatic),
+        scheme_(is_automatic_ ? LiveScheme::warpdrive : plan.scheme),
         stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
         lookup_(stations_, false),
         lenient_lookup_(stations_, true),
@@ -169,16 +170,23 @@ class CudaLiveTable : public backend::LiveTable {
     return bytes;
   }
   [[nodiscard]] std::string describe() const override {
+    return in_memory(
+        is_automatic_ ? "a WarpDrive table, which is asked faster than a slab hash and holds more," : name());
+  }
+
+ private:
+  [[nodiscard]] std::string name() const {
+    return scheme_ == LiveScheme::slab ? "a slab hash" : "a WarpDrive table";
+  }
+  /// Returns what the table is called, and where it is.
+  [[nodiscard]] std::string in_memory(const std::string& what) const {
     const DividedKmers<Key>& divided = stations_.divided();
-    std::string text = std::string(scheme_ == LiveScheme::slab ? "a slab hash" : "a WarpDrive table") +
-                       " in " + megabytes(divided.of_owner(0).bytes()) +
+    std::string text = what + " in " + megabytes(divided.of_owner(0).bytes()) +
                        (divided.owners() == 1 ? " of " : " of each of ");
     for (const int gpu : divided.gpus()) text += "cuda:" + std::to_string(gpu) + ", ";
     return text.substr(0, text.size() - 2);
   }
 
- private:
-  static constexpr LiveScheme kBestScheme = LiveScheme::warpdrive;
   /// Memory in which shards are listed to be taken out.
   static constexpr std::uint64_t kListedBytes = std::uint64_t{1} << 30;
 
@@ -223,7 +231,7 @@ class CudaLiveTable : public backend::LiveTable {
                           " times, which a live table on a GPU cannot count; use --device cpu");
     }
     throw ResourceError(
-        "the table, " + describe() +
+        "the table, " + in_memory(name()) +
         ", is full, and nothing of this batch has been added; give it more --device-memory, or use "
         "--device cpu");
   }
@@ -291,6 +299,7 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   const unsigned threads_;
+  const bool is_automatic_;
   const LiveScheme scheme_;
   backend::UpdateGate gate_;
   const LiveStations<Key> stations_;
