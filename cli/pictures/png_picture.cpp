@@ -3,30 +3,18 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <filesystem>
+#include <string>
 
 #include "base/error.h"
+#include "file/program_module.h"
 
 namespace warpmer::cli {
 namespace {
 
 constexpr const char* kPngModule = "warpmer_png.so";
 
-/// Returns the path of a module beside the program, or where it is installed with it; empty if it is not
-/// there.
-std::filesystem::path path_of_module(const char* name) {
-  std::error_code error;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {".", "../lib/warpmer", "../lib64/warpmer", "../lib/x86_64-linux-gnu/warpmer",
-                            "../lib/aarch64-linux-gnu/warpmer"}) {
-    std::filesystem::path path = (folder / place / name).lexically_normal();
-    if (std::filesystem::exists(path, error)) return path;
-  }
-  return {};
-}
-
 RenderPng open_png_module() {
-  const std::filesystem::path path = path_of_module(kPngModule);
+  const std::string path = file::program_module(kPngModule);
   if (path.empty()) {
     throw ResourceError(fmt::format(
         "PNG needs the module {}, which is not beside this warpmer; install it (the package warpmer-png, or "
