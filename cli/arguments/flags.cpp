@@ -18,6 +18,7 @@
 #include "host/limits.h"
 #include "io/text/input_list.h"
 #include "io/text/listed_names.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {

@@ -102,8 +102,6 @@ TEST_CASE("index checks: a shard that there is none of is the caller's error") {
   CHECK_THROWS_AS(file.check(std::vector<std::uint32_t>{4}), InternalError);
 }
 
-}  // namespace warpmer::index::test
-
 TEST_CASE("index checks: early checks are not done again, and tell nobody of a damaged shard") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(11, kShardBits, 200);
@@ -128,3 +126,5 @@ TEST_CASE("index checks: a small index is not checked early") {
   write_sample(make_sample(11, kShardBits, 200), scratch / "a.wmi");
   CHECK(EarlyChecks::useful_threads(IndexFile(scratch / "a.wmi"), 16) == 0);
 }
+
+}  // namespace warpmer::index::test
