@@ -179,7 +179,7 @@ class NumpyFiles(CliTest):
     def test_matrix(self):
         files = [self.count(DATA / name, k=21, output=f"{name}.wmi") for name in ("reads_1.fq.gz", "reads_2.fq.gz", "genome.fa")]
         self.warpmer("matrix", files[0], "-o", "old.tsv")
-        for options in (files, ("--presence", *files), ("--min-samples", 2, *files), (files[0],), ("--append", "old.tsv", *files[1:]), ("-m", "96M", "-t", 2, *files)):
+        for options in (files, ("--presence", *files), ("--min-samples", 2, *files), (files[0],), ("--append", "old.tsv", *files[1:]), ("-m", "160M", "-t", 2, *files)):
             with self.subTest(options=options):
                 _, header, *rows = [line.split("\t") for line in self.warpmer("matrix", *options).splitlines()]
                 self.warpmer("matrix", *options, "-o", "x.npz")
