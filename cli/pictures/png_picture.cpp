@@ -1,6 +1,5 @@
 #include "cli/pictures/png_picture.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <string>
@@ -11,23 +10,18 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr const char* kPngModule = "warpmer_png.so";
+constexpr file::ProgramModule kPngModule{"warpmer_png.so", "PNG", kRenderPngSymbol,
+                                         "install librsvg, or write SVG"};
 
 RenderPng open_png_module() {
-  const std::string path = file::program_module(kPngModule);
-  if (path.empty()) {
+  const auto render = reinterpret_cast<RenderPng>(file::module_function(kPngModule));
+  if (render == nullptr) {
     throw ResourceError(fmt::format(
         "PNG needs the module {}, which is not beside this warpmer; install it (the package warpmer-png, or "
         "build where librsvg is installed), or write SVG",
-        kPngModule));
+        kPngModule.name));
   }
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* const function = module == nullptr ? nullptr : ::dlsym(module, kRenderPngSymbol);
-  if (function == nullptr) {
-    throw ResourceError(
-        fmt::format("the module for PNG cannot be opened ({}); install librsvg, or write SVG", ::dlerror()));
-  }
-  return reinterpret_cast<RenderPng>(function);
+  return render;
 }
 
 RenderPng png_function() {

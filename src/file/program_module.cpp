@@ -1,13 +1,20 @@
 #include "file/program_module.h"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
+
 #include <filesystem>
+#include <string>
 #include <system_error>
 
+#include "base/error.h"
 #include "system/program.h"
 
 namespace warpmer::file {
+namespace {
 
-std::string program_module(const std::string& name) {
+/// Returns the path of a module; empty if there is none.
+std::string module_path(const char* name) {
   std::error_code error;
   const auto folder = std::filesystem::path(system::program_path()).parent_path();
   if (folder.empty()) return {};  // else the working folder would be looked at
@@ -17,6 +24,22 @@ std::string program_module(const std::string& name) {
     if (std::filesystem::exists(path, error)) return path.string();
   }
   return {};
+}
+
+}  // namespace
+
+void* module_function(const ProgramModule& module) {
+  const std::string path = module_path(module.name);
+  if (path.empty()) return nullptr;
+  void* const opened = ::dlopen(path.c_str(), RTLD_NOW | (module.is_global ? RTLD_GLOBAL : RTLD_LOCAL));
+  if (opened == nullptr) {
+    throw ResourceError(fmt::format("the module for {} cannot be opened ({}); {}", module.subject,
+                                    ::dlerror(), module.remedy));
+  }
+  void* const function = ::dlsym(opened, module.symbol);
+  if (function == nullptr)
+    throw ResourceError(fmt::format("{} is of another version of warpmer; install that of this one", path));
+  return function;
 }
 
 }  // namespace warpmer::file

@@ -1,6 +1,5 @@
 // Finds out whether this process is one of several, and how they find each other.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -15,22 +14,9 @@ namespace warpmer::mpi {
 
 namespace {
 
-constexpr const char* kModule = "warpmer_mpi.so";
-
-/// Returns the module; null if it is not there.
-void* open_module() {
-  const std::string path = file::program_module(kModule);
-  if (path.empty()) return nullptr;
-  // For all to see: MPI's own modules look for its symbols.
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (module == nullptr) {
-    throw ResourceError(
-        fmt::format("this process is one of several, but its module for MPI cannot be opened "
-                    "({}); install the MPI that warpmer was built with, or start one process",
-                    ::dlerror()));
-  }
-  return module;
-}
+constexpr file::ProgramModule kMpiModule{"warpmer_mpi.so", "MPI", kMakeRankLinkSymbol,
+                                         "install the MPI that warpmer was built with, or start one process",
+                                         true};
 
 }  // namespace
 
@@ -56,14 +42,12 @@ std::unique_ptr<ProcessGroup> join_ranks() {
   // NCCL (kernels/exchange/rank_carrier.cu) needs no NVLink multicast, which has put GPUs that others shared
   // out of service. Said while there is one thread: environments are not safe for more.
   ::setenv("NCCL_NVLS_ENABLE", "0", 0);
-  void* const module = open_module();
-  const auto make =
-      module == nullptr ? nullptr : reinterpret_cast<MakeRankLink>(::dlsym(module, kMakeRankLinkSymbol));
+  const auto make = reinterpret_cast<MakeRankLink>(file::module_function(kMpiModule));
   if (make == nullptr) {
     throw ResourceError(
         fmt::format("this process is one of {}, but this warpmer was built without MPI ({} is not beside "
                     "it); build it where MPI is installed, or start one process",
-                    ranks, kModule));
+                    ranks, kMpiModule.name));
   }
   return std::make_unique<ProcessGroup>(std::unique_ptr<RankLink>(make()), ranks);
 }

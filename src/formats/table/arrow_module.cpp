@@ -1,9 +1,6 @@
 #include "formats/table/arrow_module.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-
-#include <string>
 
 #include "base/error.h"
 #include "file/program_module.h"
@@ -11,26 +8,18 @@
 namespace warpmer::formats {
 namespace {
 
-constexpr const char* kArrowModule = "warpmer_arrow.so";
+constexpr file::ProgramModule kArrowModule{
+    "warpmer_arrow.so", "Apache Arrow", kMakeArrowTableSymbol,
+    "install the Arrow that warpmer was built with, or write tsv or npz"};
 
 MakeArrowTable open_arrow_module() {
-  const std::string path = file::program_module(kArrowModule);
-  if (path.empty()) {
+  const auto make = reinterpret_cast<MakeArrowTable>(file::module_function(kArrowModule));
+  if (make == nullptr) {
     throw ResourceError(
         fmt::format("this warpmer was built without Apache Arrow ({} is not beside it); build it where Arrow "
                     "is installed, or write tsv or npz",
-                    kArrowModule));
+                    kArrowModule.name));
   }
-  void* const module = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module == nullptr) {
-    throw ResourceError(
-        fmt::format("the module for Apache Arrow cannot be opened ({}); install the Arrow that warpmer was "
-                    "built with, or write tsv or npz",
-                    ::dlerror()));
-  }
-  const auto make = reinterpret_cast<MakeArrowTable>(::dlsym(module, kMakeArrowTableSymbol));
-  if (make == nullptr)
-    throw ResourceError(fmt::format("{} is of another version of warpmer; install that of this one", path));
   return make;
 }
 
