@@ -17,7 +17,7 @@
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/text/text_tile.cuh"
+#include "kernels/text/kmer_tile.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "kmer/hash.h"
 #include "table/work_sharing.h"
@@ -113,21 +113,16 @@ __global__ __launch_bounds__(kTileThreads) void serve_text_kernel(Scheme scheme,
                                                                   std::uint32_t starts,
                                                                   std::uint32_t* answers, CutStatus* status) {
   using Key = typename Scheme::Key;
-  __shared__ TextTile tile;
-  __shared__ std::uint8_t valid[kTileThreads];  // a bit for each of eight starts
+  __shared__ KmerTile tile;
   const std::uint32_t first = blockIdx.x * kTileStarts;
-  pack_tile(tile, text, first, bytes, status);
-  __syncthreads();
-  static_assert(kStartsPerThread == 8);
-  valid[threadIdx.x] = static_cast<std::uint8_t>(valid_starts(tile, threadIdx.x * kStartsPerThread, kmers.k));
-  __syncthreads();
+  tile.pack(text, first, bytes, kmers.k, status);
   const KmerHash<Key> hash(kmers.k);
   LiveServer<Scheme, kAction> server(scheme);
   for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
     // A k-mer behind the starts is the next slice's.
-    const bool is_active = first + start < starts && ((valid[start / 8] >> (start % 8)) & 1) != 0;
+    const bool is_active = first + start < starts && tile.has_kmer(start);
     LiveRequest<Key> mine{0, 1};
-    if (is_active) mine.key = hash(kmer_at<Key>(tile.packed, start, kmers.k, kmers.canonical));
+    if (is_active) mine.key = hash(tile.kmer<Key>(start, kmers.k, kmers.canonical));
     std::uint32_t answer = kNoKmerAnswer;
     server.serve(is_active, mine, answer);
     answers[first + start] = answer;

@@ -1,6 +1,4 @@
 #include "kernels/live/live_kmers.cuh"
-#include "kernels/live/live_slabs.cuh"
-#include "kernels/live/live_windows.cuh"
 
 namespace warpmer::gpu {
 

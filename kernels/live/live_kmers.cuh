@@ -84,4 +84,16 @@ template <class Key>
 std::unique_ptr<LiveKmers<Key>> make_live_kmers(backend::LiveScheme scheme, std::uint64_t bytes,
                                                 KmerParams kmers);
 
+/// Does so in a WarpDrive table (live_windows.cu): all bytes are slots, nearly all of which can be filled.
+template <class Key>
+std::unique_ptr<LiveKmers<Key>> make_live_windows(std::uint64_t bytes, KmerParams kmers);
+/// Does so in a slab hash (live_slabs.cu): half of the bytes are base slabs, the other half is handed out.
+template <class Key>
+std::unique_ptr<LiveKmers<Key>> make_live_slabs(std::uint64_t bytes, KmerParams kmers);
+
+extern template std::unique_ptr<LiveKmers<Key64>> make_live_windows(std::uint64_t, KmerParams);
+extern template std::unique_ptr<LiveKmers<Key128>> make_live_windows(std::uint64_t, KmerParams);
+extern template std::unique_ptr<LiveKmers<Key64>> make_live_slabs(std::uint64_t, KmerParams);
+extern template std::unique_ptr<LiveKmers<Key128>> make_live_slabs(std::uint64_t, KmerParams);
+
 }  // namespace warpmer::gpu

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/live/live_kernels.cuh"
-#include "kernels/live/live_slabs.cuh"
+#include "kernels/live/live_kmers.cuh"
 #include "table/bucket_choice.h"
 #include "table/slab.h"
 #include "table/slab_alloc.h"

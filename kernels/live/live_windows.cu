@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "kernels/live/live_kernels.cuh"
-#include "kernels/live/live_windows.cuh"
+#include "kernels/live/live_kmers.cuh"
 #include "table/probing.h"
 #include "table/warpdrive.h"
 

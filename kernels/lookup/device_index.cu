@@ -6,6 +6,7 @@
 #include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/run_tile.cuh"
+#include "kernels/text/kmer_tile.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 
 namespace warpmer::gpu {
@@ -36,20 +37,14 @@ __global__ __launch_bounds__(kTileThreads) void look_up_entries_kernel(const cha
                                                                        index::ShardReader<Key64> shard,
                                                                        std::uint32_t* answers,
                                                                        CutStatus* status) {
-  __shared__ TextTile tile;
-  __shared__ std::uint8_t valid[kTileThreads];  // a bit for each of eight starts
+  __shared__ KmerTile tile;
   const std::uint32_t first = blockIdx.x * kTileStarts;
-  pack_tile(tile, text, first, bytes, status);
-  __syncthreads();
-  static_assert(kStartsPerThread == 8);
-  valid[threadIdx.x] =
-      static_cast<std::uint8_t>(valid_starts(tile, threadIdx.x * kStartsPerThread, params.k));
-  __syncthreads();
+  tile.pack(text, first, bytes, params.k, status);
   const KmerHash<Key64> hash(params.k);
   for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
     std::uint32_t answer = kNoKmerAnswer;
-    if (((valid[start / 8] >> (start % 8)) & 1) != 0)
-      answer = answer_of(shard.find(hash(kmer_at<Key64>(tile.packed, start, params.k, params.canonical))));
+    if (tile.has_kmer(start))
+      answer = answer_of(shard.find(hash(tile.kmer<Key64>(start, params.k, params.canonical))));
     answers[first + start] = answer;
   }
 }
