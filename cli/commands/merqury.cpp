@@ -31,6 +31,7 @@
 #include "cli/output/missing_track.h"
 #include "cli/output/phase_track.h"
 #include "cli/output/progress.h"
+#include "cli/output/sequence_sizes.h"
 #include "cli/pictures/blob_plot.h"
 #include "cli/pictures/png_picture.h"
 #include "host/tmp_directory.h"
@@ -158,6 +159,8 @@ struct ContigPart {
   std::uint64_t missing_kmers = 0;
   std::vector<std::uint64_t> of_hapmers;  ///< k-mers that each set of hap-mers has
   std::vector<stats::HapMarker> markers;  ///< these k-mers
+  std::vector<GaplessStretch> stretches;  ///< of the bases that were not in the piece before
+  std::uint64_t end = 0;                  ///< position behind the last base
   bool last = true;
 };
 
@@ -181,16 +184,19 @@ class ContigJob {
     std::optional<PhaseTrack> phases;
     if (hapmers_) {
       phases.emplace(files_.path(files_.assemblies()[assembly]), command_.phase_limits,
-                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, command_.plots, threads);
+                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, command_.plots, k_, threads);
     }
+    SequenceSizes sizes;
     ContigPart contig;
     contig.of_hapmers.resize(files_.hapmers().size());
     OrderedStage<std::vector<ContigPart>> ordered(kResultsAhead * threads,
                                                   [&](std::vector<ContigPart>&& parts) {
                                                     for (const ContigPart& part : parts) {
                                                       track.add(part.name, part.missing, part.last);
-                                                      if (phases)
+                                                      if (phases) {
                                                         phases->add(part.name, part.markers, part.last);
+                                                        sizes.add(part.stretches, part.end, part.last);
+                                                      }
                                                       add(part, contig, assembly, quality);
                                                     }
                                                   });
@@ -209,7 +215,12 @@ class ContigJob {
           ordered.stop();
         });
     track.finish();
-    if (phases) phases->finish();
+    if (phases) {
+      phases->finish();
+      const std::string& name = files_.assemblies()[assembly];
+      sizes.write(files_.path(name), name, threads);
+      sizes.draw(command_.plots, files_.path(name), name, phases->blocks(), phases->groups());
+    }
     quality.finish();
   }
   void finish() {
@@ -238,6 +249,10 @@ class ContigJob {
       }
       part.missing_kmers = part.missing.size();
       add_markers(profiles, i, piece.first_base, k, part);
+      if (profiles.size() == 1) continue;
+      const std::uint32_t repeated = piece.length - piece.new_bases(k);
+      part.stretches = gapless_stretches(batch.bases(piece).substr(repeated), piece.first_base + repeated);
+      part.end = piece.first_base + piece.length;
     }
     return parts;
   }
@@ -373,13 +388,18 @@ Phase blocks, with --hapmers:
   PREFIX.ASM.100_20000.phased_block.stats   number, sum, smallest, mean, N50 and
                                             largest of blocks; their switches
   PREFIX.ASM.100_20000.switches.txt         switches in per cent of hap-mers
+  PREFIX.ASM.100_20000.phased_block.sizes   sizes of blocks, falling
   PREFIX.ASM.100_20000.switch.bed           each hap-mer
+  PREFIX.ASM.HAP.wig                        how many hap-mers are over a base
+  PREFIX.ASM.contig.sizes, .scaff.sizes     sizes of sequences without and with
+                                            gaps, falling
 
 Pictures:
   X is fl (filled), ln (lines) or st (stacked). --png makes .png of them, too.
   PREFIX[.ASM].spectra-cn.X.svg, PREFIX.spectra-asm.X.svg, and with --hapmers
-  PREFIX.ASM.HAP.spectra-cn.X.svg, PREFIX.hapmers.blob.svg and
-  PREFIX.ASM.100_20000.phased_block.blob.svg
+  PREFIX.ASM.HAP.spectra-cn.X.svg, PREFIX.hapmers.blob.svg,
+  PREFIX.ASM.100_20000.phased_block.blob.svg, and sizes over their share of
+  all bases (N*): PREFIX.ASM.block.N.svg and PREFIX.ASM.continuity.N.svg
 
 Examples:
   warpmer count -k 21 -o reads.wmi reads_1.fq.gz reads_2.fq.gz

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "cli/arguments/quantity.h"
@@ -33,11 +33,11 @@ std::string_view name_of(stats::MarkerState state) {
 std::uint64_t rounded_up_halves(double value) { return static_cast<std::uint64_t>(std::floor(value + 0.5)); }
 
 /// Returns the length of blocks such that those as long or longer are more than half of all bases.
-std::uint64_t n50_of(const std::vector<std::uint64_t>& falling, std::uint64_t bases) {
+std::uint64_t n50_of(const std::vector<SizedBlock>& falling, std::uint64_t bases) {
   std::uint64_t sum = 0;
-  for (const std::uint64_t length : falling) {
-    sum += length;
-    if (2 * sum > bases) return length;
+  for (const SizedBlock& block : falling) {
+    sum += block.bases;
+    if (2 * sum > bases) return block.bases;
   }
   return 0;
 }
@@ -45,7 +45,8 @@ std::uint64_t n50_of(const std::vector<std::uint64_t>& falling, std::uint64_t ba
 }  // namespace
 
 PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limits,
-                       std::array<std::string, 2> haps, const PlotFormats& plots, unsigned threads)
+                       std::array<std::string, 2> haps, const PlotFormats& plots, std::uint32_t k,
+                       unsigned threads)
     : haps_(std::move(haps)),
       first_column_(haps_[0] < haps_[1] ? 0 : 1),
       prefix_(fmt::format("{}.{}_{}", prefix, limits.switches, limits.range_bases)),
@@ -53,7 +54,10 @@ PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limi
       blocks_(prefix_ + ".phased_block.bed"),
       counts_(prefix_ + ".phased_block.counts"),
       statistics_(prefix_ + ".phased_block.stats"),
+      block_sizes_(prefix_ + ".phased_block.sizes"),
       rate_(prefix_ + ".switches.txt"),
+      depths_{DepthTrack(fmt::format("{}.{}.wig", prefix, haps_[0]), k, threads),
+              DepthTrack(fmt::format("{}.{}.wig", prefix, haps_[1]), k, threads)},
       plots_(plots),
       phases_(limits, [this](const stats::PhaseBlock& block) { write_block(block); }) {
   counts_.print("Block\tRange\t{}\t{}\tSize\n", haps_[first_column_], haps_[1 - first_column_]);
@@ -61,13 +65,19 @@ PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limi
 
 void PhaseTrack::add(std::string_view name, std::span<const stats::HapMarker> markers, bool last) {
   const std::string shown = printable(std::string(name));
-  if (!is_open_) phases_.begin_sequence(shown);
+  if (!is_open_) {
+    phases_.begin_sequence(shown);
+    for (DepthTrack& depths : depths_) depths.begin_sequence(shown);
+  }
   is_open_ = !last;
   for (const stats::HapMarker& marker : markers) {
+    depths_[marker.hap].add(marker.start);
     const stats::MarkerState state = phases_.add(marker);
     switches_.print("{}\t{}\t{}\t{}\t{}\t{}\n", shown, marker.start, marker.end, haps_[marker.hap],
                     name_of(state), haps_[phases_.hap()]);
   }
+  if (!last) return;
+  for (DepthTrack& depths : depths_) depths.end_sequence();
 }
 
 void PhaseTrack::write_block(const stats::PhaseBlock& block) {
@@ -81,9 +91,19 @@ void PhaseTrack::write_block(const stats::PhaseBlock& block) {
   const std::string range = fmt::format("{}_{}_{}", block.sequence, block.start, block.end);
   counts_.print("{}\t{}\t{}\t{}\t{}\n", haps_[block.hap], range, first, second, bases);
   if (plots_.any()) blobs_.add({range, is_first ? 0u : 1u, first, second, bases});
-  lengths_.push_back(bases);
+  sizes_.push_back({bases, is_first ? 0u : 1u});
   all_switches_ += block.switches;
   all_markers_ += block.markers;
+}
+
+/// Writes them as `sort -nr -k3` leaves them: of equally large ones the last name comes first.
+void PhaseTrack::write_sizes() {
+  std::sort(sizes_.begin(), sizes_.end(), [](const SizedBlock& a, const SizedBlock& b) {
+    return std::tie(b.bases, b.group) < std::tie(a.bases, a.group);
+  });
+  const std::vector<std::string> names = groups();
+  for (const SizedBlock& block : sizes_)
+    block_sizes_.print("block\t{}\t{}\n", names[block.group], block.bases);
 }
 
 void PhaseTrack::write_statistics() {
@@ -93,22 +113,24 @@ void PhaseTrack::write_statistics() {
                                                             static_cast<double>(all_markers_));
   const std::string sums = fmt::format("{}\t{}\t{}", all_switches_, all_markers_, rate);
   rate_.print("{} switch error rate (%) (Num. switches / Total markers found): {}\n", prefix_, sums);
-  if (lengths_.empty()) {
+  if (sizes_.empty()) {
     statistics_.print("{}\t0\t0\tna\tna\tna\tna\t{}\n", prefix_, sums);
     return;
   }
-  std::sort(lengths_.begin(), lengths_.end(), std::greater<>());
-  const std::uint64_t bases = std::accumulate(lengths_.begin(), lengths_.end(), std::uint64_t{0});
+  const std::uint64_t bases =
+      std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0},
+                      [](std::uint64_t sum, const SizedBlock& block) { return sum + block.bases; });
   // In as few bits as Merqury has it.
-  const float average = static_cast<float>(bases) / static_cast<float>(lengths_.size());
-  statistics_.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", prefix_, with_thousands(lengths_.size()),
-                    with_thousands(bases), with_thousands(lengths_.back()),
-                    with_thousands(rounded_up_halves(average)), with_thousands(n50_of(lengths_, bases)),
-                    with_thousands(lengths_.front()), sums);
+  const float average = static_cast<float>(bases) / static_cast<float>(sizes_.size());
+  statistics_.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", prefix_, with_thousands(sizes_.size()),
+                    with_thousands(bases), with_thousands(sizes_.back().bases),
+                    with_thousands(rounded_up_halves(average)), with_thousands(n50_of(sizes_, bases)),
+                    with_thousands(sizes_.front().bases), sums);
 }
 
 void PhaseTrack::finish() {
   phases_.finish();
+  write_sizes();
   write_statistics();
   if (plots_.any()) {
     const std::string &first = haps_[first_column_], &second = haps_[1 - first_column_];
@@ -117,7 +139,9 @@ void PhaseTrack::finish() {
         draw_blobs({"Hap-mers of phase blocks", first, second, {first, second}, blobs_.take(), blobs_.all()},
                    Svg::Frame::file));
   }
-  for (TextOutput* output : {&switches_, &blocks_, &counts_, &statistics_, &rate_}) output->finish();
+  for (TextOutput* output : {&switches_, &blocks_, &counts_, &statistics_, &block_sizes_, &rate_})
+    output->finish();
+  for (DepthTrack& depths : depths_) depths.finish();
 }
 
 }  // namespace warpmer::cli

@@ -3,9 +3,14 @@
 
 import collections
 import decimal
+import gzip
 import math
+import os
+import pathlib
 import random
+import re
 import struct
+import unittest
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, reverse_complement
 from common_pictures import SVG, Drawing, points_of
@@ -95,7 +100,9 @@ def phase_files(out, contigs, haps, limit, reach):
         f"{own}\t{contig}_{start}_{end}\t{swi if own == second else all}\t{all if own == second else swi}\t{end - start}\n"
         for contig, start, end, own, swi, all in blocks
     )
+    sizes_of_blocks = sorted(((end - start, own) for _, start, end, own, *_ in blocks), reverse=True)
     return {
+        "phased_block.sizes": "".join(f"block\t{own}\t{size}\n" for size, own in sizes_of_blocks),
         "switch.bed": "".join("\t".join(map(str, row)) + "\n" for row in rows),
         "phased_block.bed": "".join("\t".join(map(str, (*block[:4], rate, *block[4:]))) + "\n" for block, rate in zip(blocks, rates)),
         "phased_block.counts": f"Block\tRange\t{first}\t{second}\tSize\n{counts}",
@@ -104,14 +111,45 @@ def phase_files(out, contigs, haps, limit, reach):
     }
 
 
+def depth_track(contigs, k):
+    """WIG of contigs with the positions of k-mers."""
+    text = ""
+    for contig, starts in contigs:
+        depth = collections.Counter(base for at in starts for base in range(at, at + k))
+        text += f"variableStep chrom={contig}\n" + "".join(f"{at + 1}\t{depth[at]}\n" for at in sorted(depth))
+    return text
+
+
+def size_files(name, sequences):
+    """`sort -nr` of lengths, and of those of what stands between runs of N."""
+    sizes = [len(sequence) for sequence in sequences]
+    contigs = [len(part) for sequence in sequences for part in re.split("[Nn]+", sequence) if part]
+    if sum(contigs) == sum(sizes):
+        contigs = sizes
+    files = {"contig.sizes": ("contig", contigs), "scaff.sizes": ("scaffold", sizes)}
+    if contigs == sizes:
+        del files["scaff.sizes"]
+    return {file: "".join(f"{kind}\t{name}\t{size}\n" for size in sorted(of, reverse=True)) for file, (kind, of) in files.items()}
+
+
 def plot_names(assemblies, hapmers, limits=(100, 20000)):
     names = [f"{name}.{shape}" for name in ["spectra-asm"] + [f"{assembly}.spectra-cn" for assembly in assemblies] for shape in ("fl", "ln", "st")]
     if len(assemblies) == 2:
         names += [f"spectra-cn.{shape}" for shape in ("fl", "ln", "st")]
     if hapmers:
+        names += [f"{assembly}.{kind}.N" for assembly in assemblies for kind in ("block", "continuity")]
         names += ["hapmers.blob"] + [f"{assembly}.{limits[0]}_{limits[1]}.phased_block.blob" for assembly in assemblies]
         names += [f"{assembly}.{hap}.spectra-cn.{shape}" for assembly in assemblies for hap in hapmers for shape in ("fl", "ln", "st")]
     return {name + ".svg" for name in names}
+
+
+def read_records(path):
+    """(header, sequence) of each record of FASTA, or of FASTQ of four lines."""
+    lines = gzip.open(path, "rt").read().splitlines()
+    if lines[0][0] == "@":
+        return [(header[1:], sequence) for header, sequence in zip(lines[::4], lines[1::4])]
+    parts = [part.partition("\n") for part in "\n".join(lines).split(">")[1:]]
+    return [(header, sequence.replace("\n", "")) for header, _, sequence in parts]
 
 
 class Oracle:
@@ -119,6 +157,7 @@ class Oracle:
 
     def __init__(self, reads, assemblies, hapmers, k, solid, prefix="", limits=(100, 20000)):
         self.prefix, self.limits = prefix, limits
+        self.sequences = {name: [sequence for _, sequence in records] for name, records in assemblies.items()}
         self.k, self.reads, self.files = k, reads, {}
         self.assemblies = {name: [(contig, [canonical(kmer) if kmer else None for kmer in kmers_of(sequence, k)]) for contig, sequence in records]
                            for name, records in assemblies.items()}
@@ -175,8 +214,7 @@ class Oracle:
                 total = sum(kmer is not None for kmer in kmers)
                 qv += f"{contig}\t{quality(len(starts), total, self.k)}\n"
                 bed += "".join(f"{contig}\t{at}\t{at + self.k}\n" for at in starts)
-                depth = collections.Counter(base for at in starts for base in range(at, at + self.k))
-                wig += f"variableStep chrom={contig}\n" + "".join(f"{at + 1}\t{depth[at]}\n" for at in sorted(depth))
+                wig += depth_track([(contig, starts)], self.k)
                 found = [sum(kmer in of for kmer in kmers) for of in hapmers.values()]
                 counts += f"{name}\t{contig}\t" + "\t".join(map(str, found)) + f"\t{total}\n"
             self.files[name + ".qv"] = qv
@@ -194,6 +232,11 @@ class Oracle:
         of = "{}.{}_{}".format(name, *self.limits)
         for ending, text in phase_files(f"{self.prefix}.{of}", contigs, list(hapmers), *self.limits).items():
             self.files[f"{of}.{ending}"] = text
+        for hap in hapmers:
+            starts = [(contig, [start for start, _, own in markers if own == hap]) for contig, markers in contigs]
+            self.files[f"{name}.{hap}.wig"] = depth_track(starts, self.k)
+        for ending, text in size_files(name, self.sequences[name]).items():
+            self.files[f"{name}.{ending}"] = text
 
 
 class Merqury(CliTest):
@@ -421,7 +464,8 @@ class Merqury(CliTest):
         wrong = list(genome)
         for at in range(1000, len(wrong), 997):
             wrong[at] = "ACGT"["ACGT".index(wrong[at]) - 1]
-        self.file("asm.fa", fasta([("c", "".join(wrong)), ("d", genome[:500])]))
+        records = [("c", "".join(wrong)), ("d", genome[:500])]
+        self.file("asm.fa", fasta(records))
         self.count("reads.fa", k=21, output="reads.wmi")
         places = {"hapA": ((10, 200), (2_900_000, 2_900_500)), "hapB": ((50_000, 51_000), (1_500_000, 1_500_300))}
         for name, ends in places.items():
@@ -434,11 +478,65 @@ class Merqury(CliTest):
         for ending, text in phase_files("x.asm.100_20000", contigs, list(places), 100, 20000).items():
             self.assertEqual((self.folder / f"x.asm.100_20000.{ending}").read_text(), text)
         starts = [start for at in range(1000, len(wrong), 997) for start in range(at - 20, min(at, len(wrong) - 21) + 1)]
-        depth = collections.Counter(base for at in starts for base in range(at, at + 21))
         self.assertEqual((self.folder / "asm_only.bed").read_text(), "".join(f"c\t{at}\t{at + 21}\n" for at in starts))
-        wig = "variableStep chrom=c\n" + "".join(f"{at + 1}\t{depth[at]}\n" for at in sorted(depth)) + "variableStep chrom=d\n"
-        self.assertEqual((self.folder / "asm_only.wig").read_text(), wig)
+        self.assertEqual((self.folder / "asm_only.wig").read_text(), depth_track([("c", starts), ("d", [])], 21))
+        for hap in places:
+            of_hap = [(contig, [start for start, _, own in markers if own == hap]) for contig, markers in contigs]
+            self.assertEqual((self.folder / f"x.asm.{hap}.wig").read_text(), depth_track(of_hap, 21))
         self.assertEqual((self.folder / "x.asm.qv").read_text().splitlines()[0], f"c\t{quality(len(starts), len(wrong) - 20, 21)}")
+
+    def steps_of(self, name, paint):
+        """[(share of all sizes, size)] where a path's columns or steps end."""
+        drawing = Drawing(self.folder / name)
+        bases = [pair for pair in drawing.heights]
+        (path,) = drawing.paths(paint)
+        steps = re.findall(r"V([\d.]+)H([\d.]+)", path) if path.count("M") > 1 or "Z" in path else re.findall(r"(?:M[\d.]+ |V)([\d.]+)H([\d.]+)", path)
+        self.assertEqual(drawing.overlaps(), [], name)
+        return [((float(end) - 62) / 400, drawing.along(bases, float(y))) for y, end in steps]
+
+    def check_steps(self, found, expected):
+        """Of [(share, size)]."""
+        self.assertEqual(len(found), len(expected))
+        top = expected[0][1]
+        for (share, size), (right_share, right_size) in zip(found, expected):
+            self.assertAlmostEqual(share, right_share, delta=1e-4)
+            self.assertAlmostEqual(size, right_size, delta=max(1, top * 1e-3))
+
+    def test_sizes_of_blocks(self):
+        """The pictures of N* say what the files of sizes say; a few columns, so that none is too narrow."""
+        self.make_phased(21)
+        self.warpmer("merqury", "reads.wmi", "asm.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x", "--num-switch", 10000)
+
+        def shares(name):
+            rows = [line.split("\t") for line in (self.folder / name).read_text().splitlines()]
+            sizes = [int(size) for *_, size in rows]
+            return [(group, sum(sizes[: i + 1]) / sum(sizes), size) for i, (_, group, size) in enumerate(zip(sizes, (row[1] for row in rows), sizes))]
+
+        blocks = shares("x.asm.10000_20000.phased_block.sizes")
+        self.assertGreater(len({group for group, *_ in blocks}), 1)
+        for number, hap in enumerate(("mat", "pat"), 1):
+            self.check_steps(self.steps_of("x.asm.block.N.svg", f"fill{number}"), [row[1:] for row in blocks if row[0] == hap])
+        for number, name in enumerate(("10000_20000.phased_block", "contig", "scaff"), 1):
+            steps = [row[1:] for row in shares(f"x.asm.{name}.sizes")]
+            self.check_steps(self.steps_of("x.asm.continuity.N.svg", f"line{number}"), steps)
+        self.assertEqual(Drawing(self.folder / "x.asm.continuity.N.svg").texts()[-3:], ["phase blocks", "contigs", "scaffolds"])
+
+    def test_gaps_between_pieces(self):
+        """Runs of N in a sequence that comes in several pieces, at and across their ends."""
+        source = random.Random(6)
+        genome = sequence_of(source, 200_000)
+        gaps = bytearray(genome.encode() * 20)
+        for at in range(0, len(gaps) - 1000, 9973):
+            size = source.choice((1, 20, 21, 500))
+            gaps[at : at + size] = b"N" * size if at % 2 else b"n" * size
+        records = [("c", gaps.decode()), ("short", genome[:300]), ("gap", "NNNN"), ("end", genome[:50] + "NN")]
+        self.file("asm.fa", fasta(records))
+        self.file("reads.fa", fasta([("x", genome)]))
+        for name in ("reads", "pat", "mat"):
+            self.count("reads.fa" if name == "reads" else "few.fa" if name == "mat" else self.file("few.fa", fasta([("x", genome[:30])])).name, k=21, output=name + ".wmi")
+        self.warpmer("merqury", "reads.wmi", "asm.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x", "-t", 3, "--no-plots")
+        for ending, text in size_files("asm", [sequence for _, sequence in records]).items():
+            self.assertEqual((self.folder / f"x.asm.{ending}").read_text(), text)
 
     @one_thread
     def test_solid_by_itself(self):
@@ -472,6 +570,48 @@ class Merqury(CliTest):
         self.count("reads.fa", k=21, output="forward.wmi", options=["--forward"])
         self.refused(USAGE, "--forward", "merqury", "forward.wmi", "mat.fasta", "-o", "x")
         self.assertEqual(set(self.files()) - {"even.wmi", "forward.wmi"}, set(before))
+
+
+SHARED = pathlib.Path(os.environ.get("WARPMER_SHARED", "../shared")) / "data"
+
+
+@unittest.skipUnless((SHARED / "medium").is_dir(), f"no files in {SHARED}")
+class RealFiles(CliTest):
+    """Reads and assemblies of real samples, against the same definitions."""
+
+    check = Merqury.check
+    medium = SHARED / "medium"
+
+    def records(self, name):
+        return [(header.split()[0], sequence) for header, sequence in read_records(self.medium / name)]
+
+    def test_bacterium(self):
+        """Reads of 36 bases, and the one sequence of a genome that was assembled from others."""
+        reads, genome = self.medium / "portiera_SRR2838702_R2.fastq.gz", "portiera_GCF_000292685.fna.gz"
+        self.count(reads, k=21, output="reads.wmi")
+        self.file("portiera.fa.gz", (self.medium / genome).read_bytes())
+        self.warpmer("merqury", "reads.wmi", "portiera.fa.gz", "--solid-count", 3, "-o", "x", "--no-plots")
+        counts = naive_count([sequence for _, sequence in read_records(reads)], 21)
+        self.check(Oracle(counts, {"portiera": self.records(genome)}, {}, 21, 3, "x"), "x")
+
+    def test_virus(self):
+        """Two assemblies, of several genomes with runs of N, by reads of one; hap-mers are what one genome of either has."""
+        genomes = self.records("sarscov2_418genomes_nextstrain.fasta.gz")
+        assemblies = {"a": genomes[:4], "b": genomes[200:203]}
+        for name, records in assemblies.items():
+            self.file(name + ".fasta", fasta(records))
+        sides = [naive_count([records[0][1]], 21) for records in assemblies.values()]
+        hapmers = {"hapA": dict(sides[0].items() - sides[1].items()), "hapB": dict(sides[1].items() - sides[0].items())}
+        for name, other in (("hapA", sides[1]), ("hapB", sides[0])):
+            hapmers[name] = {kmer: count for kmer, count in hapmers[name].items() if kmer not in other}
+            self.assertGreater(len(hapmers[name]), 20)
+            self.file(name + ".fa", fasta((str(i), kmer) for i, kmer in enumerate(hapmers[name]) for _ in range(hapmers[name][kmer])))
+            self.count(name + ".fa", k=21, output=name + ".wmi")
+        reads = [self.medium / f"ncov_illumina_subsample1_{i}.fastq.gz" for i in (1, 2)]
+        self.count(*reads, k=21, output="reads.wmi")
+        self.warpmer("merqury", "reads.wmi", "a.fasta", "b.fasta", "--hapmers", "hapA.wmi", "hapB.wmi", "--solid-count", 4, "-o", "x", "--num-switch", 10)
+        counts = naive_count([sequence for path in reads for _, sequence in read_records(path)], 21)
+        self.check(Oracle(counts, assemblies, hapmers, 21, 4, "x", (10, 20000)), "x")
 
 
 if __name__ == "__main__":
