@@ -39,9 +39,11 @@ std::string cleaned(std::string name, bool without_blanks) {
 }  // namespace
 
 std::vector<std::string> sample_names(const std::vector<std::string>& paths, bool without_blanks,
-                                      const std::vector<std::string>& taken_names) {
+                                      const std::vector<std::string>& taken_names,
+                                      const std::vector<std::string>& columns) {
   std::vector<std::string> names;
   std::map<std::string, int> uses;
+  for (const std::string& column : columns) ++uses[column];
   for (const std::string& name : taken_names) {
     ++uses[name];
     // A sample that is named by its path, because another had the same name, leaves that name to no other.
@@ -53,6 +55,7 @@ std::vector<std::string> sample_names(const std::vector<std::string>& paths, boo
     ++uses[names.back()];
   }
   std::set<std::string> taken(taken_names.begin(), taken_names.end());
+  taken.insert(columns.begin(), columns.end());
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (uses[names[i]] > 1) names[i] = cleaned(paths[i], without_blanks);
     const std::string name = names[i];

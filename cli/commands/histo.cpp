@@ -374,7 +374,7 @@ int print_of_indexes(const HistoOptions& options) {
     if (options.dense) check_rows(histograms.back(), path);
   }
   TextOutput output(options.output);
-  const std::vector<std::string> names = sample_names(options.inputs, false);
+  const std::vector<std::string> names = sample_names(options.inputs, false, {}, {"count"});
   write_table(options, k, names, histograms, output);
   output.finish();
   return kDone;

@@ -93,7 +93,7 @@ int run_matrix(MatrixCommand command) {
     }
   }
   warn_of_repeats(job.inputs);
-  job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>());
+  job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>(), {"kmer"});
   file::BufferedOutput output(command.output);
   backend::JobProgress progress;
   {

@@ -178,6 +178,17 @@ class Matrix(CliTest):
             self.matrix("-q", *old, output="old.tsv")
             self.assertEqual(names(self.matrix("--append", "old.tsv", new)), names(self.matrix("-q", *old, new)))
 
+    def test_samples_that_are_called_as_a_column(self):
+        """Columns of a table are found by their names."""
+        one = self.count(READS_1, k=9, output="kmer.wmi")
+        self.count(READS_1, k=9, output="count.wmi")
+        shutil.copy(self.folder / one, self.folder / "kmer")
+        self.assertEqual(self.matrix(one, "count.wmi").split("\n")[1].split("\t"), ["kmer", "kmer.wmi", "count"])
+        self.assertEqual(self.matrix("-q", "kmer", "kmer", one).split("\n")[1].split("\t"), ["kmer", "kmer#2", "kmer#3", "kmer.wmi"])
+        self.matrix("count.wmi", output="old.tsv")
+        self.assertEqual(self.matrix("--append", "old.tsv", one).split("\n")[1].split("\t"), ["kmer", "count", "kmer.wmi"])
+        self.assertEqual(self.warpmer("histo", "count.wmi", one).split("\n")[0].split("\t"), ["count", "count.wmi", "kmer"])
+
     def test_matrices_that_do_not_go_with_the_index(self):
         one = self.count(READS_1, k=21, output="one.wmi")
         k22 = self.count(READS_1, k=22, output="k22.wmi")
