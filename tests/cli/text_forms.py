@@ -7,7 +7,9 @@ ctest: one thread
 import gzip
 import os
 import random
+import struct
 import subprocess
+import zlib
 
 from common_cli import INPUT, USAGE, WARPMER, CliTest, main, naive_count
 
@@ -104,6 +106,27 @@ class Alignments(CliTest):
         self.assertEqual(self.dump(self.count("kept.bam", k=4, output="kept.wmi")), naive_count([BASES], 4))
         lines = self.warpmer("query", "out.wmi", "--reads", "rna.sam").splitlines()
         self.assertEqual(lines[1].split("\t")[:3], ["r1", "26", "26"])
+
+    def test_names_end_at_blanks(self):
+        """A tab in a name, which SAM has no place for, would be a column of tables that it is not."""
+        name, bases = b"r\t1 x\0", BASES[:28]
+        codes = bytes("=ACMGRSVTWYHKDBN".index(a) << 4 | "=ACMGRSVTWYHKDBN".index(b) for a, b in zip(bases[::2], bases[1::2]))
+        record = struct.pack("<iiBBHHHiiii", -1, -1, len(name), 0, 4680, 0, 4, len(bases), -1, -1, 0) + name + codes + b"I" * len(bases)
+        header = b"@HD\tVN:1.6\n"
+        text = b"BAM\1" + struct.pack("<i", len(header)) + header + struct.pack("<ii", 0, len(record)) + record
+        packed = zlib.compressobj(wbits=-15)
+        body = packed.compress(text) + packed.flush()
+        block = struct.pack("<4BI2BH2sHH", 31, 139, 8, 4, 0, 0, 255, 6, b"BC", 2, len(body) + 25) + body + struct.pack("<II", zlib.crc32(text), len(text))
+        self.file("tab.bam", block + bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000"))
+        self.file("tab.fq", f"@r\t1 x\n{bases}\n+\n{'I' * 28}\n")
+        self.file("tab.fa", f">r\t1 x\n{bases}\n")
+        self.count("tab.fa", k=7)
+        for reads in ("tab.bam", "tab.fq", "tab.fa"):
+            with self.subTest(reads=reads):
+                lines = self.warpmer("query", "out.wmi", "--reads", reads).splitlines()
+                self.assertEqual([line.split("\t")[:3] for line in lines], [["read", "kmers", "found"], ["r", "22", "22"]])
+                for option in (("--profile",), ("--format", "bed")):
+                    self.assertEqual(self.warpmer("query", "out.wmi", "--reads", reads, *option).split("\t")[0].splitlines()[-1], "r")
 
     def test_the_references_base(self):
         self.file("equal.sam", self.sam("ACG=" + BASES))
