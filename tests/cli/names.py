@@ -102,6 +102,35 @@ class WithoutKmc(NamesTest):
                 self.assertRegex(process.stdout.decode(), r"\AK.* ver\. 3\.2\.4 \(as done by warpmer ")
 
 
+class MissingFolders(NamesTest):
+    """A folder that is not there is refused, as the originals do, and neither made nor left."""
+
+    def test_all_programs(self):
+        for name in ("a", "b"):
+            for command in (("kmc", "-k21", FASTQ, name, "."), ("FastK", "-k21", "-t1", f"-N{name}", FASTQ), ("yak", "count", "-k21", "-o", name + ".yak", FASTQ),
+                            ("jellyfish", "count", "-m", 21, "-s", "1M", "-C", "-o", name + ".jf", FASTQ)):
+                process = self.run_named(*command)
+                self.assertEqual(process.returncode, 0, process.stderr)
+        self.count(FASTQ, k=21, output="a.wmi")
+        self.file("formula", "INPUT:\na = a\nb = b\nOUTPUT:\nno/x = a + b\n")
+        before = self.files()
+        for status, *words in (
+            (1, "kmc", "-k21", FASTQ, "no/such/x", "."), (1, "kmc", "-k21", "-okff", FASTQ, "no/x", "."), (1, "kmc", "-k21", "nothere.fq", "no/x", "no"),
+            (1, "kmc", "-k21", FASTQ, "x", "no"), (1, "kmc", "-k21", FASTQ, "x", "no/such"), (1, "kmc", "-k21", "-hc", FASTQ, "x", "no"),
+            (1, "kmc_tools", "transform", "a", "sort", "no/x"), (1, "kmc_tools", "transform", "a", "dump", "no/x"), (1, "kmc_tools", "transform", "a", "histogram", "no/x"),
+            (1, "kmc_tools", "simple", "a", "b", "union", "no/x"), (1, "kmc_tools", "filter", "a", FASTQ, "no/x.fq"), (1, "kmc_tools", "complex", "formula"),
+            (1, "kmc_dump", "a", "no/x"), (1, "FastK", "-k21", "-t1", "-Nno/such/x", FASTQ), (1, "FastK", "-k21", "-p", "-Nno/x", FASTQ),
+            (2, "FastK", "-k21", "-t1", "-Nx", "-Pno", FASTQ), (1, "Fastmerge", "-t", "no/x", "a", "b"), (1, "yak", "count", "-k21", "-o", "no/x.yak", FASTQ),
+            (1, "jellyfish", "count", "-m", 21, "-s", "1M", "-o", "no/x.jf", FASTQ), (1, "jellyfish", "merge", "-o", "no/x.jf", "a.jf", "b.jf"),
+            (4, "convert", "--to", "kmc", "-o", "no/x", "a.wmi"), (4, "convert", "-o", "no/x.ktab", "a.wmi"), (4, "convert", "-o", "no/x.wmi", "a.kmc_pre"),
+        ):  # fmt: skip
+            with self.subTest(words=words):
+                process = self.run_named(*words)
+                self.assertEqual(process.returncode, status, process.stderr)
+                self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*(directory 'no(/such)?'( does not exist)?|no directory 'no)[^\n]*\n\Z")
+                self.assertEqual(self.files(), before)
+
+
 class Links(NamesTest):
     """`warpmer names`, and programs by their names."""
 
