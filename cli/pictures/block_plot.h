@@ -34,7 +34,7 @@ struct ContinuityPlot {
 };
 
 /// Returns them as SVG. Columns and steps that are narrower than can be seen are joined, so that a picture of
-/// any number of blocks has below 100 KB.
+/// any number of blocks has below 200 KB.
 std::string draw_blocks(const BlockPlot& plot, Svg::Frame frame);
 std::string draw_continuity(const ContinuityPlot& plot, Svg::Frame frame);
 
