@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/node_share.h"
+#include "host/resident_memory.h"
 #include "host/slurm_grant.h"
 #include "system/process_limits.h"
 #include "system/process_memory.h"
@@ -87,7 +88,7 @@ std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads) {
   return std::max(cap / kShare / std::max(threads, kFewThreads), kAlways);
 }
 
-std::uint64_t resident_bytes() { return system::resident_bytes(); }
+std::uint64_t resident_bytes() { return resident_bytes_with(0); }
 std::uint64_t peak_resident_bytes() { return system::peak_resident_bytes(); }
 
 void return_freed_memory_at_once() noexcept { system::return_freed_memory_at_once(); }

@@ -54,7 +54,7 @@ void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
 /// takes up to four times as much, and each of `threads` may have one.
 std::size_t longest_record_bytes(std::uint64_t cap, unsigned threads);
 
-/// Return the resident set of this process now, and the largest it has been, as the kernel counts them.
+/// Return the resident set of this process now (see resident_memory.h), and the largest it has been.
 std::uint64_t resident_bytes();
 std::uint64_t peak_resident_bytes();
 

@@ -2,12 +2,14 @@
 /// Memory that this process holds.
 
 #include <cstdint>
+#include <optional>
 
 namespace warpmer::system {
 
-/// Returns the resident set now. Where the system does not tell, it is the largest that it has been.
-std::uint64_t resident_bytes();
-/// Returns the largest that the resident set has been.
+/// Returns the resident set now, where the system tells.
+std::optional<std::uint64_t> resident_bytes();
+/// Returns the largest that the resident set has been. (By POSIX alone, Linux begins with that of the process
+/// that was replaced by this program.)
 std::uint64_t peak_resident_bytes();
 /// Returns the part of the resident set that is in no file, as far as that is known; else 0.
 std::uint64_t resident_bytes_of_no_file();

@@ -18,6 +18,7 @@
 #include "cpu/positions/packed_reference.h"
 #include "cpu/simd/kmer_window.h"
 #include "host/limits.h"
+#include "host/resident_memory.h"
 #include "index/positions/position_codec.h"
 #include "io/input_set.h"
 #include "kmer/hash.h"
@@ -163,7 +164,7 @@ class PositionBuilder {
   /// Returns the end of the bins, from `first` on, that memory has room for.
   std::uint32_t end_of_pass(std::uint32_t first) const {
     const std::uint64_t spoken_for =
-        host::resident_bytes() + kSlackBytes +
+        host::resident_bytes_with(job_.reference.memory_bytes()) + kSlackBytes +
         BinSplitter<Key, LocationType>::memory_bytes(job_.threads, params_.bins());
     std::uint64_t entries = 0, largest = 0, needed = 0;
     std::uint32_t last = first;

@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <optional>
 #include <string_view>
 
 #include "system/linux/kernel_files.h"
@@ -15,7 +16,7 @@ std::uint64_t bytes_in_status(std::string_view field) {
 
 }  // namespace
 
-std::uint64_t resident_bytes() { return bytes_in_status("VmRSS:"); }
+std::optional<std::uint64_t> resident_bytes() { return bytes_in_status("VmRSS:"); }
 std::uint64_t peak_resident_bytes() { return bytes_in_status("VmHWM:"); }
 std::uint64_t resident_bytes_of_no_file() { return bytes_in_status("RssAnon:"); }
 

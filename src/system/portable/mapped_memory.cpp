@@ -11,8 +11,14 @@ void will_need_mapped(void* begin, std::size_t bytes) noexcept {
   ::posix_madvise(begin, bytes, POSIX_MADV_WILLNEED);
 }
 
+/// POSIX's own advice may do nothing (glibc has it so). Systems have that of BSD, too: pages of a file come
+/// back on the next touch.
 void release_mapped(void* begin, std::size_t bytes) noexcept {
+#ifdef MADV_DONTNEED
+  ::madvise(begin, bytes, MADV_DONTNEED);
+#else
   ::posix_madvise(begin, bytes, POSIX_MADV_DONTNEED);
+#endif
 }
 
 /// The copy takes the place of the old memory piece by piece: both are never there as a whole.

@@ -1,10 +1,22 @@
 #include "system/process_memory.h"
 
 #include <sys/resource.h>
+#ifdef __APPLE__
+#include <mach/mach.h>
+#endif
 
 namespace warpmer::system {
 
-std::uint64_t resident_bytes() { return peak_resident_bytes(); }
+std::optional<std::uint64_t> resident_bytes() {
+#ifdef __APPLE__
+  mach_task_basic_info info{};
+  mach_msg_type_number_t words = MACH_TASK_BASIC_INFO_COUNT;
+  if (::task_info(::mach_task_self(), MACH_TASK_BASIC_INFO, reinterpret_cast<task_info_t>(&info), &words) ==
+      KERN_SUCCESS)
+    return info.resident_size;
+#endif
+  return std::nullopt;
+}
 
 std::uint64_t peak_resident_bytes() {
 #ifdef __APPLE__
