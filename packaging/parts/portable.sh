@@ -1,0 +1,80 @@
+# The portable programs; scripts/release.sh reads this.
+
+# needs_old_glibc FILE: it asks for no symbol of glibc newer than 2.28, and for no other library.
+needs_old_glibc() {
+  local newest others
+  newest=$(objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -V | tail -n 1)
+  [[ $(printf '%s\n' GLIBC_2.28 "$newest" | sort -V | tail -n 1) == GLIBC_2.28 ]] || fail "$1 needs $newest"
+  others=$(objdump -p "$1" | sed -n 's/^ *NEEDED *//p' | grep -v -E '^(lib(c|m|pthread|dl|rt)\.so\.|ld-linux)' || true)
+  [[ -z $others ]] || fail "$1 needs $others"
+}
+
+# portable_tools ARCHITECTURE: libraries to link with, what links, and one CMake for programs and wheels: another has
+# other command lines, so ccache would know nothing again. Wheels need 3.26 or newer.
+portable_tools() {
+  packaging/portable/libraries.sh "$1" "$build/libraries/$1"
+  [[ -x $tools/bin/cmake ]] || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet 'cmake==3.30.*'; }
+  [[ -d $zig/ziglang ]] || python3 -m pip install --quiet --root-user-action=ignore --target "$zig" ziglang==0.17.1
+}
+
+# make_portable NAME ARCHITECTURE MEGABYTES CMAKE_ARGUMENT...: dist/warpmer-VERSION-NAME.tar.gz
+make_portable() {
+  local name=$1 architecture=$2 megabytes=$3 folder=$build/$1 tree file
+  local libraries=$build/libraries/$architecture log=$build/$1.log
+  shift 3
+  portable_tools "$architecture"
+  : >"$log"
+  logged "$log" "$name cannot be configured" "$tools/bin/cmake" -G Ninja -S "$source_folder" -B "$folder" \
+    "-DCMAKE_TOOLCHAIN_FILE=$source_folder/packaging/portable/toolchain.cmake" \
+    "-DPORTABLE_LIBRARIES=$libraries" "-DPORTABLE_ZIG=$zig" -DCMAKE_INSTALL_LIBDIR=lib "$@"
+  logged "$log" "$name does not build" "$tools/bin/cmake" --build "$folder" -j "$jobs"
+  tree=$build/tree/warpmer-$version-$name
+  rm -rf "$tree"
+  logged "$log" "$name cannot be installed" "$tools/bin/cmake" --install "$folder" --strip --prefix "$tree"
+  mkdir -p "$tree/share/doc/warpmer"
+  cp "$source_folder"/{LICENSE,README.md,CHANGELOG.md,CITATION.cff} "$tree/share/doc/warpmer"
+  cp -r "$libraries/licenses" "$tree/share/doc/warpmer"
+  for file in "$tree/bin/warpmer" "$tree"/lib/libwarpmer.so.*.*.*; do
+    [[ ! -e $file ]] || needs_old_glibc "$file"
+  done
+  tar -C "$build/tree" --owner=0 --group=0 --numeric-owner --sort=name --mtime="@$(git show -s --format=%ct)" \
+    -c "warpmer-$version-$name" | gzip -9 -n >"$dist/warpmer-$version-$name.tar.gz"
+  at_most "$dist/warpmer-$version-$name.tar.gz" "$megabytes"
+}
+
+# try_portable NAME: unpacked in an older and in a newer system, and taken away again.
+try_portable() {
+  local suite root
+  for suite in bullseye bookworm; do
+    root=$build/root-$suite
+    ready "$root" "$suite"
+    remember "$root"
+    tar -x -f "$dist/warpmer-$version-$1.tar.gz" -C "$root/opt"
+    tour "$root" "/opt/warpmer-$version-$1/bin/warpmer"
+    rm -r "$root/opt/warpmer-$version-$1"
+    no_trace "$root" "warpmer-$version-$1"
+    put_back "$root"
+    echo "$1: README and tour hold in $suite"
+  done
+}
+
+content() { "$build/tree/warpmer-$version-linux-x86_64/bin/warpmer" info "$1" | grep checksum; }
+
+make_arm64() {
+  local tree=$build/tree/warpmer-$version-linux-aarch64
+  make_portable linux-aarch64 arm64 20
+  [[ -x $build/tree/warpmer-$version-linux-x86_64/bin/warpmer ]] || fail "arm64 is compared with portable: make that before"
+  # README and tour would take an emulator long: it counts once.
+  cd "$source_folder"
+  "$build/tree/warpmer-$version-linux-x86_64/bin/warpmer" count -k 31 -q -o "$build/x86_64.wmi" data/reads_1.fq.gz
+  qemu-aarch64 -L "$build/libraries/arm64/system" "$tree/bin/warpmer" count -k 31 -q -o "$build/aarch64.wmi" data/reads_1.fq.gz
+  [[ $(content "$build/x86_64.wmi") == $(content "$build/aarch64.wmi") ]] || fail "linux-aarch64 does not count as linux-x86_64 does"
+  cd - >/dev/null
+  echo "linux-aarch64: counts as linux-x86_64 does"
+}
+
+make_cuda() {
+  make_portable linux-x86_64-cuda amd64 45 -DWARPMER_CUDA=ON -DWARPMER_SMALL_DEVICE_CODE=ON -DWARPMER_LIBRARY=OFF \
+    "-DCMAKE_CUDA_ARCHITECTURES=80-real;90"
+  try_portable linux-x86_64-cuda
+}
