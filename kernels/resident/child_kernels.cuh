@@ -126,7 +126,11 @@ __global__ void __launch_bounds__(kChildThreads)
     if constexpr (!Items::kZeroIsNone) {
       if (outcome.has_wrapped) wrapped.note(key);
     }
-    if (kIsLast && outcome.is_done) *update = Items::done();
+    if constexpr (kStep == ChildStep::subtract) {
+      update->count = outcome.missing;
+    } else if (kIsLast && outcome.is_done) {
+      *update = Items::done();
+    }
   }
   if (tile.group.thread_rank() == 0) sums.add(mine);
   sums.finish();

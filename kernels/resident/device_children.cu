@@ -326,6 +326,15 @@ std::size_t DeviceChildren<Key>::keep_waiting() {
 }
 
 template <class Key>
+void DeviceChildren<Key>::take_updates(Update* updates, std::size_t n) {
+  check(cudaMemcpyAsync(updates, updates_.data(), n * sizeof *updates, cudaMemcpyDefault,
+                        DriverLock::Shared(input_)),
+        "copying from the GPU");
+  input_.wait();
+  forget_updates();
+}
+
+template <class Key>
 void DeviceChildren<Key>::bring_queries(const Key* keys, std::size_t n) {
   queries_.reserve(n);
   answers_.reserve(n);

@@ -40,6 +40,8 @@ class DeviceChildren {
   DeviceChildren(const DeviceChildren&) = delete;
   DeviceChildren& operator=(const DeviceChildren&) = delete;
 
+  /// Images of frames smaller than this are as large as a frame.
+  static constexpr std::size_t kLargeImage = std::size_t{2} << 20;
   /// Returns the host memory for the image of a child of so many bytes, by the bytes of a frame.
   static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
     return frame_bytes < kLargeImage ? frame_bytes : system::whole_huge_pages(bytes);
@@ -77,13 +79,16 @@ class DeviceChildren {
   void wait_for_input();
   std::vector<std::size_t> sort_updates(const Directory& directory);
   std::size_t keep_waiting();
+  void forget_updates() { waiting_ = 0; }
+  void take_updates(Update* updates, std::size_t n);
   void bring_queries(const Key* keys, std::size_t n);
   std::vector<std::size_t> sort_queries(const Directory& directory);
   void take_answers(std::uint32_t* answers, std::size_t n);
   Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
   void settle() noexcept;
-  /// Returns the bytes of device memory that are held.
+  /// Returns the bytes of device memory that are held, and of host memory, in images.
   [[nodiscard]] std::size_t device_bytes() const;
+  [[nodiscard]] std::uint64_t host_bytes() const { return image_bytes_; }
 
  private:
   struct ChildFrame {
@@ -128,8 +133,6 @@ class DeviceChildren {
     PinnedArray<std::byte> small_;
     GrowingPages large_;
   };
-
-  static constexpr std::size_t kLargeImage = std::size_t{2} << 20;
 
   void wait_for_frames() const;
   void let_frames_follow() const;

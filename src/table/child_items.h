@@ -71,7 +71,8 @@ struct ChildItems {
   using Key = KeyType;
   using Update = Slot<Key>;
   using Place = ShardPlace<Key>;
-  /// A key with a count of 0 is there: the count has wrapped.
+  /// A key with a count of 0 is there, because the count has wrapped, unless the owner of a table takes
+  /// counts off and sees to it that none wraps (`PagedTablePlan::zero_is_none`).
   static constexpr bool kZeroIsNone = false;
 
   [[nodiscard]] WARPMER_HD static constexpr Key key_of(const Update& update) { return update.key; }

@@ -7,7 +7,8 @@
 ///
 /// Counts of a key that is added again are summed up, modulo 2^32. In pairs, a value of 0 is none: a key that
 /// has it is not there. So erasing is storing 0, side by side with erasures of others, and the slot is free
-/// again when the child is rebuilt. In k-mers it is a count that has wrapped (table/child_items.h).
+/// again when the child is rebuilt. In k-mers it is a count that has wrapped (table/child_items.h), or one
+/// that has been taken off: their owner says which (`ChildInFrame::zero_is_none`).
 
 #include <cmath>
 #include <cstddef>
@@ -58,14 +59,15 @@ struct ChildShape {
 /// One step of serving an operation. Keys that a batch has several times are added in two, with a barrier
 /// between; keys that it has once, in one.
 enum class ChildStep : std::uint8_t {
-  place,   ///< step of adding: the key gets a slot
-  count,   ///< step of adding: the value goes there
-  insert,  ///< both, of keys that no other tile brings at the same time
+  place,     ///< step of adding: the key gets a slot
+  count,     ///< step of adding: the value goes there
+  insert,    ///< both, of keys that no other tile brings at the same time
+  subtract,  ///< takes off a key's count, of k-mers that no other tile brings at the same time
   erase,
 };
 
-/// Calls `work` with a step as a constant. Children of k-mers have one, `insert`: what two tiles that place
-/// the same key leave behind is told from keys by its count of 0.
+/// Calls `work` with a step as a constant. Children of k-mers have `insert` and `subtract`: what two tiles
+/// that place the same key leave behind is told from keys by its count of 0.
 template <class Key, class Work>
 void with_child_step(ChildStep step, Work&& work) {
   if constexpr (ChildItems<Key>::kZeroIsNone) {
@@ -77,11 +79,15 @@ void with_child_step(ChildStep step, Work&& work) {
       case ChildStep::erase:
         return work(std::integral_constant<ChildStep, ChildStep::erase>());
       case ChildStep::insert:
+        return work(std::integral_constant<ChildStep, ChildStep::insert>());
+      case ChildStep::subtract:
         break;
     }
+  } else {
+    if (step == ChildStep::insert) return work(std::integral_constant<ChildStep, ChildStep::insert>());
+    if (step == ChildStep::subtract) return work(std::integral_constant<ChildStep, ChildStep::subtract>());
   }
-  if (step != ChildStep::insert) throw InternalError("children of k-mers only insert");
-  work(std::integral_constant<ChildStep, ChildStep::insert>());
+  throw InternalError("a step that children of such keys do not have");
 }
 
 /// A child in a frame, and what belongs to it.
@@ -91,16 +97,18 @@ struct ChildInFrame {
   ChildShape shape;
   std::uint32_t number = 0;
   ChildDirectoryView<Key> directory{};
+  bool zero_is_none = ChildItems<Key>::kZeroIsNone;  ///< a key whose count is 0 is not there
 
   [[nodiscard]] WARPMER_HD Slots<Key> slots() const { return Slots<Key>::in(memory, shape.slots()); }
 };
 
 /// The outcome of one operation in one step.
 struct ChildOutcome {
-  bool is_mine = false;      ///< the child's, and not done yet
-  bool is_done = false;      ///< nothing is left to do
-  bool is_new = false;       ///< it took a slot
-  bool has_wrapped = false;  ///< the key's count passed 2^32
+  bool is_mine = false;       ///< the child's, and not done yet
+  bool is_done = false;       ///< nothing is left to do
+  bool is_new = false;        ///< it took a slot
+  bool has_wrapped = false;   ///< the key's count passed 2^32
+  std::uint32_t missing = 0;  ///< what was to be taken off the key's count, and was not there
 };
 
 template <Tile T>
@@ -120,7 +128,11 @@ class ChildTable {
     if constexpr (kStep == ChildStep::erase) {
       const std::ptrdiff_t slot = scheme_.find(tile, key);
       if (slot >= 0) tile.store(child_.slots().at(static_cast<std::size_t>(slot)), 0, 0);
-      return {true, true, false, false};
+      return {true, true};
+    } else if constexpr (kStep == ChildStep::subtract) {
+      ChildOutcome outcome{true, true};
+      outcome.missing = Items::count_of(update) - take_off(tile, key, Items::count_of(update));
+      return outcome;
     } else {
       const std::uint32_t count = Items::count_of(update);
       return outcome_of(kStep == ChildStep::place   ? scheme_.place(tile, key)
@@ -137,9 +149,10 @@ class ChildTable {
   }
 
   /// True when what a slot of a child's image holds is to be carried over when the child is rebuilt, halved
-  /// or merged: of pairs, erased ones are not, nor what tiles that placed the same key at once have left.
+  /// or merged. Where a key with a count of 0 is not there, erased ones are not, nor what tiles that placed
+  /// the same key at once have left.
   [[nodiscard]] WARPMER_HD bool takes_over(const Slot<Key>& entry) const {
-    return entry.key != kEmptyKey<Key> && (!Items::kZeroIsNone || entry.count > 0) &&
+    return entry.key != kEmptyKey<Key> && (!child_.zero_is_none || entry.count > 0) &&
            child_.directory.belongs(entry.key, child_.number);
   }
   WARPMER_HD ChildOutcome take_over(const T& tile, const Slot<Key>& entry) const {
@@ -147,6 +160,14 @@ class ChildTable {
   }
 
  private:
+  /// Takes up to `n` off a key's count. Returns how much that was.
+  WARPMER_HD std::uint32_t take_off(const T& tile, Key key, std::uint32_t n) const {
+    const Found found = scheme_.find_with_count(tile, key);
+    if (found.slot < 0) return 0;
+    const std::uint32_t taken = found.count < n ? found.count : n;
+    tile.store(child_.slots().at(static_cast<std::size_t>(found.slot)), 0, found.count - taken);
+    return taken;
+  }
   WARPMER_HD static ChildOutcome outcome_of(const Insertion& insertion) {
     return {true, insertion.placed, insertion.is_new, insertion.wrapped};
   }

@@ -51,6 +51,7 @@ struct PagedTablePlan {
   Replacement replacement = Replacement::fifo;
   std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
   std::size_t query_batch = 0;               ///< queries; 0: as many
+  bool zero_is_none = false;                 ///< of k-mers, those whose counts are 0 have been taken off
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
@@ -122,6 +123,31 @@ class PagedTable {
     if (!Items::kZeroIsNone) throw InternalError("a table of k-mers does not erase");
     guarded([&] { enqueue(UpdateKind::erase, updates, n); });
   }
+  /// Takes the counts of `n` updates, each key once, off their keys', of k-mers in a table whose
+  /// `zero_is_none`, after all operations before. The count of each update becomes what was not there.
+  void subtract(Update* updates, std::size_t n) {
+    if (Items::kZeroIsNone || !plan_.zero_is_none) throw InternalError("a table that does not subtract");
+    if (is_finished_) throw InternalError("a paged table is changed whose children are read");
+    guarded([&] {
+      serve_all();
+      while (n > 0) {
+        const std::size_t some = std::min(n, plan_.batch);
+        children_.bring_updates(updates, some);
+        kind_ = UpdateKind::subtract;
+        visit_children(children_.sort_updates(directory()), 0);
+        children_.take_updates(updates, some);
+        updates += some;
+        n -= some;
+      }
+    });
+  }
+  /// Makes the room of k-mers, or pairs, free that were taken out.
+  void drop_removed() {
+    guarded([&] {
+      serve_all();
+      purge();
+    });
+  }
   /// Every operation that waits is done when this returns.
   void flush() {
     guarded([&] { serve_all(); });
@@ -175,12 +201,11 @@ class PagedTable {
     Child child;
   };
   /// Brings a child to the device, when nothing waits any more. It is there for what is enqueued in its frame
-  /// from then on, and until as many others have been brought as there are frames besides. From then on the
-  /// table is only read.
+  /// from then on, which only reads it, until it is done with, or other operations follow, or as many others
+  /// have been brought as there are frames besides.
   Brought bring(std::uint32_t child) {
     return guarded([&] {
       serve_all();
-      is_finished_ = true;
       if (tables_[child].is_done_with) throw InternalError("a child table is read that was done with");
       const std::uint32_t frame = pager_.frame_for(child);
       bring_in(child, frame);
@@ -189,13 +214,17 @@ class PagedTable {
     });
   }
   /// Ends the use of a child that has been brought: when it leaves it is gone, and not written back. Work
-  /// that has been enqueued in its frame still finds it there.
+  /// that has been enqueued in its frame still finds it there. From then on the table is only read.
   void done_with(std::uint32_t child) {
+    is_finished_ = true;
     pager_.done_with(child);
     tables_[child].is_done_with = true;
   }
   /// Returns all children, by key, in the order of their keys' places.
   [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
+  [[nodiscard]] const ChildShape& shape(std::uint32_t child) const { return tables_[child].shape; }
+  /// Returns true after an operation that has thrown.
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
   /// Returns the number of slots of a child that have been taken.
   [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
 
@@ -220,7 +249,7 @@ class PagedTable {
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
-  enum class UpdateKind : std::uint8_t { add, add_distinct, erase };
+  enum class UpdateKind : std::uint8_t { add, add_distinct, subtract, erase };
 
   /// A child, wherever it is.
   struct ChildState {
@@ -281,7 +310,12 @@ class PagedTable {
   /// Serves one child after another until at most so many operations wait.
   void serve_updates(std::uint64_t limit) {
     if (queued_ == 0) return;
-    const std::vector<std::size_t> begins = children_.sort_updates(directory());
+    visit_children(children_.sort_updates(directory()), limit);
+    queued_ = limit == 0 ? 0 : children_.keep_waiting();
+    if (limit == 0) children_.forget_updates();
+  }
+  /// Brings children in turn to do their updates, until at most so many wait.
+  void visit_children(const std::vector<std::size_t>& begins, std::uint64_t limit) {
     set_work(begins);
     while (pager_.waiting() > limit) {
       const ChildPager::Visit visit = *pager_.next();
@@ -291,7 +325,6 @@ class PagedTable {
     }
     complete_all();
     for (std::uint32_t child = 0; child < tables_.size(); ++child) pager_.set_work(child, 0);
-    queued_ = children_.keep_waiting();
   }
   /// `begins`: where each child's operations begin in their order; and the end.
   void set_work(const std::vector<std::size_t>& begins) {
@@ -381,7 +414,8 @@ class PagedTable {
   /// order, and no child has been halved since.
   enum class Belonging : std::uint8_t { asked, known };
   [[nodiscard]] Child in_frame(std::uint32_t child, Belonging belonging = Belonging::asked) {
-    Child one{nullptr, tables_[child].shape, child, {}};
+    Child one{nullptr, tables_[child].shape, child};
+    one.zero_is_none = one.zero_is_none || plan_.zero_is_none;
     if (belonging == Belonging::asked) one.directory = directory();
     return one;
   }
@@ -446,6 +480,8 @@ class PagedTable {
     const bool own = plan_.placement == Placement::by_arrival;
     if (work.kind == UpdateKind::erase) {
       children_.update(frame, child, ChildStep::erase, work.begin, work.end, own);
+    } else if (work.kind == UpdateKind::subtract) {
+      children_.update(frame, child, ChildStep::subtract, work.begin, work.end, own);
     } else if (work.kind == UpdateKind::add_distinct) {
       children_.update(frame, child, ChildStep::insert, work.begin, work.end, own);
     } else {
@@ -464,7 +500,8 @@ class PagedTable {
     if (!work.is_update) return;
     const std::uint32_t child = pager_.child_in(frame);
     tables_[child].filled += report.filled;
-    tables_[child].has_erased = tables_[child].has_erased || work.kind == UpdateKind::erase;
+    tables_[child].has_erased =
+        tables_[child].has_erased || work.kind == UpdateKind::erase || work.kind == UpdateKind::subtract;
     if (report.left > 0 || take_for_failed()) repair(child, frame, work, report.left);
   }
   void complete_all() {

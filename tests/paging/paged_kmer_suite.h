@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -59,6 +60,28 @@ class KmerLedger {
     updates.push_back({table::kEmptyKey<Key>, 5});  // none
     table.insert(updates.data(), updates.size(), true);
     table.flush();
+  }
+  /// Takes counts of some of the first `kmers` hashes off, each once; more than there is, too.
+  void subtract(std::size_t n, std::uint32_t kmers) {
+    std::map<Key, std::uint32_t> batch;
+    for (std::size_t i = 0; i < n; ++i) add_to(batch, hash(random_() % kmers), 1 + random_() % 1500);
+    std::vector<table::Slot<Key>> updates{{table::kEmptyKey<Key>, 5}};  // none
+    for (const auto& [key, count] : batch) updates.push_back({key, count});
+    table.subtract(updates.data(), updates.size());
+    std::size_t wrong = 0;
+    for (std::size_t i = 1; i < updates.size(); ++i) {
+      const auto there = model_.find(updates[i].key);
+      const std::uint64_t had = there == model_.end() ? 0 : there->second, wanted = batch[updates[i].key];
+      const std::uint64_t taken = std::min(had, wanted);
+      wrong += updates[i].count == wanted - taken ? 0 : 1;
+      if (taken > 0) there->second -= taken;
+    }
+    CHECK(wrong == 0);
+  }
+  /// Forgets what has a count of 0 in the map, as the table may.
+  void drop_removed() {
+    std::erase_if(model_, [](const auto& entry) { return entry.second == 0; });
+    table.drop_removed();
   }
   void add(Key key, std::uint32_t count) {
     const table::Slot<Key> update{key, count};
@@ -147,16 +170,46 @@ void check_kmers(std::uint32_t k, const table::ShardPlace<Key>& place) {
     ledger.check_ranges();
     CHECK(ledger.table.counts().enlarged > 0);
     CHECK(ledger.table.counts().halved > 0);
-    // Each partition stays there while others are brought, except for one.
+    // Each partition stays there while others are brought, except for one; then more may come.
     for (const table::ChildRange& range : ledger.table.ranges()) ledger.table.bring(range.child);
     ledger.check_all();
+    ledger.insert(10, 1000);
+    ledger.check_all();
+    const std::uint32_t last = ledger.table.ranges().back().child;
+    ledger.table.bring(last);
+    ledger.table.done_with(last);
     CHECK_THROWS_AS(ledger.insert(1, 1000), InternalError);
   }
+}
+
+/// Adds to counts and takes off them again, batch after batch; the room of k-mers that are gone is others'.
+template <template <class> class Children, class Key>
+void check_subtraction(std::uint32_t k, const table::ShardPlace<Key>& place) {
+  CAPTURE(k);
+  for (const std::uint32_t frames : {1u, 3u}) {
+    table::PagedTablePlan plan = small_plan(frames, 4);
+    plan.zero_is_none = true;
+    KmerLedger<Children, Key> ledger(plan, place);
+    for (std::uint32_t round = 1; round <= 12; ++round) {
+      ledger.insert(900, 500 * round);
+      ledger.subtract(700, 600 * round);
+      if (round % 4 != 0) continue;
+      ledger.check_all();
+      ledger.drop_removed();
+      ledger.check_all();
+      ledger.check_ranges();
+    }
+    CHECK(ledger.table.counts().rebuilds > 0);
+  }
+  KmerLedger<Children, Key> without(small_plan(2, 4), place);
+  CHECK_THROWS_AS(without.subtract(1, 10), InternalError);
 }
 
 template <template <class> class Children>
 void check_kmers_of_all_lengths(bool has_wide) {
   for (const std::uint32_t k : {17u, 31u, 32u}) check_kmers<Children, Key64>(k, {k});
+  check_subtraction<Children, Key64>(31, {31});
+  if (has_wide) check_subtraction<Children, Key128>(55, {55, 1000, 3000});
   check_kmers<Children, Key64>(31, {31, 1000, 2365});  // one of three devices'
   for (const std::uint32_t k : {47u, 64u}) {
     if (has_wide) check_kmers<Children, Key128>(k, {k});

@@ -146,6 +146,13 @@ class HostChildren {
     waiting_ = static_cast<std::size_t>(std::remove_if(begin, end, is_done) - begin);
     return waiting_;
   }
+  /// Forgets all updates.
+  void forget_updates() { waiting_ = 0; }
+  /// Copies the first updates as they are now, in the order in which they were brought, and forgets all.
+  void take_updates(Update* updates, std::size_t n) {
+    std::copy_n(updates_.begin(), n, updates);
+    forget_updates();
+  }
   /// Queries in place of those before, in which nothing is under way any more.
   void bring_queries(const Key* keys, std::size_t n) {
     queries_.assign(keys, keys + n);
@@ -207,7 +214,11 @@ class HostChildren {
       outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
       reports_[frame].note(outcome);
       if (!Items::kZeroIsNone && outcome.has_wrapped) wrapped_.push_back(Items::key_of(update));
-      if (kIsLast && outcome.is_done) update = Items::done();
+      if constexpr (kStep == table::ChildStep::subtract) {
+        update.count = outcome.missing;
+      } else if (kIsLast && outcome.is_done) {
+        update = Items::done();
+      }
     }
   }
 
