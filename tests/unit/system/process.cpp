@@ -47,8 +47,11 @@ TEST_CASE("system: a signal that is held back is taken once") {
 }
 
 TEST_CASE("system: the program is this one") {
-  CHECK(std::filesystem::equivalent(system::program_path(), "/proc/self/exe"));
-  CHECK(std::filesystem::path(system::program_path()).is_absolute());
+  // Under an emulator, /proc/self/exe is the emulator when it is opened.
+  const std::filesystem::path program = system::program_path();
+  CHECK(program.is_absolute());
+  CHECK(program.filename() == "warpmer_tests");
+  CHECK(std::filesystem::exists(program));
   ::setenv("WARPMER_TEST_VARIABLE", "there", 1);
   bool is_found = false;
   for (char** variable = system::environment_variables(); *variable != nullptr; ++variable)
