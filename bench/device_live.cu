@@ -1,5 +1,6 @@
 // Times a live table on one GPU or several: the k-mers of reads in pinned host memory are added, asked for,
-// and both side by side, with copies under way while others are served. Prints a line. See docs/results.md.
+// and both side by side, with copies under way while others are served. Prints a line. Or one that is larger
+// than the memory of its GPU, and how much of the link it uses. See docs/results.md.
 
 #include <algorithm>
 #include <chrono>
@@ -12,7 +13,9 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "command_line.h"
+#include "io/text/batch.h"
 #include "kernels/live/divided_kmers.cuh"
+#include "kernels/live/paged_kmers.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
@@ -29,6 +32,7 @@ struct Options {
   double genome = 1e8;
   double reads = 1e7;
   double table_gb = 16;
+  double host_gb = 64;
   std::string scheme = "warpdrive";
   std::uint32_t k = 31;
   std::uint32_t streams = 6;
@@ -83,7 +87,7 @@ std::vector<int> gpus_for(std::uint32_t devices) {
 backend::LiveScheme scheme_of(const std::string& name) {
   if (name == "warpdrive") return backend::LiveScheme::warpdrive;
   if (name == "slab") return backend::LiveScheme::slab;
-  throw UsageError("--table must be warpdrive or slab, not '" + name + "'");
+  throw UsageError("--table must be warpdrive, slab or starfish, not '" + name + "'");
 }
 
 template <class Key>
@@ -168,6 +172,114 @@ class LiveBench {
   std::vector<OnOneDevice<TextSlot>> slots_;
 };
 
+/// Bytes that cross the link in each direction in a second, when both are used at once.
+double link_rate() {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  const PinnedArray<char> from(kBytes), to(kBytes);
+  const DeviceArray<char> there(kBytes), back(kBytes);
+  const Stream up, down;
+  double best = 0;
+  for (int round = 0; round < 4; ++round) {
+    check(cudaDeviceSynchronize(), "copying");
+    const auto begin = std::chrono::steady_clock::now();
+    copy_to_device(there.data(), from.data(), kBytes, up);
+    copy_to_host(to.data(), back.data(), kBytes, down);
+    check(cudaDeviceSynchronize(), "copying");
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, static_cast<double>(kBytes) / seconds.count());
+  }
+  return best;
+}
+
+/// A table that is larger than the memory of its GPU: what is done to it, and what share of the time the
+/// children and texts that are moved would take if nothing were done but that.
+template <class Key>
+class PagedBench {
+ public:
+  explicit PagedBench(const Options& options)
+      : options_(options),
+        batches_(batches_of(make_reads(options))),
+        link_(link_rate()),
+        table_({.kmers = {options.k, true},
+                .device_bytes = static_cast<std::uint64_t>(options.table_gb * 1e9),
+                .host_bytes = static_cast<std::uint64_t>(options.host_gb * 1e9)}) {}
+
+  void run() {
+    std::printf("link: %.1f GB/s each way, both used at once\n", link_ / 1e9);
+    std::printf("%3s %9s %9s %9s %9s %9s %9s %9s %6s\n", "k", "action", "G k-mers", "s", "G/s", "table GB",
+                "GB up", "GB down", "share");
+    measure("new", [&] { add_all(); });
+    for (std::uint32_t i = 0; i < options_.rounds; ++i) measure("again", [&] { add_all(); });
+    for (std::uint32_t i = 0; i < options_.rounds; ++i) measure("ask", [&] { ask_all(); });
+  }
+
+ private:
+  /// Reads as batches have them.
+  std::vector<io::Batch> batches_of(const PinnedArray<char>& reads) const {
+    std::vector<io::Batch> batches(reads.size() / options_.text_bytes());
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      batches[i].text.append({reads.data() + i * options_.text_bytes(), options_.text_bytes()});
+      for (std::uint32_t read = 0; read < options_.text_reads; ++read)
+        batches[i].pieces.push_back({.record = read + 1, .offset = read * kReadBytes, .length = kReadBases});
+    }
+    return batches;
+  }
+  [[nodiscard]] double text_bytes() const {
+    return static_cast<double>(batches_.size()) * options_.text_bytes();
+  }
+
+  void add_all() {
+    using LiveRoom = typename PagedKmers<Key>::LiveRoom;
+    for (const io::Batch& batch : batches_) {
+      bool has_room = table_.collect(batch) && table_.room() == LiveRoom::enough;
+      if (!has_room) {
+        table_.serve();
+        has_room = table_.collect(batch) && table_.room() == LiveRoom::enough;
+      }
+      if (!has_room) throw ResourceError("the table is full; raise --host-gb");
+      table_.commit();
+    }
+    table_.serve();
+  }
+  /// Asks for as many batches together as the table can.
+  void ask_all() {
+    const std::size_t together = std::min(batches_.size(), table_.most_together() / options_.text_bytes());
+    questions_.resize(std::max<std::size_t>(1, together));
+    for (std::size_t at = 0; at < batches_.size();) {
+      std::vector<PagedQuestion<Key>*> some;
+      for (PagedQuestion<Key>& question : questions_) {
+        if (at == batches_.size()) break;
+        question.batch = &batches_[at++];
+        question.answers.resize(options_.text_bytes());
+        some.push_back(&question);
+      }
+      table_.ask(some);
+    }
+  }
+
+  template <class Work>
+  void measure(const char* action, const Work& work) {
+    const table::PagingCounts before = table_.paging();
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    const table::PagingCounts& after = table_.paging();
+    const double up = static_cast<double>(after.fetched_bytes - before.fetched_bytes) + text_bytes();
+    const auto down = static_cast<double>(after.written_bytes - before.written_bytes);
+    const double kmers = text_bytes() / kReadBytes * (kReadBases - options_.k + 1);
+    std::printf("%3u %9s %9.3f %9.2f %9.3f %9.2f %9.1f %9.1f %6.2f\n", options_.k, action, kmers / 1e9,
+                seconds.count(), kmers / seconds.count() / 1e9,
+                static_cast<double>(table_.host_bytes()) / 1e9, up / 1e9, down / 1e9,
+                std::max(up, down) / link_ / seconds.count());
+  }
+
+  const Options options_;
+  const std::vector<io::Batch> batches_;
+  const double link_;
+  PagedKmers<Key> table_;
+  std::vector<PagedQuestion<Key>> questions_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -175,8 +287,9 @@ int main(int argc, char** argv) {
   bench::CommandLine line("Times a live table on one GPU or several.");
   line.add_option("--genome", options.genome, "bases of the genome");
   line.add_option("--reads", options.reads, "reads of 150 bases");
-  line.add_option("--table", options.scheme, "warpdrive or slab");
+  line.add_option("--table", options.scheme, "warpdrive, slab, or starfish, for one GPU");
   line.add_option("--gb", options.table_gb, "GB of the table on each GPU");
+  line.add_option("--host-gb", options.host_gb, "GB of host memory for a table of starfish");
   line.add_option("-k", options.k, "length of k-mers", 13, 64);
   line.add_option("--streams", options.streams, "texts of each GPU that are under way", 1);
   line.add_option("--text", options.text_reads, "reads of a text", 1, 100000);
@@ -184,6 +297,10 @@ int main(int argc, char** argv) {
   line.add_option("--rounds", options.rounds, "rounds, of which the median is taken");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;
   try {
+    if (options.scheme == "starfish") {
+      with_key_type(options.k, [&]<class Key>(Key) { PagedBench<Key>(options).run(); });
+      return 0;
+    }
     std::printf("%3s %4s %9s %9s %8s %8s %8s %8s %8s %8s\n", "k", "GPUs", "Mbp", "G k-mers", "new", "again",
                 "ask", "both", "remove", "GB/s");
     with_key_type(options.k, [&]<class Key>(Key) { LiveBench<Key>(options).run(); });

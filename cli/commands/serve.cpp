@@ -44,7 +44,8 @@ backend::LiveScheme scheme_of(const std::string& name) {
   if (name == "auto") return backend::LiveScheme::automatic;
   if (name == "warpdrive") return backend::LiveScheme::warpdrive;
   if (name == "slab") return backend::LiveScheme::slab;
-  throw UsageError(fmt::format("--table must be auto, warpdrive or slab, not '{}'", name));
+  if (name == "starfish") return backend::LiveScheme::starfish;
+  throw UsageError(fmt::format("--table must be auto, warpdrive, slab or starfish, not '{}'", name));
 }
 
 void check(const ServeCommand& command) {
@@ -62,6 +63,8 @@ jobs::DeviceChoice device_of(const ServeCommand& command) {
     throw UsageError(
         fmt::format("--device {}: the table is on the CPU or on GPUs; use cpu or cuda", flags.device));
   }
+  if (device.gpus.empty() && scheme_of(command.table) == backend::LiveScheme::starfish)
+    throw UsageError("--table starfish keeps what a GPU has no room for in host memory; add --device cuda");
   return device;
 }
 
@@ -179,9 +182,12 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
          "Write the table as an index when the server is told to stop: the one that counting the same "
          "reads would have made.")
       ->type_name("FILE");
-  app.add_option("--table", command.table,
-                 "The hash table for what is new. No count depends on it. Default: auto.")
-      ->type_name("auto|warpdrive|slab");
+  app.add_option(
+         "--table", command.table,
+         "The hash table for what is new. No count depends on it. starfish is for k-mers that are more "
+         "than a GPU has room for: parts of the table take turns there, and the others wait in -m. "
+         "Default: auto, which is warpdrive, or starfish for an index that a GPU has no room for.")
+      ->type_name("auto|warpdrive|slab|starfish");
   add_device_flags(
       app, command.device,
       "cpu, or cuda:N,M for the GPUs that 'warpmer devices' lists under these numbers, or cuda for all. On "

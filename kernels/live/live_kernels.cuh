@@ -1,22 +1,17 @@
 #pragma once
-/// The kernels of live tables, for any scheme of hash tables.
+/// The kernels that serve the k-mers of live tables, for any scheme of hash tables.
 ///
-/// A scheme is what kernels are given of a table in the memory of a device. It has
-/// - `Key`, `Tile`, `kLanes` (of a tile), `kPartBlocks` (of a multiprocessor, for serve_part_kernel);
-/// - `beside`: the counts of the two keys that no hash table holds, kEmptyKey and kTombstoneKey;
-/// - `groups`: the number of groups of slots that a tile goes through one after another;
-/// - `Worker`, made by all lanes of a tile with the scheme, the tile and the tile's number: `insert(key, n)`
-///   returns a LiveAnswer, `remove(key, n)` whether the key had so much, `ask(key)` its count; and
-///   `for_each(group, visit)` calls `visit(slot)` on all lanes for every key of a group that is there.
+/// A scheme has, besides what entry_kernels.cuh asks for, `kPartBlocks` (of a multiprocessor, for
+/// serve_part_kernel), and its `Worker` has `insert(key, n)`, which returns a LiveAnswer, `remove(key, n)`,
+/// which returns whether the key had so much, and `ask(key)`, which returns its count.
 
 #include <algorithm>
 #include <cstdint>
 
-#include "groups/group_key.h"
+#include "kernels/live/entry_kernels.cuh"
 #include "kernels/live/live_kmers.cuh"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/memory/device_memory.cuh"
-#include "kernels/memory/persistent_grid.cuh"
 #include "kernels/text/kmer_tile.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "kmer/hash.h"
@@ -34,8 +29,6 @@ __device__ LiveAnswer add_in_bounds(const Tile& tile, Slots<typename Tile::Key> 
   return kLiveTooMany;
 }
 
-/// The keys that no hash table holds: they are the largest.
-inline constexpr std::uint32_t kBesideKeys = 2;
 template <class Key>
 __device__ bool is_beside(Key key) {
   return key >= table::kTombstoneKey<Key>;
@@ -129,8 +122,6 @@ __global__ __launch_bounds__(kTileThreads) void serve_text_kernel(Scheme scheme,
   }
 }
 
-inline constexpr std::uint32_t kKeyThreads = 256;
-
 template <class Scheme, LiveAction kAction>
 __global__ __launch_bounds__(kKeyThreads) void serve_keys_kernel(Scheme scheme,
                                                                  const typename Scheme::Key* keys,
@@ -172,96 +163,11 @@ __global__ __launch_bounds__(kKeyThreads,
   }
 }
 
-/// Calls `visit(worker, group)` for each group of slots, on all lanes of a tile.
-template <class Scheme, class Visit>
-__device__ void for_each_group(const Scheme& scheme, Visit&& visit) {
-  const std::uint32_t tiles_each = blockDim.x / Scheme::kLanes;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * tiles_each + threadIdx.x / Scheme::kLanes;
-  typename Scheme::Worker worker(
-      scheme, typename Scheme::Tile(cg::tiled_partition<Scheme::kLanes>(cg::this_thread_block())),
-      static_cast<std::uint32_t>(first));
-  for (std::uint64_t group = first; group < scheme.groups; group += std::uint64_t{gridDim.x} * tiles_each)
-    visit(worker, group);
-}
-
-/// Calls `visit(key, count)` for each k-mer of the table, once.
-template <class Scheme, class Visit>
-__device__ void for_each_element(const Scheme& scheme, Visit&& visit) {
-  const int lane = static_cast<int>(threadIdx.x % Scheme::kLanes);
-  for_each_group(scheme, [&](typename Scheme::Worker& worker, std::uint64_t group) {
-    int turn = 0;  // elements are dealt out to lanes, which all see them
-    worker.for_each(group, [&](const table::Slot<typename Scheme::Key>& slot) {
-      if (turn == lane) visit(slot.key, slot.count);
-      turn = (turn + 1) % Scheme::kLanes;
-    });
-  });
-  if (blockIdx.x != 0 || threadIdx.x >= kBesideKeys) return;
-  const std::uint32_t count = scheme.beside[threadIdx.x];
-  if (count > 0) visit(table::kEmptyKey<typename Scheme::Key> - threadIdx.x, count);
-}
-
-/// Calls `visit(place, count)` for each k-mer of the table, once.
-template <class Scheme, class Visit>
-__device__ void for_each_kmer(const Scheme& scheme, const KmerParams& kmers, Visit&& visit) {
-  using Key = typename Scheme::Key;
-  const KmerHash<Key> hash(kmers.k);
-  const groups::GroupKeys<Key, Key> keys(kmers.k);
-  for_each_element(scheme, [&](Key key, std::uint32_t count) {
-    visit(keys.place(hash.inverse(key), kmers.canonical), count);
-  });
-}
-
-/// Tallies of most counts are in a block's memory.
-template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void tally_kernel(Scheme scheme, unsigned long long* kmers) {
-  using Key = typename Scheme::Key;
-  constexpr std::uint32_t kOfBlock = 2048, kTallies = LiveKmers<Key>::kTallies;
-  __shared__ std::uint32_t of_block[kOfBlock];
-  for (std::uint32_t i = threadIdx.x; i < kOfBlock; i += kKeyThreads) of_block[i] = 0;
-  __syncthreads();
-  for_each_element(scheme, [&](Key, std::uint32_t count) {
-    if (count < kOfBlock) {
-      atomicAdd(of_block + count, 1u);
-    } else {
-      atomicAdd(kmers + min(count, kTallies), 1ull);
-    }
-  });
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < kOfBlock; i += kKeyThreads) {
-    if (of_block[i] > 0) atomicAdd(kmers + i, static_cast<unsigned long long>(of_block[i]));
-  }
-}
-
-template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void list_large_kernel(Scheme scheme, std::uint32_t* counts,
-                                                                 std::uint32_t* size) {
-  using Key = typename Scheme::Key;
-  for_each_element(scheme, [&](Key, std::uint32_t count) {
-    if (count >= LiveKmers<Key>::kTallies) counts[atomicAdd(size, 1u)] = count;
-  });
-}
-
-template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void count_shards_kernel(Scheme scheme, KmerParams kmers,
-                                                                   unsigned long long* sizes) {
-  for_each_kmer(scheme, kmers,
-                [&](const auto& place, std::uint32_t) { atomicAdd(sizes + place.shard, 1ull); });
-}
-
-template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void list_shards_kernel(Scheme scheme, KmerParams kmers,
-                                                                  std::uint32_t first, std::uint32_t end,
-                                                                  unsigned long long* places,
-                                                                  PlacedKmer<typename Scheme::Key>* to) {
-  for_each_kmer(scheme, kmers, [&](const auto& place, std::uint32_t count) {
-    if (place.shard >= first && place.shard < end)
-      to[atomicAdd(places + place.shard, 1ull)] = {place.key, count};
-  });
-}
-
 /// Launches the kernels for a table that derived classes lay out.
 template <class Scheme>
-class LaunchedKmers : public LiveKmers<typename Scheme::Key> {
+class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::Key>> {
+  using Base = LaunchedEntries<Scheme, LiveKmers<typename Scheme::Key>>;
+
  public:
   using Key = typename Scheme::Key;
 
@@ -294,44 +200,15 @@ class LaunchedKmers : public LiveKmers<typename Scheme::Key> {
     check_launch("serving the k-mers of other GPUs");
   }
 
-  void count_shards(unsigned long long* sizes, cudaStream_t stream) const override {
-    constexpr auto kKernel = count_shards_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, sizes);
-    check_launch("counting k-mers");
-  }
-  void list_shards(std::uint32_t first, std::uint32_t end, unsigned long long* places, PlacedKmer<Key>* to,
-                   cudaStream_t stream) const override {
-    constexpr auto kKernel = list_shards_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, first,
-                                                                                     end, places, to);
-    check_launch("listing k-mers");
-  }
-  void tally(unsigned long long* kmers, cudaStream_t stream) const override {
-    constexpr auto kKernel = tally_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers);
-    check_launch("tallying counts");
-  }
-  void list_large(std::uint32_t* counts, std::uint32_t* size, cudaStream_t stream) const override {
-    constexpr auto kKernel = list_large_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, counts, size);
-    check_launch("listing large counts");
-  }
-
  protected:
-  explicit LaunchedKmers(KmerParams kmers) : kmers_(kmers) {
+  explicit LaunchedKmers(KmerParams kmers) : Base(kmers) {
     const Stream stream;
     fill_bytes(beside_.data(), 0, beside_.size(), stream);
     stream.wait();
     scheme_.beside = beside_.data();
   }
 
-  /// Returns a grid that goes through all groups.
-  template <auto kKernel>
-  [[nodiscard]] std::uint32_t group_blocks() const {
-    return blocks_for<kKernel>(scheme_.groups, kKeyThreads / Scheme::kLanes, kKeyThreads);
-  }
-
-  Scheme scheme_{};
+  using Base::kmers_, Base::scheme_;
 
  private:
   /// Blocks with a thread for each.
@@ -350,7 +227,6 @@ class LaunchedKmers : public LiveKmers<typename Scheme::Key> {
     }
   }
 
-  KmerParams kmers_;
   DeviceArray<std::uint32_t> beside_{kBesideKeys};
 };
 

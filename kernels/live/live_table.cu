@@ -18,13 +18,15 @@
 #include "base/thread_team.h"
 #include "groups/group_key.h"
 #include "kernels/live/gpu_snapshot.cuh"
+#include "kernels/live/live_input.cuh"
 #include "kernels/live/live_station.cuh"
+#include "kernels/live/paged_live_table.cuh"
 #include "kernels/memory/held_memory.cuh"
 #include "kernels/memory/key_width.cuh"
-#include "kmer/alphabet.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
+#include "table/tile.h"
 
 namespace warpmer::gpu {
 
@@ -34,13 +36,30 @@ using backend::LiveScheme;
 using backend::LiveTablePlan;
 using backend::Profile;
 
-/// Returns a k-mer given as text, which is one, as it is counted.
+/// Lists the shards of each GPU's part in turn.
 template <class Key>
-Key kmer_of(std::string_view text, const KmerParams& kmers) {
-  Key kmer = 0;
-  kmer_from_text(text, kmer);
-  return kmers.canonical ? canonical(kmer, kmers.k) : kmer;
-}
+class DividedLister : public ShardLister<Key> {
+ public:
+  explicit DividedLister(const DividedKmers<Key>& divided) : divided_(divided) {
+    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
+      const CurrentDevice current(divided.gpus()[owner]);
+      sizes_.push_back(shard_sizes_of(divided.of_owner(owner), Stream()));
+    }
+  }
+
+ private:
+  using Base = ShardLister<Key>;
+
+  std::shared_ptr<typename Base::Listed> list(std::uint32_t first) override {
+    const std::uint32_t owner = owner_of(first, divided_.owners(), Base::kShards);
+    const CurrentDevice current(divided_.gpus()[owner]);
+    return list_from(divided_.of_owner(owner), sizes_[owner], first,
+                     first_shard_of(owner + 1, divided_.owners(), Base::kShards), Stream());
+  }
+
+  const DividedKmers<Key>& divided_;
+  std::vector<ShardSizes> sizes_;  ///< by owner
+};
 
 template <class Key>
 class GpuLiveLookup : public backend::Lookup {
@@ -78,16 +97,6 @@ class GpuLiveLookup : public backend::Lookup {
   const LiveStations<Key>& stations_;
   const bool lenient_;
 };
-
-/// Throws the InputError for the first character of a batch that is no nucleotide code.
-void check_bases(const io::Batch& batch) {
-  for (const io::Piece& piece : batch.pieces) {
-    const std::string_view bases = batch.bases(piece);
-    const auto bad =
-        std::find_if(bases.begin(), bases.end(), [](char c) { return char_class(c) == CharClass::invalid; });
-    if (bad != bases.end()) io::throw_bad_base(batch, piece, static_cast<std::size_t>(bad - bases.begin()));
-  }
-}
 
 /// Calls `visit(text, answer)` for every k-mer of a batch.
 template <class Visit>
@@ -155,12 +164,17 @@ class CudaLiveTable : public backend::LiveTable {
     const backend::UpdateGate::WholeView view(gate_);
     const DividedKmers<Key>& divided = stations_.divided();
     backend::Tally tally;
-    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) note_counts(divided, owner, tally);
+    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
+      const CurrentDevice current(divided.gpus()[owner]);
+      note_counts(divided.of_owner(owner), Stream(), tally);
+    }
     return tally;
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
-    return std::make_unique<GpuLiveSnapshot<Key>>(stations_.divided(), gate_, reads_, threads_);
+    return std::make_unique<GpuLiveSnapshot<Key>>(stations_.kmers().k, gate_, reads_, threads_, [&] {
+      return std::make_unique<DividedLister<Key>>(stations_.divided());
+    });
   }
 
   [[nodiscard]] std::uint64_t memory_bytes() const override {
@@ -233,7 +247,7 @@ class CudaLiveTable : public backend::LiveTable {
     throw ResourceError(
         "the table, " + in_memory(name()) +
         ", is full, and nothing of this batch has been added; give it more --device-memory, or use "
-        "--device cpu");
+        "--table starfish or --device cpu");
   }
 
   /// Takes back what was done of a change.
@@ -267,35 +281,15 @@ class CudaLiveTable : public backend::LiveTable {
 
   /// Inserts all k-mers of an index.
   void load(const index::IndexFile& index) {
-    std::atomic<std::uint32_t> next{0};
-    std::atomic<bool> has_failed{false};
-    run_team(
-        threads_,
-        [&](unsigned) {
-          const groups::GroupKeys<Key, Key> keys(index.params().k);
-          groups::GroupKmers<Key> group(keys.shape().flank_bases());
-          std::vector<Key> kmers;
-          std::vector<std::uint32_t> counts;
-          for (std::uint32_t shard; !has_failed && (shard = next++) < index.params().shards();) {
-            kmers.clear();
-            counts.clear();
-            groups::for_each_key(index.strings(shard), keys, group, [&](Key key, std::uint64_t count) {
-              const Key kmer = keys.template kmer<Key>({shard, key});
-              kmers.push_back(index.params().canonical ? canonical(kmer, keys.shape().k) : kmer);
-              if (count > kMostLiveCount) throw_refused(true);
-              counts.push_back(static_cast<std::uint32_t>(count));
-            });
-            index.release(shard);
-            const std::uint32_t owner =
-                owner_of(shard, stations_.divided().owners(), index.params().shards());
-            stations_.owner(owner).serve_kmers(LiveAction::insert, kmers, counts.data(),
-                                               [&](std::size_t, std::uint32_t answer) {
-                                                 if (answer != kLiveDone)
-                                                   throw_refused(answer == kLiveTooMany);
-                                               });
-          }
-        },
-        [&] { has_failed = true; });
+    for_each_shard_of<Key>(index, threads_, [&](const IndexedShard<Key>& shard) {
+      if (shard.largest > kMostLiveCount) throw_refused(true);
+      const std::uint32_t owner =
+          owner_of(shard.number, stations_.divided().owners(), index.params().shards());
+      stations_.owner(owner).serve_kmers(LiveAction::insert, shard.kmers, shard.counts.data(),
+                                         [&](std::size_t, std::uint32_t answer) {
+                                           if (answer != kLiveDone) throw_refused(answer == kLiveTooMany);
+                                         });
+    });
   }
 
   const unsigned threads_;
@@ -306,6 +300,22 @@ class CudaLiveTable : public backend::LiveTable {
   const GpuLiveLookup<Key> lookup_, lenient_lookup_;
   backend::LiveReadTotals reads_;
 };
+
+std::uint64_t least_bytes_of_live(const LiveTablePlan& plan, std::size_t gpus) {
+  return with_key_type(plan.kmers.k,
+                       [&]<class Key>(Key) { return CudaLiveTable<Key>::least_bytes(gpus, plan.threads); });
+}
+
+/// Says whether the k-mers that a table begins with are more than so many bytes of each GPU hold. A tenth of
+/// the room is for others.
+bool is_too_large(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t bytes) {
+  if (plan.base == nullptr) return false;
+  return with_key_type(plan.kmers.k, [&]<class Key>(Key) {
+    const std::uint64_t besides = CudaLiveTable<Key>::least_bytes(gpus, plan.threads);
+    const std::uint64_t needed = plan.base->totals().stored_distinct / 9 * 10 * table::Slots<Key>::kBytes;
+    return bytes < besides || needed / gpus > bytes - besides;
+  });
+}
 
 }  // namespace
 
@@ -322,14 +332,19 @@ std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const
   const gpu::CurrentDevice current(devices.gpus.front());
   const std::uint64_t usable = gpu::usable_bytes_of_each(devices.gpus);
   const std::uint64_t bytes = devices.memory_bytes == 0 ? usable : std::min(usable, devices.memory_bytes);
+  const bool is_paged =
+      plan.scheme == LiveScheme::starfish ||
+      (plan.scheme == LiveScheme::automatic && gpu::is_too_large(plan, devices.gpus.size(), bytes));
+  const std::uint64_t least = is_paged ? gpu::least_bytes_of_paged(plan.kmers.k)
+                                       : gpu::least_bytes_of_live(plan, devices.gpus.size());
+  if (bytes < least) {
+    throw ResourceError("a live table needs " + gpu::megabytes_up(least) +
+                        (devices.gpus.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") +
+                        ", and " + gpu::megabytes(bytes) +
+                        " can be had; raise --device-memory, or use --device cpu");
+  }
+  if (is_paged) return gpu::make_paged_live_table(plan, devices.gpus, bytes);
   return with_key_type(plan.kmers.k, [&]<class Key>(Key) -> std::unique_ptr<LiveTable> {
-    const std::uint64_t least = gpu::CudaLiveTable<Key>::least_bytes(devices.gpus.size(), plan.threads);
-    if (bytes < least) {
-      throw ResourceError("a live table needs " + gpu::megabytes_up(least) +
-                          (devices.gpus.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") +
-                          ", and " + gpu::megabytes(bytes) +
-                          " can be had; raise --device-memory, or use --device cpu");
-    }
     return std::make_unique<gpu::CudaLiveTable<Key>>(plan, devices.gpus, bytes);
   });
 }

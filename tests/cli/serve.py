@@ -445,7 +445,9 @@ class Refusals(Serve):
         self.refused(USAGE, "missing --socket", "serve", "-k", 31)
         self.refused(USAGE, "-k 31 is not that of x.wmi, which has k-mers of 21", "serve", "--socket", SOCKET, "--load", "x.wmi", "-k", 31)
         self.refused(USAGE, "--forward is not how x.wmi was counted", "serve", "--socket", SOCKET, "--load", "x.wmi", "--forward")
-        self.refused(USAGE, "--table must be auto, warpdrive or slab, not 'hash'", "serve", "--socket", SOCKET, "--table", "hash")
+        self.refused(USAGE, "--table must be auto, warpdrive, slab or starfish, not 'hash'", "serve", "--socket", SOCKET, "--table", "hash")
+        self.refused(USAGE, "--table starfish keeps what a GPU has no room for in host memory; add --device cuda",
+                     "serve", "--socket", SOCKET, "--table", "starfish", "--device", "cpu")
         self.refused(USAGE, "the table is on the CPU or on GPUs", "serve", "--socket", SOCKET, "--device", "cpu:2")
         self.refused(USAGE, "is one of the inputs", "serve", "--socket", SOCKET, "--load", "x.wmi", "--save", "x.wmi")
         self.refused(RESOURCE, "not_there", "serve", "--socket", SOCKET, "--save", "not_there/x.wmi")

@@ -27,14 +27,21 @@ namespace {
 
 constexpr std::uint64_t kBytesOfGpu = std::uint64_t{3} << 30;
 
+using Schemes = std::vector<backend::LiveScheme>;
+const Schemes kInMemory = {backend::LiveScheme::warpdrive, backend::LiveScheme::slab};
+const Schemes kPaged = {backend::LiveScheme::starfish};
+const Schemes kAll = {backend::LiveScheme::warpdrive, backend::LiveScheme::slab,
+                      backend::LiveScheme::starfish};
+
 /// Calls `test(plan, devices)` for each hash table on the GPU under test, and on sets of GPUs, with so many
 /// bytes of each.
 template <class Test>
-void on_all(const backend::LiveTablePlan& plan, Test&& test, std::uint64_t bytes = kBytesOfGpu) {
+void on_all(const backend::LiveTablePlan& plan, Test&& test, std::uint64_t bytes = kBytesOfGpu,
+            const Schemes& schemes = kAll) {
   std::vector<std::vector<int>> sets = sets_of_gpus();
   sets.insert(sets.begin(), {gpu_under_test().ordinal});
   for (const std::vector<int>& gpus : sets) {
-    for (const backend::LiveScheme scheme : {backend::LiveScheme::warpdrive, backend::LiveScheme::slab}) {
+    for (const backend::LiveScheme scheme : schemes) {
       backend::Devices devices;
       devices.gpus = gpus;
       devices.memory_bytes = bytes;
@@ -59,6 +66,13 @@ io::Batch random_batch(std::size_t reads, std::uint64_t seed) {
     all.push_back(std::move(read));
   }
   return std::move(batches_of(all, all.size()).front());
+}
+
+/// Returns the counts of all k-mers of a batch.
+std::vector<std::uint32_t> counts_of(const backend::LiveTable& table, const io::Batch& batch) {
+  backend::Profile profile;
+  table.lookup(false).profile(batch, profile);
+  return std::move(profile.counts);
 }
 
 }  // namespace
@@ -176,13 +190,15 @@ TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing 
   };
   for (const std::uint32_t k : {31u, 63u}) {
     CAPTURE(k);
-    on_all(live_plan(k), test, std::uint64_t{1500} << 20);
+    on_all(live_plan(k), test, std::uint64_t{1500} << 20, kInMemory);
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.memory_bytes = std::uint64_t{700} << 20;  // for child tables
+    on_all(plan, test, std::uint64_t{1} << 30, kPaged);
   }
 }
 
 TEST_CASE("k-mers take the room of others that were removed, while questions are answered") {
   const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
-    if (plan.scheme != backend::LiveScheme::warpdrive) return;
     const auto table = backend::make_cuda_live_table(plan, devices);
     std::uint64_t batches = 0;
     try {
@@ -221,8 +237,113 @@ TEST_CASE("k-mers take the room of others that were removed, while questions are
   };
   for (const std::uint32_t k : {31u, 63u}) {
     CAPTURE(k);
-    on_all(live_plan(k), test, std::uint64_t{1500} << 20);
+    on_all(live_plan(k), test, std::uint64_t{1500} << 20, {backend::LiveScheme::warpdrive});
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.memory_bytes = std::uint64_t{700} << 20;
+    on_all(plan, test, std::uint64_t{1} << 30, kPaged);
   }
+}
+
+TEST_CASE("a live table that is larger than the memory of its GPUs") {
+  constexpr std::uint64_t kBatches = 60;
+  const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    std::uint64_t kmers = 0;
+    for (std::uint64_t seed = 0; seed < kBatches; ++seed)
+      kmers += table->add(random_batch(6000, seed), false);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) table->add(random_batch(6000, seed), false);
+    if (devices.gpus.size() == 1)
+      CHECK(table->memory_bytes() > devices.memory_bytes + (std::uint64_t{500} << 20));
+    const std::uint64_t each = kmers / kBatches;
+    for (std::uint64_t seed = 10; seed < 30; ++seed)
+      REQUIRE(table->remove(random_batch(6000, seed), false).shortfall.is_none());
+    const auto expected = [](std::uint64_t seed) {
+      return seed < 10 ? 2u : seed < 20 || seed >= 30 ? 1u : 0u;
+    };
+    for (const std::uint64_t seed : {0, 9, 10, 19, 20, 29, 30, 59, 1000}) {
+      const std::uint32_t count = seed == 1000 ? 0 : expected(seed);
+      for (const std::uint32_t answer : counts_of(*table, random_batch(6000, seed)))
+        REQUIRE_UNARY(answer == count || answer == backend::Profile::kNarrowNoKmer);
+    }
+    // Callers who ask at the same time are answered together.
+    run_team(
+        8,
+        [&](unsigned thread) {
+          for (std::uint64_t seed = thread; seed < kBatches; seed += 8) {
+            const std::vector<std::uint32_t> counts = counts_of(*table, random_batch(6000, seed));
+            REQUIRE(counts.front() == expected(seed));
+            REQUIRE(counts.back() == expected(seed));
+          }
+        },
+        [] {});
+    const backend::Removal too_many = table->remove(random_batch(6000, 25), false);
+    CHECK(too_many.shortfall.absent_kmers == each);
+    const index::Histogram histogram = table->tally().histogram();
+    CHECK(table->tally().totals().counted_distinct == 50 * each);
+    CHECK(table->tally().totals().counted_kmers == 60 * each);
+    const Frozen frozen = freeze(*table, 2);
+    CHECK(frozen.totals.counted_kmers == 60 * each);
+    CHECK(frozen.histogram == histogram);
+  };
+  for (const std::uint32_t k : {31u, 63u}) {
+    CAPTURE(k);
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.memory_bytes = std::uint64_t{8} << 30;
+    on_all(plan, test, std::uint64_t{k == 31 ? 520u : 800u} << 20, kPaged);
+  }
+}
+
+TEST_CASE("a live table that is paged begins with an index that is larger than the memory of its GPUs") {
+  const std::string path = (std::filesystem::temp_directory_path() / "gpu_paged_base.wmi").string();
+  backend::LiveTablePlan plan = live_plan(31);
+  plan.memory_bytes = std::uint64_t{8} << 30;
+  OracleTable before(plan.kmers);
+  for (std::uint64_t seed = 0; seed < 2; ++seed) before.add(random_batch(6000, seed), true);
+  write_index_of(before, plan.kmers, path);
+  const index::IndexFile base(path);
+  plan.base = &base;
+  const auto test = [&](const backend::LiveTablePlan& of_all, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(of_all, devices);
+    for (std::uint64_t seed = 1; seed < 4; ++seed) table->add(random_batch(6000, seed), false);
+    for (const std::uint64_t seed : {0, 1, 2, 3}) {
+      for (const std::uint32_t answer : counts_of(*table, random_batch(6000, seed)))
+        REQUIRE_UNARY(answer == (seed == 1 ? 2u : 1u) || answer == backend::Profile::kNarrowNoKmer);
+    }
+  };
+  on_all(plan, test, std::uint64_t{520} << 20, kPaged);
+  plan.memory_bytes = std::uint64_t{10} << 20;
+  const auto refused = [](const backend::LiveTablePlan& of_all, const backend::Devices& devices) {
+    CHECK_THROWS_WITH_AS((void)backend::make_cuda_live_table(of_all, devices),
+                         doctest::Contains("of host memory to begin with"), ResourceError);
+  };
+  on_all(plan, refused, std::uint64_t{520} << 20, kPaged);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("a count that would not fit a live table on a GPU") {
+  constexpr std::uint64_t kMost = UINT32_MAX - (1u << 24);
+  const std::string path = (std::filesystem::temp_directory_path() / "gpu_live_large.wmi").string();
+  const std::string kmer = "ACGGTCATTTGCATAAGCCATAGGACTTAAC";
+  backend::LiveTablePlan plan = live_plan(31);
+  OracleTable before(plan.kmers);
+  before.add(batches_of({kmer}, 1).front(), true);
+  OracleTable large(plan.kmers, {{before.counts().begin()->first, kMost - 1}}, {1, 31});
+  write_index_of(large, plan.kmers, path);
+  const index::IndexFile base(path);
+  plan.base = &base;
+  const auto test = [&](const backend::LiveTablePlan& of_scheme, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(of_scheme, devices);
+    const io::Batch once = std::move(batches_of({kmer}, 1).front());
+    CHECK(table->add(once, false) == 1);
+    CHECK(counts_of(*table, once) == std::vector<std::uint32_t>{kMost});
+    CHECK_THROWS_WITH_AS(table->add(once, false), doctest::Contains("cannot count"), ResourceError);
+    CHECK(counts_of(*table, once) == std::vector<std::uint32_t>{kMost});
+    CHECK(table->remove(once, false).shortfall.is_none());
+    CHECK(table->add(once, false) == 1);
+    CHECK(table->tally().totals().largest_count == kMost);
+  };
+  on_all(plan, test);
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("too little memory for a live table") {
@@ -236,7 +357,12 @@ TEST_CASE("too little memory for a live table") {
       CHECK(std::string(error.what()).find(whose + ", and 1000 MiB can be had") != std::string::npos);
     }
   };
-  on_all(live_plan(31), test, std::uint64_t{1000} << 20);
+  on_all(live_plan(31), test, std::uint64_t{1000} << 20, kInMemory);
+  const auto paged = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    CHECK_THROWS_WITH_AS((void)backend::make_cuda_live_table(plan, devices),
+                         doctest::Contains(", and 300 MiB can be had"), ResourceError);
+  };
+  on_all(live_plan(31), paged, std::uint64_t{300} << 20, kPaged);
 }
 
 TEST_CASE("a bad character leaves the table as it was") {

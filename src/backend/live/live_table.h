@@ -19,14 +19,19 @@
 namespace warpmer::backend {
 
 /// The hash tables that hold what is new. Counts and everything that is written do not depend on it.
-enum class LiveScheme : std::uint8_t { automatic, warpdrive, slab };
+enum class LiveScheme : std::uint8_t {
+  automatic,
+  warpdrive,
+  slab,
+  starfish,  ///< child tables that take turns in the memory of GPUs; there are none on a CPU
+};
 
 /// Says what a live table is to hold.
 struct LiveTablePlan {
   KmerParams kmers;
   LiveScheme scheme = LiveScheme::automatic;
   unsigned threads = 1;            ///< threads that call it at once; more wait for their turn
-  std::uint64_t memory_bytes = 0;  ///< the most that it may hold; else ResourceError
+  std::uint64_t memory_bytes = 0;  ///< the most that it may hold of the host's memory; else ResourceError
   /// The index that it begins with, or null. It has the same k and strand, and outlives the table. It is read
   /// from the mapped file where it has not changed.
   const index::IndexFile* base = nullptr;
