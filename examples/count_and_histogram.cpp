@@ -16,6 +16,7 @@ int run(unsigned k, const std::string& output, const std::vector<std::string>& i
   warpmer::CountOptions options;
   options.k = k;
   options.memory_bytes = std::uint64_t{1} << 30;  // a hard cap on this process
+  options.warning_listener = [](const std::string& message) { std::cerr << "warning: " << message << '\n'; };
   const warpmer::Totals totals = warpmer::count(inputs, options, output);
   std::cerr << totals.counted_kmers << " k-mers, " << totals.counted_distinct << " distinct, of "
             << totals.sequences << " sequences\n";

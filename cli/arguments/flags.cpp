@@ -1,23 +1,20 @@
 #include "cli/arguments/flags.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
-#include "base/warning.h"
 #include "cli/arguments/quantity.h"
 #include "file/byte_file.h"
 #include "host/limits.h"
 #include "io/text/input_list.h"
 #include "io/text/listed_names.h"
+#include "io/text/repeated_inputs.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::cli {
@@ -153,10 +150,6 @@ jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std
   jobs::DeviceChoice choice = jobs::choose_device_together(ranks, known_bytes(inputs));
   choice.memory_bytes = flags.memory_bytes;
   return choice;
-}
-
-void warn_of(const jobs::DeviceChoice& choice) {
-  if (!choice.warning.empty()) warn(choice.warning);
 }
 
 unsigned threads_or_default(unsigned threads) { return host::threads_or_all(threads); }
@@ -323,29 +316,7 @@ void expand_lists(std::vector<std::string>& inputs, const std::vector<std::strin
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs, most_bytes_of_names(memory_bytes));
   for (const std::string& output : outputs) check_is_none_of(output, inputs, false);
-  warn_of_repeats(inputs);
-}
-
-void warn_of_repeats(const std::vector<std::string>& inputs) {
-  // A file is known by where it is; what is none, a URL, by its name.
-  std::map<std::tuple<dev_t, ino_t, std::string_view>, const std::string*> first_names;
-  std::string first_repeat;
-  std::size_t repeats = 0;
-  for (const std::string& input : inputs) {
-    struct stat status = {};
-    const bool is_file = stat(input.c_str(), &status) == 0;
-    if (input == "-" || (is_file && !S_ISREG(status.st_mode))) continue;
-    const auto [place, is_new] = first_names.emplace(
-        std::tuple(status.st_dev, status.st_ino, is_file ? std::string_view() : std::string_view(input)),
-        &input);
-    if (is_new || repeats++ > 0) continue;
-    first_repeat = *place->second == input
-                       ? fmt::format("'{}' is named more than once", input)
-                       : fmt::format("'{}' and '{}' are the same file", *place->second, input);
-  }
-  if (repeats == 0) return;
-  if (repeats > 1) first_repeat += fmt::format(", and {} more of the inputs repeat others", repeats - 1);
-  warn(first_repeat + "; a file is read as often as it is named");
+  io::warn_of_repeats(inputs);
 }
 
 }  // namespace warpmer::cli

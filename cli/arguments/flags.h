@@ -53,8 +53,6 @@ jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std
 /// Does so for all ranks together.
 jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
                                  mpi::ProcessGroup& ranks);
-/// Warns when a GPU is passed over.
-void warn_of(const jobs::DeviceChoice& choice);
 
 /// Return what is given, or the default for 0; for commands that are no job.
 unsigned threads_or_default(unsigned threads);
@@ -127,8 +125,6 @@ struct NamedInputs {
 /// stands for the list. If there are lists, it is called twice: before one is read, and for the files that
 /// they name.
 void check_standard_input(const std::vector<NamedInputs>& inputs);
-/// Warns, by one sentence, when a file is named more than once, by whichever names: it is read each time.
-void warn_of_repeats(const std::vector<std::string>& inputs);
 /// Replaces lists by the files that they name (io/text/input_list.h), once for a command. Throws a UsageError
 /// when one of the `outputs` is a list or one of the inputs, or when standard input is named twice. Warns of
 /// repeats. Throws a ResourceError for more names than `memory_bytes`, a cap on the process, leaves room for.

@@ -23,6 +23,7 @@
 #include "cli/pictures/picture_files.h"
 #include "formats/table/npz_file.h"
 #include "formats/table/table_format.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/compare_job.h"
 
 namespace warpmer::cli {
@@ -241,7 +242,7 @@ const Measure& complete(CompareCommand& command) {
 
 int run_compare(CompareCommand command) {
   const Measure& measure = complete(command);
-  warn_of_repeats(command.job.inputs);
+  io::warn_of_repeats(command.job.inputs);
   TextOutput output(command.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(command.pictures);
   backend::JobProgress progress;

@@ -23,6 +23,7 @@
 #include "formats/table/table_text.h"
 #include "formats/text/ending.h"
 #include "host/tmp_directory.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/matrix_job.h"
 
 namespace warpmer::cli {
@@ -92,7 +93,7 @@ int run_matrix(MatrixCommand command) {
           fmt::format("{} has counts; leave --presence out, or make another matrix", old->shown()));
     }
   }
-  warn_of_repeats(job.inputs);
+  io::warn_of_repeats(job.inputs);
   job.samples = sample_names(job.inputs, false, old ? old->samples() : std::vector<std::string>(), {"kmer"});
   file::BufferedOutput output(command.output);
   backend::JobProgress progress;

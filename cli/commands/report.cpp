@@ -32,6 +32,7 @@
 #include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "index/index_file.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/compare_job.h"
 #include "jobs/counted_assembly.h"
 #include "stats/assembly_quality.h"
@@ -405,7 +406,7 @@ void complete(ReportOptions& options) {
     }
   }
   expand_lists(options.assemblies, outputs, options.resources.memory_bytes);
-  warn_of_repeats(options.indexes);
+  io::warn_of_repeats(options.indexes);
 }
 
 int run_report(ReportOptions options, const std::string& version) {

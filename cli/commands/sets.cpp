@@ -19,6 +19,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "host/tmp_directory.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/set_job.h"
 
 namespace warpmer::cli {
@@ -133,7 +134,7 @@ void complete(SetCommand& command, IndexTarget& target) {
 int run_set_command(SetCommand command) {
   IndexTarget target(command.target);
   complete(command, target);
-  warn_of_repeats(command.job.inputs);
+  io::warn_of_repeats(command.job.inputs);
   StatsFile stats(command.stats);
   const ProgressStyle style = progress_style(command.progress);
   const auto [report, seconds] = run_with_meter(style, [&](backend::JobProgress& progress) {

@@ -1,7 +1,5 @@
 #include "cli/framework/messages.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -68,9 +66,8 @@ void print_warnings() { listen_for_warnings(take_warning); }
 void print_error(const std::string& message) { print_line("error: " + message); }
 
 void print_left_behind() {
-  for (const std::string& file : file::take_left_behind()) {
-    if (!message_flags().quiet)
-      print_line(fmt::format("warning: the temporary file {} could not be removed; remove it", file));
+  for (const std::string& sentence : file::take_left_behind()) {
+    if (!message_flags().quiet) print_line("warning: " + sentence);
   }
 }
 

@@ -10,8 +10,8 @@
 /// 3, the first base in the highest bits. It is one 64-bit word up to k = 32, else two, the upper one first.
 /// The order of packed k-mers is that of their texts.
 ///
-/// Errors are exceptions of the four kinds in warpmer/error.h, and no others. No function prints, ends the
-/// process, or installs a signal handler.
+/// Errors are exceptions of the four kinds in warpmer/error.h, and no others. Warnings go to a listener that
+/// the options of a job have. No function prints, ends the process, or installs a signal handler.
 
 #include <cstdint>
 #include <functional>
@@ -184,6 +184,16 @@ struct JobStatus {
 /// it throws ends the job, leaves no output, and reaches the caller as it is.
 using JobListener = std::function<void(const JobStatus&)>;
 
+/// Hears of what is no error, but what the user should know, one sentence at a time: that an input has no
+/// sequence or no k-mer, that a file is named twice, that qualities look like Phred+64, that a union is of
+/// indexes which lack k-mers, that a GPU is passed over. Options are called as the program calls them:
+/// `--min-count` is `min_count`.
+///
+/// Is called by the thread that wants the job, while the job waits: it must not want a job itself. What it
+/// throws ends the job, leaves no output, and reaches the caller as it is; but that a temporary file could
+/// not be removed is told last, when the output is there.
+using WarningListener = std::function<void(const std::string& message)>;
+
 /// How to count. The content of the index depends on the first group only.
 struct CountOptions {
   /// Length of the k-mers, 1 to kLargestK.
@@ -211,6 +221,8 @@ struct CountOptions {
   std::string device = "cpu";
   /// Learns how far counting is; empty: nobody does.
   JobListener listener = {};
+  /// Hears of warnings; empty: nobody does.
+  WarningListener warning_listener = {};
 };
 
 /// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain, gzip or BGZF, of BAM and CRAM; "-" is
@@ -258,6 +270,7 @@ struct SetOptions {
   unsigned threads = 0;
   std::uint64_t memory_bytes = 0;
   JobListener listener = {};
+  WarningListener warning_listener = {};
 };
 
 /// Makes one index, `output`, of several index files that have k and strand in common; as with `count`, it

@@ -232,11 +232,15 @@ DeviceChoice choose_device_together(mpi::ProcessGroup& ranks, std::uint64_t inpu
   return choice;
 }
 
+void warn_of(const DeviceChoice& choice) {
+  if (!choice.warning.empty()) warn(choice.warning);
+}
+
 void fall_back(DeviceChoice& choice, const ResourceError& error) {
   choice.gpus.clear();
   choice.note = error.what();
   choice.warning = "running on the CPU: " + choice.note;
-  warn(choice.warning);
+  warn_of(choice);
 }
 
 std::unique_ptr<backend::Backend> make_backend(const DeviceChoice& choice) {

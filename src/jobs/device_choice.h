@@ -42,6 +42,9 @@ DeviceChoice choose_device_together(
     const std::function<host::GpuSurvey()>& survey = host::survey_gpus,
     const std::function<std::string()>& problem_of_ranks = host::problem_of_ranks_on_gpus);
 
+/// Warns when a GPU is passed over, or is used by a slow way.
+void warn_of(const DeviceChoice& choice);
+
 /// A choice that `auto` made becomes the CPU, and its warning, which is told at once (base/warning.h), says
 /// why.
 void fall_back(DeviceChoice& choice, const ResourceError& error);

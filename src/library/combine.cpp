@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/set_job.h"
 #include "library/output_check.h"
 #include "library/totals.h"
@@ -92,8 +93,9 @@ jobs::SetOptions set_job_options(SetOperation operation, const std::vector<std::
 
 Totals combine(SetOperation operation, const std::vector<std::string>& indexes, const SetOptions& options,
                const std::string& output) {
-  return library::run_job(options.listener, [&](backend::JobProgress& progress) {
+  return library::run_job({options.listener, options.warning_listener}, [&](backend::JobProgress& progress) {
     const jobs::SetOptions job = set_job_options(operation, indexes, options, output);
+    io::warn_of_repeats(indexes);
     return library::public_totals(jobs::run_set_operation(job, progress).totals);
   });
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "io/text/quality_watch.h"
+#include "io/text/repeated_inputs.h"
 #include "jobs/count_job.h"
 #include "jobs/device_choice.h"
 #include "library/output_check.h"
@@ -37,6 +40,7 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
   job.kept = {options.min_count, options.max_count};
   job.reading.lenient = options.lenient;
   job.reading.min_base_quality = quality_of(options.min_base_quality);
+  if (options.min_base_quality) job.reading.qualities = std::make_shared<io::QualityWatch>();
   job.reading.reference = options.reference;
   job.resources = {options.threads, options.memory_bytes};
   job.tmp_directory = options.tmp_directory;
@@ -45,6 +49,8 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
   job.provenance = {.tool_version = version(), .command_line = "libwarpmer", .inputs = {}};
   jobs::check_options(job);
   job.device = jobs::choose_device(options.device, 0);
+  warn_of(job.device);
+  io::warn_of_repeats(inputs);
   return job;
 }
 
@@ -52,7 +58,7 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
 
 Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
   static std::mutex one_at_a_time;
-  return library::run_job(options.listener, [&](backend::JobProgress& progress) {
+  return library::run_job({options.listener, options.warning_listener}, [&](backend::JobProgress& progress) {
     const std::lock_guard lock(one_at_a_time);
     progress.end_if_cancelled();  // while it waited
     library::require_other_output(inputs, output);

@@ -1,16 +1,19 @@
 #pragma once
-/// A job whose caller is told how far it is.
+/// A job whose caller is told how far it is, and what it warns of.
 
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "backend/job_progress.h"
 #include "base/thread_without_signals.h"
+#include "base/warning.h"
+#include "file/output/temp_file_registry.h"
 #include "library/as_error.h"
 #include "warpmer/warpmer.h"
 
@@ -46,38 +49,58 @@ namespace warpmer::library {
           .parts_total = progress.shards_total};
 }
 
+/// Those who hear of a job. Either may be empty.
+struct JobListeners {
+  const JobListener& status;
+  const WarningListener& warnings;
+};
+
 /// Runs on a thread of its own, while the caller listens.
 template <class Result>
 class WatchedJob {
  public:
+  /// The listeners live as long.
   template <class Work>
-  explicit WatchedJob(Work work)
-      : thread_(start_thread_without_signals([this, work = std::move(work)] { run(work); })) {}
+  WatchedJob(const JobListeners& listeners, Work work)
+      : listeners_(listeners),
+        thread_(start_thread_without_signals([this, work = std::move(work)] { run(work); })) {}
   ~WatchedJob() {
-    progress_.is_cancelled = true;
+    {
+      const std::lock_guard lock(mutex_);
+      progress_.is_cancelled = true;
+    }
+    changed_.notify_all();
     if (thread_.joinable()) thread_.join();
   }
   WatchedJob(const WatchedJob&) = delete;
   WatchedJob& operator=(const WatchedJob&) = delete;
 
-  /// Returns what the work does, or throws what it throws, or the listener.
-  Result wait(const JobListener& listener) {
+  /// Returns what the work does, or throws what it throws, or a listener.
+  Result wait() {
     constexpr std::chrono::milliseconds kBetween{100};
     std::unique_lock lock(mutex_);
-    while (!ended_.wait_for(lock, kBetween, [this] { return is_ended_; })) {
+    while (!is_ended_) {
+      changed_.wait_for(lock, kBetween, [this] { return is_ended_ || warning_ != nullptr; });
+      if (is_ended_) break;
+      const std::string* const warning = warning_;
       lock.unlock();
-      listener(public_status(progress_));
+      warning != nullptr ? listeners_.warnings(*warning) : tell_status();
       lock.lock();
+      if (warning == nullptr) continue;
+      warning_ = nullptr;
+      changed_.notify_all();
     }
     if (thrown_) rethrow_as_error(thrown_);
     lock.unlock();
-    listener(public_status(progress_));
+    tell_status();
     return *std::move(result_);
   }
 
  private:
   template <class Work>
   void run(const Work& work) {
+    std::optional<ThreadWarnings> warnings;
+    if (listeners_.warnings) warnings.emplace([this](const std::string& message) { warn_caller(message); });
     std::optional<Result> result;
     std::exception_ptr thrown;
     try {
@@ -85,31 +108,53 @@ class WatchedJob {
     } catch (...) {
       thrown = std::current_exception();
     }
+    try {
+      if (warnings) {
+        for (const std::string& sentence : file::take_left_behind()) warn(sentence);
+      }
+    } catch (...) {  // the caller knows: it is what its listener threw
+    }
     const std::lock_guard lock(mutex_);
     result_ = std::move(result);
     thrown_ = thrown;
     is_ended_ = true;
-    ended_.notify_one();
+    changed_.notify_all();
   }
 
+  /// Waits until the caller has heard of it. Throws when it does not want the job any more.
+  void warn_caller(const std::string& message) {
+    std::unique_lock lock(mutex_);
+    warning_ = &message;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return warning_ == nullptr || progress_.is_cancelled; });
+    warning_ = nullptr;
+    progress_.end_if_cancelled();
+  }
+
+  void tell_status() const {
+    if (listeners_.status) listeners_.status(public_status(progress_));
+  }
+
+  const JobListeners listeners_;
   backend::JobProgress progress_;
   std::mutex mutex_;  ///< guards what follows
-  std::condition_variable ended_;
+  std::condition_variable changed_;
+  const std::string* warning_ = nullptr;  ///< which the caller has to be told
   bool is_ended_ = false;
   std::optional<Result> result_;
   std::exception_ptr thrown_;
   std::thread thread_;  ///< the last member: it uses all others
 };
 
-/// Returns what `work(progress)` returns, or throws an Error; if there is a listener, it hears of it.
+/// Returns what `work(progress)` returns, or throws an Error; if there are listeners, they hear of it.
 template <class Work>
-auto run_job(const JobListener& listener, Work&& work) {
-  if (!listener) {
+auto run_job(const JobListeners& listeners, Work&& work) {
+  if (!listeners.status && !listeners.warnings) {
     backend::JobProgress progress;
     return with_errors([&] { return work(progress); });
   }
   using Result = decltype(work(std::declval<backend::JobProgress&>()));
-  return WatchedJob<Result>(std::forward<Work>(work)).wait(listener);
+  return WatchedJob<Result>(listeners, std::forward<Work>(work)).wait();
 }
 
 }  // namespace warpmer::library

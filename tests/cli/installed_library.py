@@ -93,16 +93,24 @@ class Library(CliTest):
         wrong_k = [build / "count_and_histogram", "65", self.folder / "x.wmi", READS[0]]
         self.assertEqual(subprocess.run(wrong_k, capture_output=True, check=False).returncode, 1)
 
+    def check_warnings(self, build):
+        command = [build / "count_and_histogram", "31", self.folder / "x.wmi", self.file("none.fa", "")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertRegex(done.stderr, r"\Awarning: there is no sequence in the input; [^\n]*\n0 k-mers")
+
     def test_with_cmake(self):
         build = self.build_with_cmake()
         self.check_examples(build)
         self.check_errors(build)
+        self.check_warnings(build)
 
     @unittest.skipUnless(shutil.which("pkg-config"), "no pkg-config")
     def test_with_pkg_config(self):
         build = self.build_with_pkg_config()
         self.check_examples(build)
         self.check_errors(build)
+        self.check_warnings(build)
 
     @unittest.skipUnless(shutil.which("nm"), "no nm")
     def test_only_public_names_are_exported(self):

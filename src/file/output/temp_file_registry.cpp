@@ -34,7 +34,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 struct LeftBehind {
   std::mutex mutex;
-  std::vector<std::string> files;  ///< with reasons
+  std::vector<std::string> sentences;
 };
 LeftBehind& left_behind() {
   static LeftBehind all;
@@ -108,14 +108,15 @@ void remove_temporary(const std::string& path) noexcept {
   const int error = errno;
   try {
     const std::lock_guard lock(left_behind().mutex);
-    left_behind().files.push_back(fmt::format("'{}' ({})", path, std::strerror(error)));
+    left_behind().sentences.push_back(fmt::format(
+        "the temporary file '{}' ({}) could not be removed; remove it", path, std::strerror(error)));
   } catch (...) {  // there is no memory even for that
   }
 }
 
 std::vector<std::string> take_left_behind() {
   const std::lock_guard lock(left_behind().mutex);
-  return std::exchange(left_behind().files, {});
+  return std::exchange(left_behind().sentences, {});
 }
 
 }  // namespace warpmer::file

@@ -43,8 +43,8 @@ class SignalsWait {
 /// Removes a temporary file, if it is there. One that cannot be removed is remembered.
 void remove_temporary(const std::string& path) noexcept;
 
-/// Returns the temporary files that could not be removed since this was asked last, each with the reason, for
-/// a caller that can tell the user.
+/// Returns a sentence for each temporary file that could not be removed since this was asked last, for a
+/// caller that can tell the user.
 std::vector<std::string> take_left_behind();
 
 }  // namespace warpmer::file
