@@ -72,7 +72,7 @@ std::string IndexTarget::index_path(const std::string& directory) {
     // A pipe's reader would take this for the end.
     if (!file::is_stream(file)) const file::OutputFile probe(file);
   }
-  temporary_ = std::make_unique<jobs::TemporaryIndex>(directory);
+  temporary_ = std::make_unique<jobs::TemporaryIndex>(directory, jobs::TemporaryIndex::IfMissing::make);
   return temporary_->path();
 }
 

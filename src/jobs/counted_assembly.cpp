@@ -9,7 +9,7 @@ namespace warpmer::jobs {
 
 CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::IndexParams& reads,
                                  const std::vector<std::string>& files, backend::JobProgress& progress)
-    : index_(options.tmp_directory) {
+    : index_(options.tmp_directory, TemporaryIndex::IfMissing::make) {
   CountOptions own;
   own.kmers = {reads.k, reads.canonical};
   own.reading = options.reading;

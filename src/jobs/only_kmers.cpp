@@ -238,7 +238,8 @@ OnlyKmers::OnlyKmers(const CountOptions& job) {
     }
     return;
   }
-  temporary_ = std::make_unique<TemporaryIndex>(host::tmp_directory(job.tmp_directory, job.output));
+  temporary_ = std::make_unique<TemporaryIndex>(host::tmp_directory(job.tmp_directory, job.output),
+                                                TemporaryIndex::IfMissing::make);
   if (io::sequence_data_in(job.only).empty()) {
     import_list(job, temporary_->path());
   } else {

@@ -6,17 +6,35 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 
 namespace warpmer::jobs {
 
-TemporaryIndex::TemporaryIndex(const std::string& directory) : directory_(directory) {
-  made_directory_ = ::mkdir(directory.c_str(), 0700) == 0;
-  if (!made_directory_ && errno != EEXIST) {
-    throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir", directory,
-                                    std::strerror(errno)));
-  }
+namespace {
+
+void require_directory(const std::string& directory) {
+  std::error_code failed;
+  if (std::filesystem::is_directory(directory, failed)) return;
+  throw ResourceError(
+      fmt::format("there is no directory '{}' for temporary files; make it, or name another", directory));
+}
+
+/// Returns false where there is one already.
+bool make_directory(const std::string& directory) {
+  if (::mkdir(directory.c_str(), 0700) == 0) return true;
+  if (errno == EEXIST) return false;
+  throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir", directory,
+                                  std::strerror(errno)));
+}
+
+}  // namespace
+
+TemporaryIndex::TemporaryIndex(const std::string& directory, IfMissing if_missing) : directory_(directory) {
+  if (if_missing == IfMissing::make) made_directory_ = make_directory(directory);
+  require_directory(directory);
   name_.take(directory + "/warpmer-index",
              [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
 }

@@ -7,12 +7,18 @@
 
 namespace warpmer::jobs {
 
-/// A name for a file that is not there yet, in a directory that is made if need be. Both are removed with
-/// this object, and the file when a signal ends the process.
+/// A name for a file that is not there yet, in a directory. The file is removed with this object, and when a
+/// signal ends the process.
 class TemporaryIndex {
  public:
-  /// ResourceError when the directory cannot be made.
-  explicit TemporaryIndex(const std::string& directory);
+  /// What becomes of a directory that is not there.
+  enum class IfMissing {
+    refuse,  ///< as by other programs, whose names we go by
+    make,    ///< it is removed with this object, too: so it is with `--tmp-dir`
+  };
+
+  /// ResourceError when the directory is not there, or cannot be made.
+  explicit TemporaryIndex(const std::string& directory, IfMissing if_missing = IfMissing::refuse);
   ~TemporaryIndex();
   TemporaryIndex(const TemporaryIndex&) = delete;
   TemporaryIndex& operator=(const TemporaryIndex&) = delete;

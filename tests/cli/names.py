@@ -120,7 +120,7 @@ class MissingFolders(NamesTest):
             (1, "kmc_tools", "transform", "a", "sort", "no/x"), (1, "kmc_tools", "transform", "a", "dump", "no/x"), (1, "kmc_tools", "transform", "a", "histogram", "no/x"),
             (1, "kmc_tools", "simple", "a", "b", "union", "no/x"), (1, "kmc_tools", "filter", "a", FASTQ, "no/x.fq"), (1, "kmc_tools", "complex", "formula"),
             (1, "kmc_dump", "a", "no/x"), (1, "FastK", "-k21", "-t1", "-Nno/such/x", FASTQ), (1, "FastK", "-k21", "-p", "-Nno/x", FASTQ),
-            (2, "FastK", "-k21", "-t1", "-Nx", "-Pno", FASTQ), (1, "Fastmerge", "-t", "no/x", "a", "b"), (1, "yak", "count", "-k21", "-o", "no/x.yak", FASTQ),
+            (1, "FastK", "-k21", "-t1", "-Nx", "-Pno", FASTQ), (1, "FastK", "-k21", "-c", "-p", "-Nx", "-Pno/such", FASTQ), (1, "Fastmerge", "-t", "no/x", "a", "b"), (1, "yak", "count", "-k21", "-o", "no/x.yak", FASTQ),
             (1, "jellyfish", "count", "-m", 21, "-s", "1M", "-o", "no/x.jf", FASTQ), (1, "jellyfish", "merge", "-o", "no/x.jf", "a.jf", "b.jf"),
             (4, "convert", "--to", "kmc", "-o", "no/x", "a.wmi"), (4, "convert", "-o", "no/x.ktab", "a.wmi"), (4, "convert", "-o", "no/x.wmi", "a.kmc_pre"),
         ):  # fmt: skip
@@ -129,6 +129,30 @@ class MissingFolders(NamesTest):
                 self.assertEqual(process.returncode, status, process.stderr)
                 self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*(directory 'no(/such)?'( does not exist)?|no directory 'no)[^\n]*\n\Z")
                 self.assertEqual(self.files(), before)
+
+    def test_of_temporary_files(self):
+        """$TMPDIR: the folder of programs that are given none on their command lines."""
+        self.run_named("kmc", "-k21", FASTQ, "a", ".")
+        for name in ("a", "b"):
+            self.run_named("yak", "count", "-k21", "-o", name + ".yak", FASTQ)
+            self.run_named("jellyfish", "count", "-m", 21, "-s", "1M", "-C", "-o", name + ".jf", FASTQ)
+        self.file("file", "no folder")
+        before = self.files()
+        for words in (
+            ("FastK", "-k21", "-t1", "-Nx", FASTQ), ("FastK", "-k21", "-p", "-Nx", FASTQ), ("yak", "count", "-k21", "-o", "x.yak", FASTQ),
+            ("yak", "qv", "a.yak", FASTQ), ("yak", "inspect", "a.yak", "b.yak"), ("kmc_tools", "filter", "a", FASTQ, "x.fq"),
+            ("jellyfish", "count", "-m", 21, "-s", "1M", "-o", "x.jf", FASTQ), ("jellyfish", "merge", "-o", "x.jf", "a.jf", "b.jf"),
+        ):  # fmt: skip
+            for folder in ("no", "no/such", "file"):
+                with self.subTest(words=words, folder=folder):
+                    process = self.run_named(*words, environment={"TMPDIR": folder})
+                    self.assertEqual((process.returncode, process.stdout), (1, b""), process.stderr)
+                    self.assertEqual(process.stderr.decode(),
+                                     f"warpmer: error: there is no directory '{folder}' for temporary files; make it, or name another\n")
+                    self.assertEqual(self.files(), before)
+            self.assertEqual(self.run_named(*words, environment={"TMPDIR": "."}).returncode, 0, words)
+            for name in set(self.files()) - set(before):
+                (self.folder / name).unlink()
 
 
 class Links(NamesTest):

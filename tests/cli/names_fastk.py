@@ -223,7 +223,7 @@ class Fastk(NamesTest):
         self.named("FastK", "-k9", "-t1", "a.fastq")
         for words, status in (
             (("FastK",), USAGE), (("FastK", "-k0", "a"), USAGE), (("FastK", "-x", "a"), USAGE), (("FastK", "-tz", "a"), USAGE), (("FastK", "absent"), 1),
-            (("FastK", "-Pabsent", "a"), USAGE), (("FastK", "-p:absent", "a"), 1), (("FastK", "x.db"), USAGE), (("FastK", "-Nno/x", "a"), 1),
+            (("FastK", "-Pabsent", "a"), 1), (("FastK", "-p:absent", "a"), 1), (("FastK", "x.db"), USAGE), (("FastK", "-Nno/x", "a"), 1),
             (("Histex",), USAGE), (("Histex", "absent"), 1), (("Histex", "-1", "a"), USAGE), (("Histex", "-h5:2", "a"), USAGE), (("Tabex",), USAGE),
             (("Tabex", "absent"), 1), (("Tabex", "-C", "-A", "a"), USAGE), (("Tabex", "a", "99999999"), USAGE), (("Tabex", "a", "xyz"), USAGE),
             (("Tabex", "-1", "a"), USAGE), (("Fastmerge", "-t", "m", "a", "absent"), 1), (("yak", "qv", "x"), USAGE), (("yak", "count"), USAGE),

@@ -272,9 +272,6 @@ int run_fastk(const NamedCall& named) {
     return kDone;
   }
   const FastkCall call = read_fastk_call(named.words);
-  std::error_code failed;
-  if (!std::filesystem::is_directory(call.directory, failed))
-    throw UsageError(fmt::format("FastK: -P: there is no directory '{}'", call.directory));
   std::optional<jobs::TemporaryIndex> changed;
   std::vector<std::string> inputs = call.inputs;
   if (call.changes_reads()) {

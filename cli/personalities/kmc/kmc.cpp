@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/error.h"
@@ -288,12 +286,6 @@ int run_kmc(const NamedCall& named) {
   }
   const KmcCall call = read_kmc_call(named.words);
   jobs::CountOptions job = job_of(call, named.provenance);
-  // A temporary index would make it.
-  if (std::error_code failed; !std::filesystem::is_directory(call.working_directory, failed)) {
-    throw ResourceError(
-        fmt::format("kmc: there is no directory '{}'; make it, or name another for temporary files",
-                    call.working_directory));
-  }
   const jobs::TemporaryIndex temporary(call.working_directory);
   job.output = temporary.path();
   std::optional<jobs::TemporaryIndex> changed;
