@@ -1,7 +1,5 @@
 #include "cli/pictures/png_picture.h"
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "base/error.h"
@@ -10,23 +8,16 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr file::ProgramModule kPngModule{"warpmer_png.so", "PNG", kRenderPngSymbol,
-                                         "install librsvg, or write SVG"};
-
-RenderPng open_png_module() {
-  const auto render = reinterpret_cast<RenderPng>(file::module_function(kPngModule));
-  if (render == nullptr) {
-    throw ResourceError(fmt::format(
-        "PNG needs the module {}, which is not beside this warpmer; install it (the package warpmer-png, or "
-        "build where librsvg is installed), or write SVG",
-        kPngModule.name));
-  }
-  return render;
-}
+constexpr file::ProgramModule kPngModule{.name = "warpmer_png.so",
+                                         .subject = "PNG",
+                                         .symbol = kRenderPngSymbol,
+                                         .library = "librsvg",
+                                         .package = "warpmer-png",
+                                         .instead = "write SVG"};
 
 RenderPng png_function() {
-  static const RenderPng function = open_png_module();
-  return function;
+  static const auto render = reinterpret_cast<RenderPng>(file::module_function(kPngModule));
+  return render;
 }
 
 }  // namespace

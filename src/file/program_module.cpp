@@ -26,15 +26,25 @@ std::string module_path(const char* name) {
   return {};
 }
 
+[[noreturn]] void fail_absent(const ProgramModule& module, const std::string& need) {
+  const std::string package =
+      module.package == nullptr ? "" : fmt::format("the package {}, or ", module.package);
+  throw ResourceError(fmt::format(
+      "{} needs the module {}, which is not beside this warpmer; install it ({}build where {} is installed), "
+      "or {}",
+      need.empty() ? module.subject : need, module.name, package, module.library, module.instead));
+}
+
 }  // namespace
 
-void* module_function(const ProgramModule& module) {
+void* module_function(const ProgramModule& module, const std::string& need) {
   const std::string path = module_path(module.name);
-  if (path.empty()) return nullptr;
+  if (path.empty()) fail_absent(module, need);
   void* const opened = ::dlopen(path.c_str(), RTLD_NOW | (module.is_global ? RTLD_GLOBAL : RTLD_LOCAL));
   if (opened == nullptr) {
-    throw ResourceError(fmt::format("the module for {} cannot be opened ({}); {}", module.subject,
-                                    ::dlerror(), module.remedy));
+    throw ResourceError(
+        fmt::format("the module for {} cannot be opened ({}); install the {} that it was built with, or {}",
+                    module.subject, ::dlerror(), module.library, module.instead));
   }
   void* const function = ::dlsym(opened, module.symbol);
   if (function == nullptr)

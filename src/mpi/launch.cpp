@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/environment.h"
-#include "base/error.h"
 #include "file/program_module.h"
 #include "mpi/process_group.h"
 
@@ -14,9 +13,13 @@ namespace warpmer::mpi {
 
 namespace {
 
-constexpr file::ProgramModule kMpiModule{"warpmer_mpi.so", "MPI", kMakeRankLinkSymbol,
-                                         "install the MPI that warpmer was built with, or start one process",
-                                         true};
+constexpr file::ProgramModule kMpiModule{.name = "warpmer_mpi.so",
+                                         .subject = "MPI",
+                                         .symbol = kMakeRankLinkSymbol,
+                                         .library = "MPI",
+                                         .package = "warpmer-mpi",
+                                         .instead = "start one process",
+                                         .is_global = true};
 
 }  // namespace
 
@@ -42,13 +45,8 @@ std::unique_ptr<ProcessGroup> join_ranks() {
   // NCCL (kernels/exchange/rank_carrier.cu) needs no NVLink multicast, which has put GPUs that others shared
   // out of service. Said while there is one thread: environments are not safe for more.
   ::setenv("NCCL_NVLS_ENABLE", "0", 0);
-  const auto make = reinterpret_cast<MakeRankLink>(file::module_function(kMpiModule));
-  if (make == nullptr) {
-    throw ResourceError(
-        fmt::format("this process is one of {}, but this warpmer was built without MPI ({} is not beside "
-                    "it); build it where MPI is installed, or start one process",
-                    ranks, kMpiModule.name));
-  }
+  const auto make = reinterpret_cast<MakeRankLink>(
+      file::module_function(kMpiModule, fmt::format("a job of {} processes", ranks)));
   return std::make_unique<ProcessGroup>(std::unique_ptr<RankLink>(make()), ranks);
 }
 

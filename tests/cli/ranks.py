@@ -121,7 +121,7 @@ class Ranks(RanksTest):
         self.check_refused(2, USAGE, "count and query", "histo", "out.wmi")
         self.check_refused(2, USAGE, "--reads", "query", "out.wmi", "ACGTA")
         alone = shutil.copy(common.WARPMER, self.folder / "warpmer")
-        self.check_refused(2, RESOURCE, "warpmer_mpi.so", "count", "-o", "new.wmi", "reads.fq", program=alone)
+        self.check_refused(2, RESOURCE, "a job of 2 processes needs the module warpmer_mpi.so, which is not beside", "count", "-o", "new.wmi", "reads.fq", program=alone)
 
 
 if __name__ == "__main__":
