@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <deque>
 #include <memory>
@@ -182,10 +181,7 @@ class ContigJob {
     TextOutput quality(files_.path(files_.assemblies()[assembly] + ".qv"));
     MissingTrack track(files_.track(assembly, ".bed"), files_.track(assembly, ".wig"), k_, threads);
     std::optional<PhaseTrack> phases;
-    if (hapmers_) {
-      phases.emplace(files_.path(files_.assemblies()[assembly]), command_.phase_limits,
-                     std::array{files_.hapmers()[0], files_.hapmers()[1]}, command_.plots, k_, threads);
-    }
+    if (hapmers_) phases.emplace(files_, assembly, command_.phase_limits, command_.plots, k_, threads);
     SequenceSizes sizes;
     ContigPart contig;
     contig.of_hapmers.resize(files_.hapmers().size());
@@ -219,7 +215,7 @@ class ContigJob {
       phases->finish();
       const std::string& name = files_.assemblies()[assembly];
       sizes.write(files_.path(name), name, threads);
-      sizes.draw(command_.plots, files_.path(name), name, phases->blocks(), phases->groups());
+      sizes.draw(command_.plots, files_.path(name), name, phases->blocks());
     }
     quality.finish();
   }

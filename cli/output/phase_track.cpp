@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 #include "cli/arguments/quantity.h"
 #include "cli/framework/printable.h"
@@ -44,20 +42,21 @@ std::uint64_t n50_of(const std::vector<SizedBlock>& falling, std::uint64_t bases
 
 }  // namespace
 
-PhaseTrack::PhaseTrack(const std::string& prefix, const stats::PhaseLimits& limits,
-                       std::array<std::string, 2> haps, const PlotFormats& plots, std::uint32_t k,
-                       unsigned threads)
-    : haps_(std::move(haps)),
+PhaseTrack::PhaseTrack(const MerquryFiles& files, std::size_t assembly, const stats::PhaseLimits& limits,
+                       const PlotFormats& plots, std::uint32_t k, unsigned threads)
+    : haps_{files.hapmers()[0], files.hapmers()[1]},
       first_column_(haps_[0] < haps_[1] ? 0 : 1),
-      prefix_(fmt::format("{}.{}_{}", prefix, limits.switches, limits.range_bases)),
+      assembly_(files.assemblies()[assembly]),
+      path_(files.path(assembly_)),
+      prefix_(fmt::format("{}.{}_{}", path_, limits.switches, limits.range_bases)),
       switches_(prefix_ + ".switch.bed", threads),
       blocks_(prefix_ + ".phased_block.bed"),
       counts_(prefix_ + ".phased_block.counts"),
       statistics_(prefix_ + ".phased_block.stats"),
       block_sizes_(prefix_ + ".phased_block.sizes"),
       rate_(prefix_ + ".switches.txt"),
-      depths_{DepthTrack(fmt::format("{}.{}.wig", prefix, haps_[0]), k, threads),
-              DepthTrack(fmt::format("{}.{}.wig", prefix, haps_[1]), k, threads)},
+      depths_{DepthTrack(fmt::format("{}.{}.wig", path_, haps_[0]), k, threads),
+              DepthTrack(fmt::format("{}.{}.wig", path_, haps_[1]), k, threads)},
       plots_(plots),
       phases_(limits, [this](const stats::PhaseBlock& block) { write_block(block); }) {
   counts_.print("Block\tRange\t{}\t{}\tSize\n", haps_[first_column_], haps_[1 - first_column_]);
@@ -92,6 +91,7 @@ void PhaseTrack::write_block(const stats::PhaseBlock& block) {
   counts_.print("{}\t{}\t{}\t{}\t{}\n", haps_[block.hap], range, first, second, bases);
   if (plots_.any()) blobs_.add({range, is_first ? 0u : 1u, first, second, bases});
   sizes_.push_back({bases, is_first ? 0u : 1u});
+  all_bases_ += bases;
   all_switches_ += block.switches;
   all_markers_ += block.markers;
 }
@@ -117,28 +117,28 @@ void PhaseTrack::write_statistics() {
     statistics_.print("{}\t0\t0\tna\tna\tna\tna\t{}\n", prefix_, sums);
     return;
   }
-  const std::uint64_t bases =
-      std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0},
-                      [](std::uint64_t sum, const SizedBlock& block) { return sum + block.bases; });
   // In as few bits as Merqury has it.
-  const float average = static_cast<float>(bases) / static_cast<float>(sizes_.size());
+  const float average = static_cast<float>(all_bases_) / static_cast<float>(sizes_.size());
   statistics_.print("{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\n", prefix_, with_thousands(sizes_.size()),
-                    with_thousands(bases), with_thousands(sizes_.back().bases),
-                    with_thousands(rounded_up_halves(average)), with_thousands(n50_of(sizes_, bases)),
+                    with_thousands(all_bases_), with_thousands(sizes_.back().bases),
+                    with_thousands(rounded_up_halves(average)), with_thousands(n50_of(sizes_, all_bases_)),
                     with_thousands(sizes_.front().bases), sums);
+}
+
+void PhaseTrack::draw() {
+  const std::vector<std::string> names = groups();
+  write_plot(plots_, prefix_ + ".phased_block.blob",
+             draw_blobs({"Hap-mers of phase blocks", names[0], names[1], names, blobs_.take(), blobs_.all()},
+                        Svg::Frame::file));
+  write_plot(plots_, path_ + ".block.N",
+             draw_blocks({"Phase blocks of " + assembly_, names, sizes_}, Svg::Frame::file));
 }
 
 void PhaseTrack::finish() {
   phases_.finish();
   write_sizes();
   write_statistics();
-  if (plots_.any()) {
-    const std::string &first = haps_[first_column_], &second = haps_[1 - first_column_];
-    write_plot(
-        plots_, prefix_ + ".phased_block.blob",
-        draw_blobs({"Hap-mers of phase blocks", first, second, {first, second}, blobs_.take(), blobs_.all()},
-                   Svg::Frame::file));
-  }
+  if (plots_.any()) draw();
   for (TextOutput* output : {&switches_, &blocks_, &counts_, &statistics_, &block_sizes_, &rate_})
     output->finish();
   for (DepthTrack& depths : depths_) depths.finish();

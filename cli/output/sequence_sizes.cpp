@@ -59,11 +59,8 @@ void SequenceSizes::write(const std::string& prefix, const std::string& assembly
 }
 
 void SequenceSizes::draw(const PlotFormats& formats, const std::string& prefix, const std::string& assembly,
-                         const std::vector<SizedBlock>& blocks,
-                         const std::vector<std::string>& groups) const {
+                         const std::vector<SizedBlock>& blocks) const {
   if (!formats.any()) return;
-  write_plot(formats, prefix + ".block.N",
-             draw_blocks({"Phase blocks of " + assembly, groups, blocks}, Svg::Frame::file));
   ContinuityPlot plot{"Sizes in " + assembly, {}};
   std::vector<std::uint64_t> lengths;
   lengths.reserve(blocks.size());

@@ -27,9 +27,9 @@ class SequenceSizes {
   void add(std::span<const GaplessStretch> stretches, std::uint64_t end, bool last);
   /// Ends; nothing may be added any more. Writes `.contig.sizes` and, if there are gaps, `.scaff.sizes`.
   void write(const std::string& prefix, const std::string& assembly, unsigned threads);
-  /// Draws `.block.N`, of phase blocks, and `.continuity.N`, of these, contigs and sequences.
+  /// Draws `.continuity.N`, of phase blocks, contigs and sequences.
   void draw(const PlotFormats& formats, const std::string& prefix, const std::string& assembly,
-            const std::vector<SizedBlock>& blocks, const std::vector<std::string>& groups) const;
+            const std::vector<SizedBlock>& blocks) const;
 
  private:
   [[nodiscard]] bool has_gaps() const { return bases_ > gapless_bases_; }
