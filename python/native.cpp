@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <memory>
@@ -101,6 +100,12 @@ const char* name_of(warpmer::JobStage stage) {
   return "";
 }
 
+/// Text for Python; names of files may be no UTF-8.
+nb::object shown_text(std::string_view text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
 /// Lets Python see to its signals, so that Ctrl-C ends a job, and calls `callback` unless it is None. The
 /// caller holds it, and has released the GIL.
 warpmer::JobListener listener_for(nb::handle callback) {
@@ -113,10 +118,19 @@ warpmer::JobListener listener_for(nb::handle callback) {
   };
 }
 
+/// Calls `callback` with each sentence. What it raises ends the job. The caller holds it, and has released
+/// the GIL.
+warpmer::WarningListener warning_listener_for(nb::handle callback) {
+  return [callback](const std::string& message) {
+    const nb::gil_scoped_acquire gil;
+    callback(shown_text(message));
+  };
+}
+
 void count(const nb::tuple& inputs, const nb::bytes& output, std::uint32_t k, bool canonical,
            std::uint64_t min_count, std::uint64_t max_count, std::optional<unsigned> min_base_quality,
            bool lenient, const nb::bytes& reference, unsigned threads, std::uint64_t memory,
-           const nb::bytes& tmp_directory, const std::string& device, nb::handle progress) {
+           const nb::bytes& tmp_directory, const std::string& device, nb::handle progress, nb::handle warn) {
   warpmer::CountOptions options;
   options.k = k;
   options.canonical = canonical;
@@ -130,6 +144,7 @@ void count(const nb::tuple& inputs, const nb::bytes& output, std::uint32_t k, bo
   options.tmp_directory = path_of(tmp_directory);
   options.device = device;
   options.listener = listener_for(progress);
+  options.warning_listener = warning_listener_for(warn);
   const std::vector<std::string> paths = paths_of(inputs);
   const std::string path = path_of(output);
   const nb::gil_scoped_release no_gil;
@@ -138,14 +153,16 @@ void count(const nb::tuple& inputs, const nb::bytes& output, std::uint32_t k, bo
 
 void combine(warpmer::SetOperation operation, const nb::tuple& indexes, const nb::bytes& output,
              warpmer::CountRule counts, std::uint32_t min_samples, std::uint64_t min_count,
-             std::uint64_t max_count, unsigned threads, std::uint64_t memory, nb::handle progress) {
+             std::uint64_t max_count, unsigned threads, std::uint64_t memory, nb::handle progress,
+             nb::handle warn) {
   const warpmer::SetOptions options{.counts = counts,
                                     .min_samples = min_samples,
                                     .min_count = min_count,
                                     .max_count = max_count,
                                     .threads = threads,
                                     .memory_bytes = memory,
-                                    .listener = listener_for(progress)};
+                                    .listener = listener_for(progress),
+                                    .warning_listener = warning_listener_for(warn)};
   const std::vector<std::string> paths = paths_of(indexes);
   const std::string path = path_of(output);
   const nb::gil_scoped_release no_gil;
@@ -278,15 +295,13 @@ const char* name_of(warpmer::ErrorKind kind) {
   return "InternalError";
 }
 
-/// Raises the class of warpmer/_errors.py that an error is of. Names of files may be no UTF-8.
+/// Raises the class of warpmer/_errors.py that an error is of.
 void raise(const std::exception_ptr& thrown, void* /*unused*/) {
   try {
     std::rethrow_exception(thrown);
   } catch (const warpmer::Error& error) {
     const nb::object type = nb::module_::import_("warpmer._errors").attr(name_of(error.kind()));
-    const auto message = nb::steal(PyUnicode_DecodeUTF8(
-        error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "backslashreplace"));
-    PyErr_SetObject(type.ptr(), message.ptr());
+    PyErr_SetObject(type.ptr(), shown_text(error.what()).ptr());
   }
 }
 
@@ -337,10 +352,10 @@ void bind_jobs(nb::module_& module) {
   module.def("count", &count, nb::arg(), nb::arg(), nb::arg("k"), nb::arg("canonical"), nb::arg("min_count"),
              nb::arg("max_count"), nb::arg("min_base_quality").none(), nb::arg("lenient"),
              nb::arg("reference"), nb::arg("threads"), nb::arg("memory"), nb::arg("tmp_directory"),
-             nb::arg("device"), nb::arg("progress").none());
+             nb::arg("device"), nb::arg("progress").none(), nb::arg("warn"));
   module.def("combine", &combine, nb::arg(), nb::arg(), nb::arg(), nb::arg("counts"), nb::arg("min_samples"),
              nb::arg("min_count"), nb::arg("max_count"), nb::arg("threads"), nb::arg("memory"),
-             nb::arg("progress").none());
+             nb::arg("progress").none(), nb::arg("warn"));
 }
 
 }  // namespace

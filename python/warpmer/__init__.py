@@ -14,13 +14,13 @@ above two, the upper one first; so n packed k-mers are an array of shape (n,) or
 canonical a k-mer and its reverse complement are one, which is named by the lexicographically smaller of the two, and
 may be asked for by either.
 
-Errors are UsageError, InputError, ResourceError and InternalError, all derived from Error. Calls that take long release
-the GIL. docs/python.md is a tour.
+Errors are UsageError, InputError, ResourceError and InternalError, all derived from Error. Jobs warn by JobWarning, a
+UserWarning. Calls that take long release the GIL. docs/python.md is a tour.
 """
 
 from __future__ import annotations
 
-from ._errors import Error, InputError, InternalError, ResourceError, UsageError
+from ._errors import Error, InputError, InternalError, JobWarning, ResourceError, UsageError
 from ._index import Index, Progress, Totals, open
 from ._jobs import count
 from ._native import LARGEST_K, NO_KMER
@@ -34,6 +34,7 @@ __all__ = [
     "Index",
     "InputError",
     "InternalError",
+    "JobWarning",
     "Progress",
     "ResourceError",
     "Totals",

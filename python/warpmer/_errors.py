@@ -1,4 +1,4 @@
-"""The errors that warpmer raises: four kinds, all of them derived from Error."""
+"""The errors that warpmer raises: four kinds, all of them derived from Error; and what it warns by."""
 
 
 class Error(Exception):
@@ -21,5 +21,9 @@ class InternalError(Error):
     """A bug in warpmer."""
 
 
-for _kind in (Error, UsageError, InputError, ResourceError, InternalError):
+class JobWarning(UserWarning):
+    """A job goes well, but there is something that the user should know: an input without k-mers, a file named twice."""
+
+
+for _kind in (Error, UsageError, InputError, ResourceError, InternalError, JobWarning):
     _kind.__module__ = "warpmer"

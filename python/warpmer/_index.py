@@ -218,7 +218,8 @@ class Index:
         `counts` says which count a k-mer gets, of its counts in those that have it: "sum", "min", "max", "first",
         "last" or "samples" (their number). K-mers in fewer than `min_samples` of them are left out, and those whose
         count in the result is less than `min_count` or more than `max_count`. The other arguments are those of
-        `warpmer.count`. UsageError for indexes that differ in k or strand.
+        `warpmer.count`. UsageError for indexes that differ in k or strand. Warns by a JobWarning of an index that is
+        there twice, as all set operations do, and of indexes that lack k-mers because `count` left some out.
         """
         bounds = (min_samples, min_count, max_count)
         return _jobs.combine("unite", (self, *others), counts, bounds, threads, memory, output, progress)

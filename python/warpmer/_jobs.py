@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 
 from . import _native
-from ._errors import ResourceError, UsageError
+from ._errors import JobWarning, ResourceError, UsageError
 from ._index import Index, Path, Progress, ProgressCallback
 from ._packed import whole
 
@@ -52,6 +54,9 @@ def count(
     UsageError for arguments out of range, no input, or an output that is also an input; InputError for an input that is
     missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error, nothing
     is left of the output. A process counts once at a time: other calls wait.
+
+    Warns by a JobWarning of an input without k-mers, a file that is named twice, qualities that look like Phred+64, and
+    a GPU that is passed over. Where warnings are errors, that ends the job, and leaves no output.
     """
     paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
     inputs = tuple(os.fsencode(path) for path in paths)
@@ -72,6 +77,7 @@ def count(
             tmp_directory=b"" if tmp_directory is None else os.fsencode(tmp_directory),
             device=device,
             progress=_listener(progress),
+            warn=_warn,
         )
 
     return _written(output, tmp_directory, write)
@@ -108,6 +114,7 @@ def combine(
             threads=whole(threads, "threads", 16),
             memory=whole(memory, "memory", 64),
             progress=_listener(progress),
+            warn=_warn,
         )
 
     return _written(output, None, write)
@@ -119,6 +126,16 @@ def _limit(max_count: int | None) -> int:
 
 def _listener(progress: ProgressCallback | None) -> Callable[..., object] | None:
     return None if progress is None else lambda *status: progress(Progress(*status))
+
+
+def _warn(message: str) -> None:
+    """Warns where this package was called. The thread that wants the job calls it, while the job waits."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level += 1
+        frame = frame.f_back
+    warnings.warn(message, JobWarning, stacklevel=level)
 
 
 def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:

@@ -13,6 +13,7 @@ version: str
 
 _Numbers = npt.NDArray[np.uint64]
 _Listener = Callable[[str, int, int, int, int, int], object]
+_WarningListener = Callable[[str], object]
 
 class Index:
     def __init__(self, path: bytes, /) -> None: ...
@@ -69,6 +70,7 @@ def count(
     tmp_directory: bytes,
     device: str,
     progress: _Listener | None,
+    warn: _WarningListener,
 ) -> None: ...
 def combine(
     operation: SetOperation,
@@ -82,6 +84,7 @@ def combine(
     threads: int,
     memory: int,
     progress: _Listener | None,
+    warn: _WarningListener,
 ) -> None: ...
 def pack(kmers: tuple[str | bytes, ...], k: int, /) -> _Numbers: ...
 def unpack(kmers: _Numbers, k: int, /) -> bytes: ...

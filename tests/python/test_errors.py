@@ -44,6 +44,7 @@ class Files(ModuleTest):
         damaged = self.folder / "damaged.wmi"
         damaged.write_bytes(data)
         index = warpmer.open(damaged)
+        other = warpmer.open(path)
         for call in (
             lambda: index["ACGTACG"],
             lambda: index.query(["ACGTACG"] * 10000),
@@ -51,7 +52,7 @@ class Files(ModuleTest):
             lambda: index.profile("ACGTACGT"),
             lambda: list(index.chunks(threads=3)),
             lambda: index.to_numpy(),
-            lambda: index | index,
+            lambda: index | other,
         ):
             with self.assertRaises(warpmer.InputError):
                 call()
@@ -235,12 +236,13 @@ class Threads(ModuleTest):
         path = self.fasta([random_sequence(1 << 20, 1)])
         index = warpmer.count(path, 31, output=self.folder / "x.wmi")
         text = path.read_text().split()[1] * 4
+        other = warpmer.count(self.fasta([random_sequence(1 << 20, 2)], "other.fa"), 31)
         kmers = warpmer.pack([text[i : i + 31] for i in range(0, 1 << 20, 2)])
         calls = {
             "count": lambda: warpmer.count(path, 31, threads=1),
             "profile": lambda: index.profile(text),
             "query": lambda: index.query(kmers, threads=1),
-            "union": lambda: index | index,
+            "union": lambda: index | other,
             "chunks": lambda: sum(len(counts) for _, counts in index.chunks(threads=1)),
         }
         for name, call in calls.items():

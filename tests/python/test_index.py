@@ -183,7 +183,8 @@ class Counting(ModuleTest):
         self.assertEqual(again.content_checksum, index.content_checksum)
 
     def test_an_index_without_kmers(self):
-        index = warpmer.count(self.fasta(["ACGT"]), 31)
+        with self.assertWarns(warpmer.JobWarning):
+            index = warpmer.count(self.fasta(["ACGT"]), 31)
         self.assertEqual((len(index), list(index.chunks()), index.histogram().shape), (0, [], (0, 2)))
         kmers, counts = index.to_numpy()
         self.assertEqual((kmers.shape, counts.shape), ((0,), (0,)))
@@ -286,7 +287,8 @@ class Arrow(ModuleTest):
             numbers = index.to_arrow(packed=True)["kmer"].to_pylist()
             numbers = numbers if k <= 32 else [(high << 64) | low for high, low in numbers]
             self.assertEqual(set(numbers), {packed_number(kmer) for kmer in expected})
-        empty = warpmer.count(self.fasta(["ACGT"]), 31).to_arrow()
+        with self.assertWarns(warpmer.JobWarning):
+            empty = warpmer.count(self.fasta(["ACGT"]), 31).to_arrow()
         self.assertEqual((empty.num_rows, empty.column_names), (0, ["kmer", "count"]))
 
     def test_it_is_not_needed_otherwise(self):
