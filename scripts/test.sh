@@ -7,7 +7,8 @@
 #   --asan         also build and test with ASan + UBSan
 #   --tsan         also build and test with TSan
 #   --sanitizers   both
-#   --asan-clang   also build and run the unit tests with clang's ASan + UBSan
+#   --asan-clang   also build and run the unit tests with clang's ASan + UBSan, as a portable build (WARPMER_PORTABLE);
+#                  what is Linux's own is under GCC's with --asan
 #   --aarch64      also cross-compile the unit tests for 64-bit ARM, and run them in qemu-user
 #   --compilers    also let the oldest and the newest compilers and libraries, and macOS's, read the sources
 #                  (scripts/check_compilers.py)
