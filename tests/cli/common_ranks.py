@@ -51,8 +51,14 @@ ssize_t pwritev64(int fd, const struct iovec *pieces, int n, off64_t at) {
   count("spill:", bytes, fd);
   return bytes;
 }
+ssize_t pwrite64(int fd, const void *from, size_t size, off64_t at) {
+  const ssize_t n = ((ssize_t(*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, from, size, at);
+  count("spill:", n, fd);
+  return n;
+}
 ssize_t pread(int, void *, size_t, off_t) __attribute__((alias("pread64")));
 ssize_t pwritev(int, const struct iovec *, int, off_t) __attribute__((alias("pwritev64")));
+ssize_t pwrite(int, const void *, size_t, off_t) __attribute__((alias("pwrite64")));
 """
 
 # Of reads.fq, a rank looks at less than 1 MiB to divide it, and a batch is 1 MiB.
