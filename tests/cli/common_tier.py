@@ -24,11 +24,6 @@ def one_thread(test):
     return unittest.skipIf(os.environ.get("WARPMER_SANITIZE") == "thread", "one thread")(test)
 
 
-def of_linux(test):
-    """For a test of what src/system has for Linux alone."""
-    return unittest.skipIf(os.environ.get("WARPMER_PORTABLE"), "a portable build")(test)
-
-
 def without_sanitizers(test):
     """For a test of resident sets, which are those of sanitizers where there is one."""
     return unittest.skipIf(os.environ.get("WARPMER_SANITIZE"), "resident sets")(test)
