@@ -165,7 +165,8 @@ def small_memory(report, folder, rng):
         early, enough, too_small = [], [], []
         peak = roomy["peak_resident_bytes"] >> 20
         ways = (["-t", 1], ["-t", 4], ["-t", 2, "--device", "cpu:3"])
-        for cap, more in (*zip((32, 112, 256), ways), *((144, way) for way in ways)):
+        several = zip((32, 112, 256), ways) if options[1] == "31" else ()
+        for cap, more in (*several, *((144, way) for way in ways)):
             way = f"-m {cap}M {' '.join(map(str, more))}"
             stats = experiment.count(way, [path], ["-m", f"{cap}M", *more], may_lack_memory=True)
             if stats is None:
@@ -227,7 +228,8 @@ def main():
         dresses["list"] = [f"@{listing}"]
         for name, options, runs in (
             ("k=31", ["-k", "31"], arguments.runs),
-            ("k=12", ["-k", "12"], arguments.runs // 2),
+            ("k=11", ["-k", "11"], arguments.runs // 2),
+            ("k=12", ["-k", "12"], 0),  # 16 times as much as 10 takes
             ("k=3", ["-k", "3"], 0),
             ("k=13", ["-k", "13"], 0),
             ("k=20 forward", ["-k", "20", "--forward"], 0),

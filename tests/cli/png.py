@@ -18,6 +18,23 @@ HAS_PNG = pathlib.Path(WARPMER).with_name("warpmer_png.so").exists()
 DOTS = 3  # for each unit
 
 
+def undo(filter_type, line, before):
+    """Puts the bytes of a row in the place of what its filter made of them."""
+    if filter_type == 2:
+        return bytearray((one + up) & 255 for one, up in zip(line, before))
+    for x in range(len(line)) if filter_type else ():
+        left, up, corner = (line[x - 3], before[x], before[x - 3]) if x > 2 else (0, before[x], 0)
+        if filter_type == 1:
+            guess = left
+        elif filter_type == 3:
+            guess = (left + up) // 2
+        else:
+            of_left, of_up, of_corner = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+            guess = left if of_left <= of_up and of_left <= of_corner else up if of_up <= of_corner else corner
+        line[x] = (line[x] + guess) & 255
+    return line
+
+
 def pixels_of(path):
     """Rows of (red, green, blue)."""
     content = path.read_bytes()
@@ -34,13 +51,9 @@ def pixels_of(path):
         at += length + 12
     raw, rows, before = zlib.decompress(packed), [], bytes(3 * width)
     for y in range(height):
-        filter_type, *line = raw[y * (3 * width + 1) : (y + 1) * (3 * width + 1)]
-        for x in range(3 * width):
-            left, up, corner = (line[x - 3], before[x], before[x - 3]) if x > 2 else (0, before[x], 0)
-            guess = (0, left, up, (left + up) // 2, min((left, up, corner), key=lambda value: abs(left + up - corner - value)))[filter_type]
-            line[x] = (line[x] + guess) & 255
-        before = line
-        rows.append([tuple(line[x : x + 3]) for x in range(0, 3 * width, 3)])
+        at = y * (3 * width + 1)
+        before = undo(raw[at], bytearray(raw[at + 1 : at + 1 + 3 * width]), before)
+        rows.append(list(zip(before[::3], before[1::3], before[2::3])))
     return rows
 
 
