@@ -5,6 +5,7 @@ ctest: one thread (what the threads do is tested in unit/import_session)
 """
 
 import gzip
+import itertools
 import json
 import os
 import struct
@@ -12,7 +13,7 @@ import threading
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, file_size_limit, main
 from common_convert import READS, ConvertTest, random_counts, tsv
-from common_tier import some
+from common_tier import by_tier, some
 
 
 class Text(ConvertTest):
@@ -87,13 +88,13 @@ class Text(ConvertTest):
     def test_lines_of_any_kind(self):
         """All ends of lines, a byte order mark, blanks around, comments: the same k-mers."""
         counts = random_counts(15, 300, 1000)
-        for form in ("{}\t{}", ">{1}\n{0}", "  {}  {} \t"):
+        forms, ends = ("{}\t{}", ">{1}\n{0}", "  {}  {} \t"), ("\n", "\r\n", "\r")
+        for form, end in by_tier(itertools.product(forms, ends), zip(forms, ends)):
             lines = "\n".join(form.format(*item) for item in counts.items()).split("\n")
-            for end in ("\n", "\r\n", "\r"):
-                with self.subTest(form=form, end=end):
-                    for text in (end.join(lines), "\ufeff# k-mers" + end + end + (end + " ").join(lines) + end + end):
-                        self.file("table", text)
-                        self.assertEqual(self.dump(self.convert("table", "out.wmi", "--forward")), counts)
+            with self.subTest(form=form, end=end):
+                for text in (end.join(lines), "\ufeff# k-mers" + end + end + (end + " ").join(lines) + end + end):
+                    self.file("table", text)
+                    self.assertEqual(self.dump(self.convert("table", "out.wmi", "--forward")), counts)
 
     def test_what_a_database_does_not_say_is_unknown(self):
         """Not 0: how many sequences and bases were counted, also of what is made with such an index."""
@@ -213,7 +214,7 @@ class Kmc(ConvertTest):
         self.assertEqual((totals["min_count"], totals["max_count"]), (2, 50))
 
     def test_counters(self):
-        for size in range(1, 5):
+        for size in by_tier((1, 2, 3, 4), (1, 4)):
             largest = (1 << (8 * size)) - 1
             counts = random_counts(21, 300, largest, seed=size)
             index = self.index_of(counts)

@@ -10,6 +10,7 @@ import unittest
 
 from common_cli import fasta, main
 from common_convert import ConvertTest, random_counts
+from common_tier import some
 
 READ = "ACGTTGCATGCCGATTACAGGATCCATTGCA"
 KMERS = len(READ) - 21 + 1
@@ -31,7 +32,7 @@ class Capped(ConvertTest):
         return self.file("reads.fa", fasta([(i, READ) for i in range(times)] + ([("s", single)] if single else [])))
 
     def test_our_own_files(self):
-        for largest, size in ((254, 1), (255, 1), (256, 2), (65534, 2), (65535, 2)):
+        for largest, size in some(((255, 1), (254, 1), (256, 2), (65534, 2), (65535, 2)), 2):
             counts = random_counts(21, 50, largest)
             index = self.index_of(counts)
             full = sum(count == largest for count in counts.values())

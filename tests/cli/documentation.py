@@ -2,7 +2,7 @@
 """Help, manual pages and shell completion: there for every command, with all its options, and what the build wrote is
 what the program prints.
 
-ctest: one thread
+ctest: release only (a build with sanitizers runs them all when it writes manual pages and completions)
 """
 
 import os

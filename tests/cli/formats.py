@@ -54,9 +54,9 @@ def kmer_bytes(path):
 
 class Counting(CliTest):
     def test_dump_equals_the_naive_counts(self):
-        for name in FILES:
+        for name in some(FILES, 5):
             sequences = [sequence for _, sequence in read_sequences(DATA / name)]
-            for k in some((13, 33, 4, 64, 1, 21, 32), 3):
+            for k in some((13, 64, 33, 21, 4, 1, 32), 3):
                 for options in some(([], ["--forward"])):
                     expected = naive_count(sequences, k, forward=bool(options))
                     with self.subTest(name, k=k, options=options):
@@ -70,12 +70,12 @@ class Counting(CliTest):
     def test_filters(self):
         sequences = [sequence for _, sequence in read_sequences(DATA / "reads_1.fq.gz")]
         expected = naive_count(sequences, 21)
+        everything = self.count(DATA / "reads_1.fq.gz", k=21, output="all.wmi")
         for low, high in ((2, None), (None, 3), (2, 2), (5, 40), (100000, None)):
             options = [] if low is None else ["--min-count", low]
             options += [] if high is None else ["--max-count", high]
             kept = {kmer: n for kmer, n in expected.items() if (low or 1) <= n <= (high or n)}
             self.assertEqual(self.dump(self.count(DATA / "reads_1.fq.gz", k=21, options=[*options, *([] if kept else ["-q"])])), kept)
-            everything = self.count(DATA / "reads_1.fq.gz", k=21, output="all.wmi")
             self.assertEqual(self.dump(everything, *options), kept)
 
     def test_several_inputs_add_up_in_any_order(self):
@@ -249,7 +249,7 @@ class Readers(CliTest):
         lines = "".join(f"{kmer}\t{self.expected[kmer]}\n" for kmer in kmers)
         for end in ("\n", "\r\n", "\r"):
             text = "\ufeff# markers" + end + end.join(f" \t{kmer} \tname" for kmer in kmers) + end + " \t" + end
-            for listed in (text, text.rstrip(), "".join(kmer + end for kmer in kmers)):
+            for listed in some((text, text.rstrip(), "".join(kmer + end for kmer in kmers))):
                 with self.subTest(end=end):
                     self.file("list.txt", listed)
                     self.assertEqual(self.warpmer("query", self.index, "--kmers", "list.txt"), lines)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a process may use: threads from affinity and Slurm, memory from Slurm and -m, peak memory below -m.
 
-ctest: release only (sanitizers' shadow memory is not ours to answer for)
+ctest: long; ctest: release only (sanitizers' shadow memory is not ours to answer for)
 """
 
 import filecmp

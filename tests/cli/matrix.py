@@ -117,7 +117,7 @@ class Matrix(CliTest):
         many = self.count(READS_1, READS_2, k=21, output="many.wmi")
         for old in (empty, few, many):
             self.matrix(old, output="old.tsv")
-            for new in (empty, few, many):
+            for new in some((empty, few, many), 3 if old == few else 1):
                 with self.subTest(old=old, new=new):
                     rows = self.matrix("--append", "old.tsv", new).splitlines()[2:]
                     self.assertEqual(rows, self.matrix("-q", old, new).splitlines()[2:])
@@ -144,7 +144,7 @@ class Matrix(CliTest):
 
     def test_more_inputs_than_descriptors(self):
         number = by_tier(100, 20)
-        for k in (9, 21):
+        for k in some((21, 9)):
             for name in self.files():
                 os.remove(self.folder / name)
             indexes = self.related(number, k)

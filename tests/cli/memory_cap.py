@@ -2,7 +2,7 @@
 """Counting in less memory than it takes: the same bytes within any cap that is accepted, and nothing left in
 --tmp-dir whatever happens.
 
-ctest: release only (resident sets are those of sanitizers, and a shim cannot come before them)
+ctest: long; ctest: release only (resident sets are those of sanitizers, and a shim cannot come before them)
 """
 
 import contextlib

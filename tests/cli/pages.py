@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The README and the tour: every command that they show works, and prints what they show.
 
-ctest: one thread
+ctest: release only (each command that they show is run by its own script)
 """
 
 import os

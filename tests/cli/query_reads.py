@@ -53,7 +53,7 @@ class Reads(CliTest):
     @one_thread
     def test_awkward_reads(self):
         names = ("iupac.fa", "short.fa", "palindromes.fa", "empty_records.fa", "low_complexity.fa", "one_base.fa")
-        for k in some((13, 2, 33, 1, 12, 31), 3):
+        for k in some((13, 12, 33, 31, 2, 1), 3):
             with self.subTest(k=k):
                 self.check(DATA / "iupac.fa", [DATA / name for name in names], k)
 

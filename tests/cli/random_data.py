@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 
 import oracle_common as common
 from common_hot_kmers import foremost_mmer
-from common_tier import by_tier
+from common_tier import FULL, by_tier
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 
@@ -272,6 +272,8 @@ def run_case(report, case, warpmer, folder):
     wanted = "".join(f"{kmer}\t{count}\n" for kmer, count in kept)
     got = common.run([warpmer, "dump", "--sort", index]).stdout.decode()
     report.check(f"{case} dump --sort", got == wanted, lambda: f"{said}\n{difference(wanted, got)}")
+    if not FULL and case.number % 4 != 0:
+        return report.failed == failed
     unsorted = common.run([warpmer, "dump", index]).stdout.decode()
     report.check(f"{case} dump", sorted(unsorted.splitlines()) == wanted.splitlines(), said)
     records_of_fasta = "".join(f">{count}\n{kmer}\n" for kmer, count in kept)
@@ -311,7 +313,7 @@ def run_case(report, case, warpmer, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--cases", type=int, default=by_tier(85, 25))  # 5 of each maker
+    parser.add_argument("--cases", type=int, default=by_tier(5, 1) * len(MAKERS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--case", type=int, help="run this one alone and keep its files")
     arguments = parser.parse_args()

@@ -2,7 +2,7 @@
 """Several processes under mpirun write what one process writes, and fail together. Skipped where there is no mpirun, or
 no module for MPI beside warpmer.
 
-ctest: release only (MPI is no place for sanitizers; unit/ranks runs ranks as threads)
+ctest: long; ctest: release only (MPI is no place for sanitizers; unit/ranks runs ranks as threads)
 """
 
 import gzip

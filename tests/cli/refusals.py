@@ -97,7 +97,7 @@ class Bench:
         faults = []
         if done.returncode != 0:
             faults.append(f"exit status {done.returncode}, wanted 0")
-        elif lines is not None:
+        elif FULL and lines is not None:  # right answers are not what sanitizers look for
             dumped = common.run([self.warpmer, "dump", index]).stdout.count(b"\n")
             if dumped != lines:
                 faults.append(f"{dumped} distinct k-mers, wanted {lines}")
@@ -462,16 +462,17 @@ def damaged_indexes(bench, rng):
     check("of no bytes", b"")
     check("of one byte", content[:1])
     check("that is FASTA", source.read_bytes(), [name for name in commands if name != "histo"])  # which counts it
-    check("with another magic", b"KMCS" + content[4:])
-    check("of zeros", bytes(len(content)))
-    check("of noise", rng.randbytes(len(content)))
-    check("with a byte more", content + b"\0")
-    check("with a kilobyte more", content + bytes(1024))
-    check("with a byte less in front", content[1:])
-    check("twice", content + content)
-    check("with the second half twice", content[: len(content) // 2] + content[len(content) // 2 :] * 2)
-    cuts = (7, 8, 63, 64, 65, len(content) // 3, len(content) // 2, len(content) - 137, len(content) - 8, len(content) - 1)
     few = ("dump", "query")
+    all_or_few = None if FULL else few
+    check("with another magic", b"KMCS" + content[4:], all_or_few)
+    check("of zeros", bytes(len(content)), all_or_few)
+    check("of noise", rng.randbytes(len(content)), all_or_few)
+    check("with a byte more", content + b"\0", all_or_few)
+    check("with a kilobyte more", content + bytes(1024), all_or_few)
+    check("with a byte less in front", content[1:], all_or_few)
+    check("twice", content + content, all_or_few)
+    check("with the second half twice", content[: len(content) // 2] + content[len(content) // 2 :] * 2, all_or_few)
+    cuts = (7, 8, 63, 64, 65, len(content) // 3, len(content) // 2, len(content) - 137, len(content) - 8, len(content) - 1)
     for cut in some(cuts, 3):
         check(f"cut after {cut} of {len(content)} bytes", content[:cut], only=None if cut == len(content) // 2 else few)
     for first in (len(content) // 4 // 8 * 8, len(content) // 2 // 8 * 8):

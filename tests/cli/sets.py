@@ -157,7 +157,7 @@ class Sets(CliTest):
         one = self.count(READS_1, k=21, output="one.wmi")
         k22 = self.count(READS_1, k=22, output="k22.wmi")
         forward = self.count(READS_1, k=21, options=("--forward",), output="forward.wmi")
-        for command in COMMANDS:
+        for command in some(COMMANDS, 2):
             self.refused(USAGE, "k22.wmi has k = 22, one.wmi has k = 21", command, one, k22, "-o", "out.wmi")
             self.refused(USAGE, "forward.wmi has k-mers as read, one.wmi has canonical", command, "-q", one, one, forward, "-o", "out.wmi")
 
@@ -185,7 +185,7 @@ class Sets(CliTest):
 
     def test_command_lines_that_make_no_sense(self):
         one = self.count(READS_1, k=5, output="one.wmi")
-        for pattern, *arguments in (
+        for pattern, *arguments in some((
             ("missing INDEX", "union", "-o", "x.wmi"),
             ("-o FILE", "union", one, one),
             ("would replace it", "union", one, one, "-o", one),
@@ -202,7 +202,7 @@ class Sets(CliTest):
             ("--input-min-count 4 is larger", "union", "--input-min-count", "4", "--input-max-count", "9,3", one, one, "-o", "x.wmi"),
             ("nothing would be kept", "union", "--min-count", "4", "--max-count", "3", one, one, "-o", "x.wmi"),
             ("cannot be the same", "union", one, one, "-o", "x", "--stats", "x"),
-        ):
+        ), 8):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, *arguments)
 
@@ -228,7 +228,7 @@ class Sets(CliTest):
                 self.file(f"{name}.fa", fasta(reads))
                 run("kmc", f"-k{k}", "-ci1", "-cs1000000", "-m2", "-t1", "-fa", f"{name}.fa", f"k_{name}", "tmp")
                 self.count(f"{name}.fa", k=k, output=f"{name}.wmi")
-            for theirs, ours in (
+            operations = (
                 (("union",), ("union",)),
                 (("kmers_subtract",), ("subtract",)),
                 (("intersect",), ("intersect",)),
@@ -236,7 +236,8 @@ class Sets(CliTest):
                 (("union", "-ocmax"), ("union", "--counts", "max")),
                 (("intersect", "-ocleft"), ("intersect", "--counts", "first")),
                 (("intersect", "-ocright"), ("intersect", "--counts", "last")),
-            )[-7 if k == 31 else -1 :]:
+            )
+            for theirs, ours in some(operations if k == 31 else operations[-1:], 2):
                 with self.subTest(k=k, operation=theirs):
                     run("kmc_tools", "-t1", "simple", "k_a", "-ci2", "k_b", theirs[0], "k_out", *theirs[1:])
                     result = self.combine(ours[0], *ours[1:], "--input-min-count", "2,1", "a.wmi", "b.wmi")

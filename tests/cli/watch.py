@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""`warpmer watch`: a folder in which files appear and grow, and what is counted of it."""
+"""`warpmer watch`: a folder in which files appear and grow, and what is counted of it.
+
+ctest: long
+"""
 
 import gzip
 import os
