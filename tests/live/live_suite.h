@@ -152,9 +152,15 @@ class RandomReads {
   [[nodiscard]] std::size_t below(std::size_t n) { return random_() % n; }
 
  private:
-  /// A minimizer is shorter than the k-mer only for k above kMaxDenseK.
-  static std::vector<std::string> hot_reads_of(std::uint32_t k, unsigned seed) {
-    return k <= kMaxDenseK ? std::vector<std::string>() : hot_reads(30, k, seed);
+  /// A minimizer is shorter than the k-mer only for k above kMaxDenseK. It takes long to find one, so that
+  /// each is found once.
+  static const std::vector<std::string>& hot_reads_of(std::uint32_t k, unsigned seed) {
+    static std::mutex mutex;
+    static std::map<std::pair<std::uint32_t, unsigned>, std::vector<std::string>> found;
+    const std::lock_guard lock(mutex);
+    std::vector<std::string>& reads = found[{k, seed}];
+    if (reads.empty() && k > kMaxDenseK) reads = hot_reads(30, k, seed);
+    return reads;
   }
 
   std::mt19937_64 random_;

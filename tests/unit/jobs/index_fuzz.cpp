@@ -423,7 +423,7 @@ void fuzz(std::uint64_t seed, Outcome& outcome) {
   const Base base(scratch, random);
   write_bytes(scratch / "round", fmt::format("WARPMER_FUZZ_ROUND={}\n", seed));
   CAPTURE(base.k);
-  for (int variant = 0; variant < 30; ++variant) {
+  for (int variant = 0; variant < by_tier(30, 15); ++variant) {
     ChangedIndex changed = *base.parts;
     if (variant > 0) changed.change(random);
     write_bytes(scratch / "bad.wmi", changed.bytes(random));

@@ -1,5 +1,5 @@
 // Set algebra on indexes against maps: every operation and count rule, any number of inputs, both widths of
-// keys, and what must be refused.
+// keys, and what must be refused. ctest: long
 
 #include <doctest/doctest.h>
 
@@ -172,8 +172,10 @@ std::vector<Counts<Key>> random_inputs(std::uint32_t k, std::size_t inputs, std:
   return all;
 }
 
+/// In the sample tier `few_cases` of them.
 template <class Key>
-void compare_with_oracle(std::uint32_t k, std::uint32_t shard_bits, std::size_t inputs, std::size_t size) {
+void compare_with_oracle(std::uint32_t k, std::uint32_t shard_bits, std::size_t inputs, std::size_t size,
+                         std::size_t few_cases = 4) {
   const ScratchFolder scratch;
   const auto all = random_inputs<Key>(k, inputs, size);
   SetOptions options;
@@ -182,7 +184,7 @@ void compare_with_oracle(std::uint32_t k, std::uint32_t shard_bits, std::size_t 
     write_index(options.inputs.back(), k, shard_bits, all[i]);
   }
   options.output = scratch / "out";
-  for (const Case& one : cases(inputs)) {
+  for (const Case& one : tests::some(cases(inputs), few_cases)) {
     CAPTURE(static_cast<int>(one.operation));
     CAPTURE(static_cast<int>(one.rule));
     options.rule = {one.operation, one.rule, one.min_samples, one.of_result};
@@ -204,8 +206,8 @@ TEST_CASE("set operations: as k-mer by k-mer, for one, two and more inputs") {
     CAPTURE(inputs);
     compare_with_oracle<Key64>(1, 0, inputs, 3);
     compare_with_oracle<Key64>(6, 0, inputs, 3000);
-    compare_with_oracle<Key64>(21, 2, inputs, 500);
-    compare_with_oracle<Key128>(33, 2, inputs, 300);
+    compare_with_oracle<Key64>(21, 2, inputs, 500, SIZE_MAX);
+    compare_with_oracle<Key128>(33, 2, inputs, 300, 13);
   }
   compare_with_oracle<Key64>(32, 1, 2, 2000);
   compare_with_oracle<Key128>(64, 0, 2, 1000);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stats/spectrum_model.h"
+#include "tier.h"
 #include "unit/stats/made_spectra.h"
 
 using namespace warpmer;
@@ -18,17 +19,24 @@ TEST_CASE("which ploidy it is") {
     double unit;
     std::vector<double> kmers;  // of 1, 2, ... haplotypes: the last is the ploidy
   };
-  for (const Case& one :
-       {Case{30, {20000}}, Case{20, {8000, 16000}}, Case{9, {9000, 12000}}, Case{55, {1500, 19000}},
-        Case{20, {12000, 6000, 10000}}, Case{14, {9000, 5000, 16000}}, Case{20, {16000, 6000, 4000, 4000}},
-        Case{33, {11000, 5000, 3000, 9000}}, Case{16, {14000, 6000, 4000, 3000, 5000}},
-        Case{15, {12000, 5000, 3000, 2000, 2000, 4000}}, Case{28, {12000, 5000, 4000, 3000, 2000, 7000}}}) {
+  for (const Case& one : some<Case>({{28, {12000, 5000, 4000, 3000, 2000, 7000}},
+                                     {30, {20000}},
+                                     {20, {8000, 16000}},
+                                     {9, {9000, 12000}},
+                                     {55, {1500, 19000}},
+                                     {20, {12000, 6000, 10000}},
+                                     {14, {9000, 5000, 16000}},
+                                     {20, {16000, 6000, 4000, 4000}},
+                                     {33, {11000, 5000, 3000, 9000}},
+                                     {16, {14000, 6000, 4000, 3000, 5000}},
+                                     {15, {12000, 5000, 3000, 2000, 2000, 4000}}},
+                                    3)) {
     const auto ploidy = static_cast<unsigned>(one.kmers.size());
     double size = 0;
     for (unsigned i = 0; i < ploidy; ++i) size += (i + 1) * one.kmers[i] / ploidy;
     CAPTURE(ploidy);
     CAPTURE(one.unit);
-    for (const double dispersion : {0.1, 0.5}) {
+    for (const double dispersion : some<double>({0.1, 0.5})) {
       CAPTURE(dispersion);
       const auto model = draw(of_peaks(one.unit, one.kmers, dispersion), 17).model();
       REQUIRE(model.estimate);
@@ -71,7 +79,7 @@ TEST_CASE("where two ploidies fit, both are said") {
 
 TEST_CASE("what is at half or at twice the coverage is a haplotype's or another genome's: both are said") {
   // Peaks that are broader than haplotypes' would be, as of reads that fall unevenly: another genome's fits.
-  for (const double coverage : {57.5, 88.0, 112.0}) {
+  for (const double coverage : some<double>({57.5, 88.0, 112.0})) {
     CAPTURE(coverage);
     Expected expected;
     constexpr int kSteps = 40;
@@ -98,8 +106,14 @@ TEST_CASE("another genome below or above the main peak is not counted") {
   struct Case {
     double coverage, other, kmers;
   };
-  for (const Case& one : {Case{150, 7, 8000}, Case{120, 16, 6000}, Case{80, 33, 7000}, Case{40, 100, 3000},
-                          Case{40, 61, 5000}, Case{40, 300, 3000}, Case{25, 600, 2000}}) {
+  for (const Case& one : some<Case>({{150, 7, 8000},
+                                     {120, 16, 6000},
+                                     {80, 33, 7000},
+                                     {40, 100, 3000},
+                                     {40, 61, 5000},
+                                     {40, 300, 3000},
+                                     {25, 600, 2000}},
+                                    2)) {
     CAPTURE(one.coverage);
     CAPTURE(one.other);
     Expected expected = of_peaks(one.coverage, {20000}, 0.5);

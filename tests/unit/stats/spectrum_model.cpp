@@ -1,4 +1,5 @@
 // Spectra of known genomes: what the model must find, and when it must say nothing.
+// One fit is as another to a sanitizer, and each takes a second, so that the sample tier has few.
 // ctest: one thread
 
 #include "stats/spectrum_model.h"
@@ -7,15 +8,16 @@
 
 #include <cmath>
 
+#include "tier.h"
 #include "unit/stats/made_spectra.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
 
 TEST_CASE("haploid genomes of any coverage and error rate") {
-  for (const double coverage : {12.0, 16.4, 25.0, 39.5, 80.0, 400.0}) {
-    for (const double error_rate : {0.001, 0.004, 0.01}) {
-      for (const double dispersion : {0.0, 0.6}) {
+  for (const double coverage : some<double>({12.0, 16.4, 25.0, 39.5, 80.0, 400.0}, 2)) {
+    for (const double error_rate : some<double>({0.001, 0.004, 0.01})) {
+      for (const double dispersion : some<double>({0.6, 0.0})) {
         CAPTURE(coverage);
         CAPTURE(error_rate);
         CAPTURE(dispersion);
@@ -46,8 +48,8 @@ TEST_CASE("haploid genomes of any coverage and error rate") {
 }
 
 TEST_CASE("diploid genomes, from little to much heterozygosity") {
-  for (const double coverage : {36.0, 60.0, 120.0}) {
-    for (const double heterozygosity : {0.002, 0.01, 0.03}) {
+  for (const double coverage : some<double>({36.0, 60.0, 120.0})) {
+    for (const double heterozygosity : some<double>({0.002, 0.01, 0.03})) {
       CAPTURE(coverage);
       CAPTURE(heterozygosity);
       const double shared = std::pow(1 - heterozygosity, 31);
@@ -69,9 +71,9 @@ TEST_CASE("diploid genomes, from little to much heterozygosity") {
 }
 
 TEST_CASE("diploid genomes whose heterozygous k-mers are but a shoulder") {
-  for (const double genome : {2e4, kGenome}) {
-    for (const double coverage : {40.0, 60.0, 100.0}) {
-      for (const double dispersion : {0.2, 0.6}) {
+  for (const double genome : some<double>({2e4, kGenome})) {
+    for (const double coverage : some<double>({40.0, 60.0, 100.0})) {
+      for (const double dispersion : some<double>({0.2, 0.6})) {
         CAPTURE(genome);
         CAPTURE(coverage);
         CAPTURE(dispersion);
@@ -91,7 +93,7 @@ TEST_CASE("diploid genomes whose heterozygous k-mers are but a shoulder") {
 }
 
 TEST_CASE("a tail of a haploid genome's peak is no second haplotype") {
-  for (const double coverage : {60.0, 100.0}) {
+  for (const double coverage : some<double>({60.0, 100.0})) {
     CAPTURE(coverage);
     Expected expected;
     add_peak(expected, 0.95 * kGenome / 100, coverage, 0.3);
@@ -110,9 +112,13 @@ TEST_CASE("places of less coverage are no haplotypes, many or few, whatever the 
   struct Case {
     double coverage, thin, least, dispersion;
   };
-  for (const Case& one : {Case{88, 0.1, 0.3, 0.6}, Case{95, 0.1, 0.1, 0.1}, Case{47, 0.02, 0.5, 0.3},
-                          Case{82, 0.05, 0.5, 1}, Case{60, 0.2, 0.1, 0.3}, Case{33, 0.2, 0.3, 0.6}}) {
-    for (const double genome : {2e4, kGenome}) {
+  for (const Case& one : some<Case>({{88, 0.1, 0.3, 0.6},
+                                     {95, 0.1, 0.1, 0.1},
+                                     {47, 0.02, 0.5, 0.3},
+                                     {82, 0.05, 0.5, 1},
+                                     {60, 0.2, 0.1, 0.3},
+                                     {33, 0.2, 0.3, 0.6}})) {
+    for (const double genome : some<double>({2e4, kGenome})) {
       CAPTURE(one.coverage);
       CAPTURE(one.thin);
       CAPTURE(genome);
