@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "tier.h"
 #include "tiles/table_ledger.h"
 #include "tiles/tile_ops.h"
 
@@ -23,7 +24,7 @@ void mixed_rounds(const SchemeOnTile<Key>& on, TableShape shape) {
   const std::size_t universe = table.slots() / 4 * 3;
   std::map<Key, std::uint32_t> expected;
   std::size_t wrong = 0;
-  for (int round = 0; round < 24; ++round) {
+  for (int round = 0; round < by_tier(24, 8); ++round) {
     const Operation operation =
         std::vector{Operation::insert_over_tombstones, Operation::erase, Operation::replace,
                     Operation::erase}[static_cast<std::size_t>(round) % 4];

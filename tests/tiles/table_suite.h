@@ -123,7 +123,7 @@ void insert_and_find(const SchemeOnTile<Key>& on, TableShape shape, double load)
 template <class Key>
 void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
   TableShape shape{5, kSpreadKeyBits<Key>};
-  while (fits(on, {shape.bucket_bits + 1, shape.key_bits}) && on.slots(shape) < (1u << 14))
+  while (fits(on, {shape.bucket_bits + 1, shape.key_bits}) && on.slots(shape) < by_tier(1u << 14, 1u << 12))
     ++shape.bucket_bits;
   for (const double load : by_tier<std::vector<double>>({0.8, 0.88, 0.9, 0.98}, {0.8, 0.98})) {
     CAPTURE(load);
@@ -141,7 +141,7 @@ void load_factors(const SchemeOnTile<Key>& on, bool at_once) {
 /// keys that find a place stay, the others are refused; nothing hangs, and nothing is overwritten.
 template <class Key>
 void full_table(const SchemeOnTile<Key>& on, bool at_once) {
-  for (const std::uint32_t bucket_bits : {0u, 1u, 4u, 6u}) {
+  for (const std::uint32_t bucket_bits : by_tier<std::vector<std::uint32_t>>({0, 1, 4, 6}, {0, 4})) {
     const TableShape shape{bucket_bits, at_once ? kSpreadKeyBits<Key> : key_bits<Key>(40)};
     if (!fits(on, shape)) continue;
     Table<Key> table(on, shape);

@@ -114,13 +114,15 @@ TEST_CASE("io other compressions: whole, in pieces, and empty") {
   const TempFolder folder;
   const Records records = sample(31, 500, 300);
   const std::string text = fastq(records);
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    CAPTURE(name);
-    check_records(folder, pack(text), records);
-    check_records(folder, in_pieces(text, 777, pack), records);
-    check_records(folder, pack("") + in_pieces(text, 5000, pack) + pack("") + pack(""), records);
-    check_records(folder, pack(""), {});
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    CAPTURE(packing.name);
+    check_records(folder, packing.pack(text), records);
+    check_records(folder, in_pieces(text, 777, packing.pack), records);
+    check_records(
+        folder, packing.pack("") + in_pieces(text, 5000, packing.pack) + packing.pack("") + packing.pack(""),
+        records);
+    check_records(folder, packing.pack(""), {});
   }
 }
 
@@ -152,10 +154,10 @@ TEST_CASE("io other compressions: text that is far larger than its data") {
   std::string text = ">a\n" + records[0].bases + "\n>b\nACGT\n";
   io::InputOptions options;
   options.whole_records = true;
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    CAPTURE(name);
-    const Records read = read_all({folder.file("packed", pack(text))}, options);
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    CAPTURE(packing.name);
+    const Records read = read_all({folder.file("packed", packing.pack(text))}, options);
     CHECK((read == records));
   }
 }
@@ -188,7 +190,7 @@ TEST_CASE("io other compressions: marks in bzip2 data that are none") {
     std::string bases(100, 'C');
     for (char& base : bases) base = "CGT"[random() % 3];
     records.push_back({name, bases});
-    text += ">" + name + "\n" + bases + "\n";
+    text.append(">").append(name).append("\n").append(bases).append("\n");
   }
   const std::string packed = bzip2(text, 1);
   int marks = 0;
@@ -212,15 +214,15 @@ TEST_CASE("io other compressions: cut anywhere is an error") {
   const TempFolder folder;
   const std::string first = fastq(sample(35, 10, 60));
   const std::string second = fastq(sample(36, 2, 60));
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    const std::string whole = pack(first), packed = whole + pack(second);
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    const std::string whole = packing.pack(first), packed = whole + packing.pack(second);
     for (std::size_t size = 6; size < packed.size(); size += by_tier(1, 3)) {
       if (size == whole.size()) continue;  // a file, and nothing behind it
-      CAPTURE(name);
+      CAPTURE(packing.name);
       CAPTURE(size);
       const std::string message = input_error({folder.file("cut", packed.substr(0, size))});
-      CHECK(contains(message, "the " + std::string(name) + " data is truncated"));
+      CHECK(contains(message, "the " + std::string(packing.name) + " data is truncated"));
       CHECK(contains(message, "after " + std::to_string(size) + " bytes"));
     }
   }
@@ -230,13 +232,13 @@ TEST_CASE("io other compressions: no flipped bit goes unseen") {
   const TempFolder folder;
   const Records records = sample(37, 4, 60);
   const std::string text = fastq(records);
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    const std::string whole = pack(text);
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    const std::string whole = packing.pack(text);
     for (std::size_t i = 0; i < whole.size(); i += by_tier(1, 3)) {
       std::string damaged = whole;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << (i % 8)));
-      CAPTURE(name);
+      CAPTURE(packing.name);
       CAPTURE(i);
       try {
         const Records read = read_all({folder.file("damaged", damaged)});
@@ -252,19 +254,19 @@ TEST_CASE("io other compressions: damage in the middle of a large file") {
   const TempFolder folder;
   const Records records = sample(38, 3000, 3000);
   const std::string text = fastq(records);
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    CAPTURE(name);
-    std::string damaged = pack(text);
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    CAPTURE(packing.name);
+    std::string damaged = packing.pack(text);
     damaged[damaged.size() / 2] ^= 16;
     for (const unsigned threads : {1U, 4U}) {
       io::InputOptions options;
       options.threads = threads;
       CHECK(contains(input_error({folder.file("damaged", damaged)}, options),
-                     "the " + std::string(name) + " data is corrupt"));
+                     "the " + std::string(packing.name) + " data is corrupt"));
     }
-    if (std::string_view(name) == "zstd") {
-      damaged = in_pieces(text, 200'000, pack);
+    if (std::string_view(packing.name) == "zstd") {
+      damaged = in_pieces(text, 200'000, packing.pack);
       damaged[damaged.size() / 2] ^= 16;
       CHECK(contains(input_error({folder.file("damaged", damaged)}), "the zstd data is corrupt in frame"));
     }
@@ -274,14 +276,15 @@ TEST_CASE("io other compressions: damage in the middle of a large file") {
 TEST_CASE("io other compressions: what follows the end") {
   const TempFolder folder;
   const std::string text = fastq(sample(39, 20, 100));
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    CAPTURE(name);
-    const std::string message = input_error({folder.file("junk", pack(text) + "junk that is long enough")});
-    if (std::string_view(name) == "xz") {
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    CAPTURE(packing.name);
+    const std::string message =
+        input_error({folder.file("junk", packing.pack(text) + "junk that is long enough")});
+    if (std::string_view(packing.name) == "xz") {
       CHECK(contains(message, "the xz data is corrupt"));
     } else {
-      CHECK(contains(message, std::string("what follows ") + name));
+      CHECK(contains(message, std::string("what follows ") + packing.name));
       CHECK(contains(message, "1 is neither another"));
       CHECK(contains(message, "'junk"));
     }
@@ -291,12 +294,12 @@ TEST_CASE("io other compressions: what follows the end") {
 TEST_CASE("io other compressions: errors in the text inside keep their places") {
   const TempFolder folder;
   const std::string text = fastq(sample(40, 3, 40)) + "@bad x\nACGT\n+\nIII\n@c\nA\n+\nI\n";
-  for (const auto& [name, is_there, pack] : packings()) {
-    if (!is_there) continue;
-    CHECK(contains(input_error({folder.file("bad", pack(text))}),
+  for (const Packing& packing : packings()) {
+    if (!packing.is_there) continue;
+    CHECK(contains(input_error({folder.file("bad", packing.pack(text))}),
                    "bad, record 4 ('bad'), line 16: the quality has 3 characters"));
-    CHECK(contains(input_error({folder.file("twice", pack(pack(text)))}),
-                   "compressed with " + std::string(name)));
+    CHECK(contains(input_error({folder.file("twice", packing.pack(packing.pack(text)))}),
+                   "compressed with " + std::string(packing.name)));
   }
 }
 
