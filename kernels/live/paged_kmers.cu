@@ -164,6 +164,8 @@ PagedKmers<Key>::PagedKmers(const PagedKmersPlan& plan)
       missing_(kUpdatesAtOnce),
       of_shard_(std::size_t{1} << kShardBits),
       waiting_(of_shard_.size()) {
+  // Updates are copied with what lies between them, so that it had better be something.
+  fill_bytes(updates_.data(), 0, updates_.size(), queue_.stream());
   while (table_.children() < kFirstChildren) table_.add_child();
 }
 
