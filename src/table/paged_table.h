@@ -311,8 +311,12 @@ class PagedTable {
   void serve_updates(std::uint64_t limit) {
     if (queued_ == 0) return;
     visit_children(children_.sort_updates(directory()), limit);
-    queued_ = limit == 0 ? 0 : children_.keep_waiting();
-    if (limit == 0) children_.forget_updates();
+    if (limit > 0) {
+      queued_ = children_.keep_waiting();
+    } else {
+      children_.forget_updates();
+      queued_ = 0;
+    }
   }
   /// Brings children in turn to do their updates, until at most so many wait.
   void visit_children(const std::vector<std::size_t>& begins, std::uint64_t limit) {
