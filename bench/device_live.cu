@@ -231,12 +231,11 @@ class PagedBench {
   void add_all() {
     using LiveRoom = typename PagedKmers<Key>::LiveRoom;
     for (const io::Batch& batch : batches_) {
-      bool has_room = table_.collect(batch) && table_.room() == LiveRoom::enough;
-      if (!has_room) {
+      const auto has_room = [&] { return table_.collect(batch) && table_.room() == LiveRoom::enough; };
+      if (!has_room()) {
         table_.serve();
-        has_room = table_.collect(batch) && table_.room() == LiveRoom::enough;
+        if (!has_room()) throw ResourceError("the table is full; raise --host-gb");
       }
-      if (!has_room) throw ResourceError("the table is full; raise --host-gb");
       table_.commit();
     }
     table_.serve();
