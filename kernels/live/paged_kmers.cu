@@ -255,11 +255,7 @@ void PagedKmers<Key>::make_room() {
   table_.drop_removed();
   note_children();
   backend::Tally tally;
-  for (const index::ShardRange& range : children()) {
-    with_child(range.first, [&](const LiveEntries<Key>& entries, cudaStream_t stream) {
-      note_counts(entries, stream, tally);
-    });
-  }
+  note_all_counts(tally);
   most_count_ = std::max<std::uint64_t>(beside_, tally.totals().largest_count);
 }
 
@@ -355,6 +351,15 @@ std::vector<index::ShardRange> PagedKmers<Key>::children() {
   return all;
 }
 
+template <class Key>
+void PagedKmers<Key>::note_all_counts(backend::Tally& tally) {
+  for (const index::ShardRange& child : children()) {
+    with_child(child.first, [&](const LiveEntries<Key>& entries, cudaStream_t stream) {
+      note_counts(entries, stream, tally);
+    });
+  }
+}
+
 /// The k-mer that is beside the children belongs to the one that has its shard.
 template <class Key>
 std::unique_ptr<LiveEntries<Key>> PagedKmers<Key>::bring(std::uint32_t first_shard, cudaStream_t& stream) {
@@ -378,7 +383,7 @@ std::unique_ptr<LiveEntries<Key>> PagedKmers<Key>::bring(std::uint32_t first_sha
 
 template <class Key>
 std::uint64_t PagedKmers<Key>::device_bytes() const {
-  return queue_.device_bytes() + table_.storage().device_bytes() + updates_.bytes();
+  return queue_.device_bytes() + table_.storage().device_bytes() + updates_.bytes() + missing_.bytes();
 }
 
 template class PagedKmers<Key64>;

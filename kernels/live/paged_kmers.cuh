@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/tally.h"
 #include "backend/update_session.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
@@ -90,6 +91,9 @@ class PagedKmers {
     const auto entries = bring(first_shard, stream);
     visit(*entries, stream);
   }
+
+  /// Adds all counts to a tally.
+  void note_all_counts(backend::Tally& tally);
 
   [[nodiscard]] std::uint64_t device_bytes() const;
   [[nodiscard]] std::uint64_t host_bytes() const { return table_.storage().host_bytes(); }

@@ -6,9 +6,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
-#include <functional>
 #include <mutex>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,10 +44,10 @@ class PagedParts {
   PagedParts(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes) {
     const auto owners = static_cast<std::uint32_t>(gpus.size());
     for (std::uint32_t owner = 0; owner < owners; ++owner) {
-      shards_.push_back(
-          {first_shard_of(owner, owners, kLiveShards), first_shard_of(owner + 1, owners, kLiveShards)});
+      const index::ShardRange shards{first_shard_of(owner, owners, kLiveShards),
+                                     first_shard_of(owner + 1, owners, kLiveShards)};
       parts_.emplace_back(gpus[owner], PagedKmersPlan{.kmers = plan.kmers,
-                                                      .shards = shards_[owner],
+                                                      .shards = shards,
                                                       .device_bytes = bytes,
                                                       .host_bytes = plan.memory_bytes / owners,
                                                       .base = plan.base});
@@ -58,7 +56,6 @@ class PagedParts {
 
   [[nodiscard]] std::uint32_t owners() const { return static_cast<std::uint32_t>(parts_.size()); }
   [[nodiscard]] int gpu(std::uint32_t owner) const { return parts_[owner].ordinal(); }
-  [[nodiscard]] const index::ShardRange& shards(std::uint32_t owner) const { return shards_[owner]; }
   [[nodiscard]] PagedKmers<Key>& operator[](std::uint32_t owner) const { return *parts_[owner]; }
 
   [[nodiscard]] bool have_failed() const {
@@ -78,7 +75,6 @@ class PagedParts {
   }
 
  private:
-  std::vector<index::ShardRange> shards_;
   std::vector<OnOneDevice<PagedKmers<Key>>> parts_;
 };
 
@@ -346,13 +342,8 @@ class PagedLiveTable : public backend::LiveTable {
     const backend::UpdateGate::WholeView view(gate_);
     std::vector<backend::Tally> tallies(parts_.owners());
     turns_.take([&] {
-      parts_.on_all([&](PagedKmers<Key>& part, std::uint32_t owner) {
-        for (const index::ShardRange& child : part.children()) {
-          part.with_child(child.first, [&](const LiveEntries<Key>& entries, cudaStream_t stream) {
-            note_counts(entries, stream, tallies[owner]);
-          });
-        }
-      });
+      parts_.on_all(
+          [&](PagedKmers<Key>& part, std::uint32_t owner) { part.note_all_counts(tallies[owner]); });
     });
     backend::Tally all;
     for (const backend::Tally& one : tallies) all.merge(one);
