@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "backend/lookup/kmer_text.h"
 #include "base/thread_team.h"
 #include "groups/group_key.h"
 #include "index/index_file.h"
@@ -22,6 +24,18 @@ Key kmer_of(std::string_view text, const KmerParams& kmers) {
   Key kmer = 0;
   kmer_from_text(text, kmer);
   return kmers.canonical ? canonical(kmer, kmers.k) : kmer;
+}
+
+/// Returns those that are asked for. UsageError for a text that is no k-mer.
+template <class Key>
+std::vector<Key> kmers_of(std::span<const std::string_view> texts, const KmerParams& kmers) {
+  std::vector<Key> all;
+  all.reserve(texts.size());
+  for (const std::string_view text : texts) {
+    backend::require_kmer(text, kmers.k);
+    all.push_back(kmer_of<Key>(text, kmers));
+  }
+  return all;
 }
 
 /// Throws the InputError for the first character of a batch that is no nucleotide code.

@@ -1,7 +1,6 @@
 // A live table in the memory of one GPU or several.
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,10 +12,7 @@
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
 #include "backend/live/update_gate.h"
-#include "backend/lookup/kmer_text.h"
 #include "base/error.h"
-#include "base/thread_team.h"
-#include "groups/group_key.h"
 #include "kernels/live/gpu_snapshot.cuh"
 #include "kernels/live/live_input.cuh"
 #include "kernels/live/live_station.cuh"
@@ -68,13 +64,7 @@ class GpuLiveLookup : public backend::Lookup {
       : Lookup(stations.kmers()), stations_(stations), lenient_(lenient) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
-    std::vector<Key> asked;
-    asked.reserve(texts.size());
-    for (const std::string_view text : texts) {
-      backend::require_kmer(text, kmers().k);
-      asked.push_back(kmer_of<Key>(text, kmers()));
-    }
-    stations_.serve_kmers(LiveAction::ask, asked,
+    stations_.serve_kmers(LiveAction::ask, kmers_of<Key>(texts, kmers()),
                           [&](std::size_t i, std::uint32_t answer) { counts[i] = answer; });
   }
 

@@ -14,7 +14,6 @@
 
 #include "backend/live/read_totals.h"
 #include "backend/live/update_gate.h"
-#include "backend/lookup/kmer_text.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "kernels/live/gpu_snapshot.cuh"
@@ -208,12 +207,8 @@ class PagedLookup : public backend::Lookup {
       : Lookup(kmers), questions_(questions), hash_(kmers.k), lenient_(lenient) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
-    std::vector<Key> hashes;
-    hashes.reserve(texts.size());
-    for (const std::string_view text : texts) {
-      backend::require_kmer(text, kmers().k);
-      hashes.push_back(hash_(kmer_of<Key>(text, kmers())));
-    }
+    std::vector<Key> hashes = kmers_of<Key>(texts, kmers());
+    std::transform(hashes.begin(), hashes.end(), hashes.begin(), hash_);
     for (std::size_t at = 0; at < hashes.size(); at += questions_.most()) {
       const auto some =
           std::span<const Key>(hashes).subspan(at, std::min(questions_.most(), hashes.size() - at));
