@@ -143,8 +143,8 @@ class SlabElements {
   WARPMER_HD void for_each(const T& tile, std::uint32_t bucket, Visit&& visit) const {
     lists_.for_each(tile, bucket, visit);
   }
-  /// Drops tombstones and gives slabs back: see SlabLists. Returns how many.
-  WARPMER_HD std::uint32_t flush(const T& tile, std::uint32_t bucket) const {
+  /// Drops tombstones and gives slabs back: see SlabLists.
+  WARPMER_HD typename Lists::Flushed flush(const T& tile, std::uint32_t bucket) const {
     return lists_.flush(tile, bucket);
   }
 

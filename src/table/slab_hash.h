@@ -128,8 +128,8 @@ class SlabHash {
   WARPMER_HD void for_each(const T& tile, std::uint32_t bucket, Visit&& visit) const {
     lists_.for_each(tile, bucket, visit);
   }
-  /// Drops what is not there any more, and gives slabs back: see SlabLists. Returns how many.
-  WARPMER_HD std::uint32_t flush(const T& tile, std::uint32_t bucket) const {
+  /// Drops what is not there any more, and gives slabs back: see SlabLists.
+  WARPMER_HD typename Lists::Flushed flush(const T& tile, std::uint32_t bucket) const {
     return lists_.flush(tile, bucket);
   }
 

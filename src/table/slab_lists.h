@@ -79,18 +79,27 @@ class SlabLists {
     }
   }
 
+  /// What a flush made free.
+  struct Flushed {
+    std::uint32_t elements;  ///< that were not live
+    std::uint32_t slabs;     ///< that are given back
+  };
   /// Moves a bucket's live elements to the front of its list and gives the slabs that are left over back to
-  /// SlabAlloc (paper, section IV-C4). Returns how many. No other tile may work on this bucket meanwhile, and
-  /// none may allocate; other tiles may flush other buckets.
-  WARPMER_HD std::uint32_t flush(const T& tile, std::uint32_t bucket) const {
+  /// SlabAlloc (paper, section IV-C4). No other tile may work on this bucket meanwhile, and none may
+  /// allocate; other tiles may flush other buckets.
+  WARPMER_HD Flushed flush(const T& tile, std::uint32_t bucket) const {
     Slab* to = base(bucket);
     int to_slot = 0;
+    std::uint32_t dropped = 0;
     for (Slab* from = to; from != nullptr; from = next(tile, from)) {
       const auto loaded = tile.load(from->slots());
       const int filled = slots_in(kElements & ~tile.empty(loaded));
       for (int i = 0; i < filled; ++i) {
         const Slot<Key> element = element_in(tile, from, loaded, i);
-        if (element.count == 0) continue;
+        if (element.count == 0) {
+          ++dropped;
+          continue;
+        }
         if (to_slot == kSlots) {
           to = next(tile, to);
           to_slot = 0;
@@ -99,7 +108,7 @@ class SlabLists {
         ++to_slot;
       }
     }
-    return cut(tile, to, to_slot);
+    return {dropped, cut(tile, to, to_slot)};
   }
 
  private:

@@ -50,6 +50,11 @@ struct SlabShape {
   std::uint32_t seed = 1;
 };
 
+/// What a flush of all buckets made free.
+struct FlushedSlabs {
+  std::uint32_t elements, slabs;
+};
+
 class SlabTable {
  public:
   virtual ~SlabTable() = default;
@@ -61,8 +66,8 @@ class SlabTable {
   /// Returns the elements of a bucket, first to last.
   virtual std::vector<SlabElement> bucket(std::uint32_t number) = 0;
   virtual std::uint32_t length(std::uint32_t bucket) = 0;
-  /// Flushes all buckets on many tiles; returns the number of slabs that were given back.
-  virtual std::uint32_t flush() = 0;
+  /// Flushes all buckets on many tiles.
+  virtual FlushedSlabs flush() = 0;
   virtual std::uint32_t units_taken() = 0;
 };
 

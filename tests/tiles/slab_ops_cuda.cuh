@@ -127,14 +127,16 @@ __global__ void serve_kernel(typename Case::Table table, const SlabRequest* requ
 }
 
 template <class Case>
-__global__ void flush_kernel(typename Case::Table table, std::uint32_t* freed) {
+__global__ void flush_kernel(typename Case::Table table, FlushedSlabs* flushed) {
   using Tile = typename Case::Tile;
   constexpr unsigned kLanes = Tile::Group::num_threads();
   const Tile tile(gpu::cg::tiled_partition<kLanes>(gpu::cg::this_thread_block()));
   const unsigned groups = gridDim.x * blockDim.x / kLanes;
   for (std::uint32_t b = (blockIdx.x * blockDim.x + threadIdx.x) / kLanes; b < table.buckets(); b += groups) {
-    const std::uint32_t slabs = table.flush(tile, b);
-    if (tile.lane() == 0) atomicAdd(freed, slabs);
+    const auto of_bucket = table.flush(tile, b);
+    if (tile.lane() != 0) continue;
+    atomicAdd(&flushed->elements, of_bucket.elements);
+    atomicAdd(&flushed->slabs, of_bucket.slabs);
   }
 }
 
@@ -187,12 +189,12 @@ class DeviceSlabTable : public SlabTable {
     look(bucket, length);
     return length;
   }
-  std::uint32_t flush() override {
-    const gpu::DeviceArray<std::uint32_t> freed(1);
-    send(freed, std::vector{0u});
-    flush_kernel<Case><<<kSlabBlocks, kSlabThreads>>>(table(), freed.data());
+  FlushedSlabs flush() override {
+    const gpu::DeviceArray<FlushedSlabs> flushed(1);
+    send(flushed, std::vector{FlushedSlabs{}});
+    flush_kernel<Case><<<kSlabBlocks, kSlabThreads>>>(table(), flushed.data());
     gpu::check_launch("flushing");
-    return fetch(freed)[0];
+    return fetch(flushed)[0];
   }
   std::uint32_t units_taken() override { return units_.taken(); }
 

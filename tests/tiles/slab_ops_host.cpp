@@ -108,13 +108,17 @@ class HostSlabTable : public SlabTable {
     return all;
   }
   std::uint32_t length(std::uint32_t bucket) override { return table().length(Tile{}, bucket); }
-  std::uint32_t flush() override {
-    std::atomic<std::uint32_t> freed = 0;
+  FlushedSlabs flush() override {
+    std::atomic<std::uint32_t> elements = 0, slabs = 0;
     const std::uint32_t threads = Tile::kExclusive ? 1 : kThreads;
     on_threads(threads, [&](std::uint32_t t) {
-      for (std::uint32_t b = t; b < shape_.buckets; b += threads) freed += table().flush(Tile{}, b);
+      for (std::uint32_t b = t; b < shape_.buckets; b += threads) {
+        const auto flushed = table().flush(Tile{}, b);
+        elements += flushed.elements;
+        slabs += flushed.slabs;
+      }
     });
-    return freed;
+    return {elements, slabs};
   }
   std::uint32_t units_taken() override { return memory_.taken(); }
 

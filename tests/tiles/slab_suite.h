@@ -67,13 +67,14 @@ inline void one_after_another(const SlabOnTile& on, std::uint32_t super_blocks) 
     }
     CHECK(contents(*table, shape.buckets) == model);
     if (round % 2 == 0) continue;
-    std::uint32_t before = table->units_taken();
-    const std::uint32_t freed = table->flush();
-    CHECK(table->units_taken() == before - freed);
+    const std::uint32_t before = table->units_taken();
+    CHECK(table->units_taken() == before - table->flush().slabs);
     CHECK(contents(*table, shape.buckets) == model);
     for (std::uint32_t b = 0; b < shape.buckets; ++b)
       CHECK(table->length(b) == slabs_for(on, table->bucket(b).size()));
-    CHECK(table->flush() == 0);
+    const FlushedSlabs again = table->flush();
+    CHECK(again.elements == 0);
+    CHECK(again.slabs == 0);
   }
   CHECK(wrong == 0);
 }
@@ -109,7 +110,9 @@ inline void elements_of_one_key(const SlabOnTile& on) {
   // Tombstones go with the flush, and the slabs they filled.
   const std::uint32_t slabs = slabs_for(on, kTimes);
   CHECK(table->length(0) == slabs_for(on, std::size_t{2} * kTimes));
-  CHECK(table->flush() == slabs_for(on, std::size_t{2} * kTimes) - slabs);
+  const FlushedSlabs flushed = table->flush();
+  CHECK(flushed.elements == kTimes);
+  CHECK(flushed.slabs == slabs_for(on, std::size_t{2} * kTimes) - slabs);
   CHECK(table->length(0) == slabs);
   CHECK(table->bucket(0).size() == kTimes);
 }
@@ -147,7 +150,9 @@ inline void out_of_slabs(const SlabOnTile& on, std::uint32_t buckets, std::uint3
   for (auto& request : requests) request.operation = SlabOperation::erase;
   run();
   CHECK(contents(*table, buckets).empty());
-  CHECK(table->flush() == shape.units * super_blocks);
+  const FlushedSlabs flushed = table->flush();
+  CHECK(flushed.elements == static_cast<std::uint32_t>(placed(filled)));
+  CHECK(flushed.slabs == shape.units * super_blocks);
   CHECK(table->units_taken() == 0);
   for (auto& request : requests) request.operation = SlabOperation::replace;
   CHECK(placed(run()) >= placed_first / 4 * 3);
