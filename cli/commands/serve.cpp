@@ -186,7 +186,7 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
          "--table", command.table,
          "The hash table for what is new. No count depends on it. starfish is for k-mers that are more "
          "than a GPU has room for: parts of the table take turns there, and the others wait in -m. "
-         "Default: auto, which is warpdrive, or starfish for an index that a GPU has no room for.")
+         "Default: auto, which is warpdrive, and starfish from when a GPU has no room for more.")
       ->type_name("auto|warpdrive|slab|starfish");
   add_device_flags(
       app, command.device,

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "backend/live/gate.h"
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "backend/tally.h"
 #include "groups/group_key.h"
 #include "kernels/live/live_entries.cuh"
@@ -140,7 +140,7 @@ class GpuLiveSnapshot : public backend::LiveSnapshot {
  public:
   /// `make_lister()` returns the lister, when no change is under way any more.
   template <class MakeLister>
-  GpuLiveSnapshot(std::uint32_t k, backend::UpdateGate& gate, const backend::LiveReadTotals& reads,
+  GpuLiveSnapshot(std::uint32_t k, backend::Gate& gate, const backend::LiveReadTotals& reads,
                   unsigned threads, MakeLister&& make_lister)
       : view_(gate, true), lister_(make_lister()), reads_(reads.get()) {
     for (unsigned t = 0; t < threads; ++t) workers_.emplace_back(k);
@@ -182,7 +182,7 @@ class GpuLiveSnapshot : public backend::LiveSnapshot {
     backend::Tally tally;
   };
 
-  const backend::UpdateGate::WholeView view_;
+  const backend::Gate::Stop view_;
   const std::unique_ptr<ShardLister<Key>> lister_;
   const backend::LiveTotals reads_;
   std::deque<SnapshotWorker> workers_;

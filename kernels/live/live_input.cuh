@@ -1,17 +1,13 @@
 #pragma once
-/// What comes to a live table on GPUs: k-mers of texts, and of an index.
+/// K-mers that come to a live table on GPUs as texts.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "backend/lookup/kmer_text.h"
-#include "base/thread_team.h"
-#include "groups/group_key.h"
-#include "index/index_file.h"
 #include "io/text/batch.h"
 #include "kmer/alphabet.h"
 #include "kmer/kmer.h"
@@ -46,43 +42,6 @@ inline void check_bases(const io::Batch& batch) {
         std::find_if(bases.begin(), bases.end(), [](char c) { return char_class(c) == CharClass::invalid; });
     if (bad != bases.end()) io::throw_bad_base(batch, piece, static_cast<std::size_t>(bad - bases.begin()));
   }
-}
-
-/// A shard of an index: k-mers as they are counted, and their counts.
-template <class Key>
-struct IndexedShard {
-  std::uint32_t number = 0;
-  std::vector<Key> kmers;
-  std::vector<std::uint32_t> counts;  ///< of no use when `largest` has more than 32 bits
-  std::uint64_t largest = 0;          ///< of the counts
-};
-
-/// Calls `visit(shard)` for each shard of an index, on so many threads, in any order.
-template <class Key, class Visit>
-void for_each_shard_of(const index::IndexFile& index, unsigned threads, Visit&& visit) {
-  std::atomic<std::uint32_t> next{0};
-  std::atomic<bool> has_failed{false};
-  run_team(
-      threads,
-      [&](unsigned) {
-        const groups::GroupKeys<Key, Key> keys(index.params().k);
-        groups::GroupKmers<Key> group(keys.shape().flank_bases());
-        IndexedShard<Key> shard;
-        while (!has_failed && (shard.number = next++) < index.params().shards()) {
-          shard.kmers.clear();
-          shard.counts.clear();
-          shard.largest = 0;
-          groups::for_each_key(index.strings(shard.number), keys, group, [&](Key key, std::uint64_t count) {
-            const Key kmer = keys.template kmer<Key>({shard.number, key});
-            shard.kmers.push_back(index.params().canonical ? canonical(kmer, keys.shape().k) : kmer);
-            shard.counts.push_back(static_cast<std::uint32_t>(count));
-            shard.largest = std::max(shard.largest, count);
-          });
-          index.release(shard.number);
-          visit(shard);
-        }
-      },
-      [&] { has_failed = true; });
 }
 
 }  // namespace warpmer::gpu

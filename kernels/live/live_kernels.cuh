@@ -3,7 +3,8 @@
 ///
 /// A scheme has, besides what entry_kernels.cuh asks for, `kPartBlocks` (of a multiprocessor, for
 /// serve_part_kernel), and its `Worker` has `insert(key, n)`, which returns a LiveAnswer, `remove(key, n)`,
-/// which returns whether the key had so much, and `ask(key)`, which returns its count.
+/// which returns whether the key had so much, `ask(key)`, which returns its count, and `drop_removed(group)`,
+/// which makes the room of keys with counts of 0 free and returns their number.
 
 #include <algorithm>
 #include <cstdint>
@@ -163,6 +164,16 @@ __global__ __launch_bounds__(kKeyThreads,
   }
 }
 
+template <class Scheme>
+__global__ __launch_bounds__(kKeyThreads) void drop_removed_kernel(Scheme scheme,
+                                                                   unsigned long long* dropped) {
+  for_each_group(scheme, [&](const typename Scheme::Worker& worker, std::uint64_t group) {
+    const std::uint32_t here = worker.drop_removed(group);
+    if (here > 0 && threadIdx.x % Scheme::kLanes == 0)
+      atomicAdd(dropped, static_cast<unsigned long long>(here));
+  });
+}
+
 /// Launches the kernels for a table that derived classes lay out.
 template <class Scheme>
 class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::Key>> {
@@ -198,6 +209,19 @@ class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::
                                                                                   answers);
     });
     check_launch("serving the k-mers of other GPUs");
+  }
+
+  std::uint64_t drop_removed(cudaStream_t stream) const override {
+    constexpr auto kKernel = drop_removed_kernel<Scheme>;
+    const DeviceArray<unsigned long long> on_device(1);
+    unsigned long long dropped = 0;
+    fill_bytes(on_device.data(), 0, 1, stream);
+    kKernel<<<this->template group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
+        scheme_, on_device.data());
+    check_launch("dropping removed k-mers");
+    copy_to_host(&dropped, on_device.data(), 1, stream);
+    check(cudaStreamSynchronize(stream), "dropping removed k-mers");
+    return dropped;
   }
 
  protected:

@@ -43,9 +43,11 @@ class LiveKmers : public LiveEntries<Key> {
   virtual void serve_part(LiveAction action, const RoutedPart& part, std::uint32_t* answers,
                           cudaStream_t stream) const = 0;
 
-  /// Makes the room of k-mers that have been removed free for others. Returns their number. Waits for
-  /// `stream`.
+  /// Makes the room of k-mers that have been removed free for others, while no insertion or removal runs.
+  /// Returns their number. Waits for `stream`.
   virtual std::uint64_t drop_removed(cudaStream_t stream) const = 0;
+  /// Returns whether questions may be asked meanwhile.
+  [[nodiscard]] virtual bool drops_beside_questions() const = 0;
 
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 };

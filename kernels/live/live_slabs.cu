@@ -54,6 +54,9 @@ struct SlabScheme {
     __device__ void for_each(std::uint64_t bucket, Visit&& visit) const {
       table_.for_each(tile_, static_cast<std::uint32_t>(bucket), visit);
     }
+    __device__ std::uint32_t drop_removed(std::uint64_t bucket) const {
+      return table_.flush(tile_, static_cast<std::uint32_t>(bucket)).elements;
+    }
 
    private:
     Tile tile_;
@@ -119,9 +122,9 @@ class LiveSlabs : public LaunchedKmers<SlabScheme<Key>> {
     scheme.state = state_.data();
   }
 
-  /// A slot keeps its key, which may come again: questions, which do not wait for each other, might be on
-  /// their way through a slab that is given back.
-  std::uint64_t drop_removed(cudaStream_t /*stream*/) const override { return 0; }
+  /// A flush moves what is there to the front of each list, where a question might pass it unseen, and gives
+  /// slabs back that a question might be in.
+  [[nodiscard]] bool drops_beside_questions() const override { return false; }
 
   [[nodiscard]] std::uint64_t bytes() const override {
     return bases_.bytes() + units_.bytes() + bitmaps_.bytes();

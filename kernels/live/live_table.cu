@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "backend/live/gate.h"
+#include "backend/live/initial_shards.h"
 #include "backend/live/live_table.h"
+#include "backend/live/outgrowing_table.h"
 #include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "base/error.h"
 #include "kernels/live/gpu_snapshot.cuh"
 #include "kernels/live/live_input.cuh"
@@ -28,6 +31,7 @@ namespace warpmer::gpu {
 
 namespace {
 
+using backend::InitialKmers;
 using backend::LiveScheme;
 using backend::LiveTablePlan;
 using backend::Profile;
@@ -60,21 +64,28 @@ class DividedLister : public ShardLister<Key> {
 template <class Key>
 class GpuLiveLookup : public backend::Lookup {
  public:
-  GpuLiveLookup(const LiveStations<Key>& stations, bool lenient)
-      : Lookup(stations.kmers()), stations_(stations), lenient_(lenient) {}
+  /// `questions`: all that is asked passes it.
+  GpuLiveLookup(const LiveStations<Key>& stations, backend::Gate& questions, bool lenient)
+      : Lookup(stations.kmers()), stations_(stations), questions_(questions), lenient_(lenient) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
+    const backend::Gate::Pass question(questions_);
     stations_.serve_kmers(LiveAction::ask, kmers_of<Key>(texts, kmers()),
                           [&](std::size_t i, std::uint32_t answer) { counts[i] = answer; });
   }
 
   void profile(const io::Batch& batch, Profile& out) const override {
+    const backend::Gate::Pass question(questions_);
     lay_out(batch, out);
     stations_.next().profile(batch, lenient_, out);
   }
 
   void summarise(const io::Batch& batch, backend::BatchSummary& out) const override {
-    if (!stations_.next().summarise(batch, lenient_, out.pieces)) Lookup::summarise(batch, out);
+    {
+      const backend::Gate::Pass question(questions_);
+      if (stations_.next().summarise(batch, lenient_, out.pieces)) return;
+    }
+    Lookup::summarise(batch, out);
   }
 
   /// Makes a change of all k-mers of a batch, and returns the answers in the place of counts.
@@ -85,6 +96,7 @@ class GpuLiveLookup : public backend::Lookup {
 
  private:
   const LiveStations<Key>& stations_;
+  backend::Gate& questions_;
   const bool lenient_;
 };
 
@@ -103,16 +115,17 @@ void for_each_answer(const io::Batch& batch, const Profile& answers, std::uint32
 template <class Key>
 class CudaLiveTable : public backend::LiveTable {
  public:
-  /// Takes so many bytes of each GPU.
-  CudaLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes)
+  /// Takes so many bytes of each GPU. Begins with `initial`, or is empty when that is null.
+  CudaLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes,
+                const InitialKmers* initial)
       : threads_(plan.threads),
         is_automatic_(plan.scheme == LiveScheme::automatic),
         scheme_(is_automatic_ ? LiveScheme::warpdrive : plan.scheme),
         stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
-        lookup_(stations_, false),
-        lenient_lookup_(stations_, true),
-        reads_(plan.base) {
-    if (plan.base != nullptr) load(*plan.base);
+        lookup_(stations_, questions_, false),
+        lenient_lookup_(stations_, questions_, true),
+        reads_(initial == nullptr ? index::Totals{} : initial->totals()) {
+    if (initial != nullptr) load(*initial);
   }
 
   /// Returns the least bytes of each of so many GPUs that make sense.
@@ -132,7 +145,7 @@ class CudaLiveTable : public backend::LiveTable {
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     if (!lenient) check_bases(batch);
-    const backend::UpdateGate::Change change(gate_);
+    const backend::Gate::Pass change(gate_);
     Profile answers;
     lookup_.change(LiveAction::remove, batch, answers);
     backend::Removal removal;
@@ -151,7 +164,7 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   [[nodiscard]] backend::Tally tally() override {
-    const backend::UpdateGate::WholeView view(gate_);
+    const backend::Gate::Stop view(gate_);
     const DividedKmers<Key>& divided = stations_.divided();
     backend::Tally tally;
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
@@ -199,7 +212,7 @@ class CudaLiveTable : public backend::LiveTable {
     std::uint64_t done = 0, refused = 0, too_many = 0;
   };
   Inserted insert(const io::Batch& batch) {
-    const backend::UpdateGate::Change change(gate_);
+    const backend::Gate::Pass change(gate_);
     Profile answers;
     lookup_.change(LiveAction::insert, batch, answers);
     Inserted inserted;
@@ -216,11 +229,13 @@ class CudaLiveTable : public backend::LiveTable {
     return inserted;
   }
 
-  /// Makes the room of removed k-mers free, on all GPUs, while nobody inserts or removes. Returns whether
-  /// there was any.
+  /// Makes the room of removed k-mers free, on all GPUs, while nobody inserts or removes, or asks, if need
+  /// be. Returns whether there was any.
   bool drop_removed() {
-    const backend::UpdateGate::WholeView view(gate_, true);
+    const backend::Gate::Stop no_changes(gate_, true);
     const DividedKmers<Key>& divided = stations_.divided();
+    std::optional<backend::Gate::Stop> no_questions;
+    if (!divided.of_owner(0).drops_beside_questions()) no_questions.emplace(questions_);
     std::uint64_t dropped = 0;
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
       const CurrentDevice current(divided.gpus()[owner]);
@@ -234,7 +249,7 @@ class CudaLiveTable : public backend::LiveTable {
       throw ResourceError("a k-mer occurs more than " + std::to_string(kMostLiveCount) +
                           " times, which a live table on a GPU cannot count; use --device cpu");
     }
-    throw ResourceError(
+    throw backend::LiveTableFull(
         "the table, " + in_memory(name()) +
         ", is full, and nothing of this batch has been added; give it more --device-memory, or use "
         "--table starfish or --device cpu");
@@ -269,12 +284,12 @@ class CudaLiveTable : public backend::LiveTable {
     return shortfall;
   }
 
-  /// Inserts all k-mers of an index.
-  void load(const index::IndexFile& index) {
-    for_each_shard_of<Key>(index, threads_, [&](const IndexedShard<Key>& shard) {
+  /// Inserts all k-mers to begin with.
+  void load(const InitialKmers& initial) {
+    backend::for_each_initial_shard<Key>(initial, threads_, [&](const backend::InitialShard<Key>& shard) {
       if (shard.largest > kMostLiveCount) throw_refused(true);
       const std::uint32_t owner =
-          owner_of(shard.number, stations_.divided().owners(), index.params().shards());
+          owner_of(shard.number, stations_.divided().owners(), initial.params().shards());
       stations_.owner(owner).serve_kmers(LiveAction::insert, shard.kmers, shard.counts.data(),
                                          [&](std::size_t, std::uint32_t answer) {
                                            if (answer != kLiveDone) throw_refused(answer == kLiveTooMany);
@@ -285,7 +300,8 @@ class CudaLiveTable : public backend::LiveTable {
   const unsigned threads_;
   const bool is_automatic_;
   const LiveScheme scheme_;
-  backend::UpdateGate gate_;
+  backend::Gate gate_;
+  mutable backend::Gate questions_;
   const LiveStations<Key> stations_;
   const GpuLiveLookup<Key> lookup_, lenient_lookup_;
   backend::LiveReadTotals reads_;
@@ -307,6 +323,36 @@ bool is_too_large(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t byt
   });
 }
 
+std::unique_ptr<backend::LiveTable> make_table_in_memory(const LiveTablePlan& plan,
+                                                         const std::vector<int>& gpus, std::uint64_t bytes,
+                                                         const InitialKmers* initial) {
+  return with_key_type(plan.kmers.k, [&]<class Key>(Key) -> std::unique_ptr<backend::LiveTable> {
+    return std::make_unique<CudaLiveTable<Key>>(plan, gpus, bytes, initial);
+  });
+}
+
+/// Makes a table in memory that gives its place to child tables when it is full.
+std::unique_ptr<backend::LiveTable> make_table_that_outgrows(LiveTablePlan plan, const std::vector<int>& gpus,
+                                                             std::uint64_t bytes,
+                                                             const InitialKmers* initial) {
+  auto table = make_table_in_memory(plan, gpus, bytes, initial);
+  plan.base = nullptr;  // later it is of no use
+  backend::LargerTable larger;
+  larger.name = "child tables (Starfish)";
+  larger.check_room = [plan, gpus](std::uint64_t kmers, std::uint64_t kept_bytes) {
+    check_paged_room(plan, gpus.size(), kmers, kept_bytes);
+  };
+  larger.make = [plan, gpus, bytes](const InitialKmers& kept) {
+    const CurrentDevice current(gpus.front());
+    return make_paged_live_table(plan, gpus, bytes, &kept);
+  };
+  larger.remake = [plan, gpus, bytes](const InitialKmers& kept) {
+    const CurrentDevice current(gpus.front());
+    return make_table_in_memory(plan, gpus, bytes, &kept);
+  };
+  return backend::make_outgrowing_table(std::move(table), std::move(larger), plan.kmers, plan.threads);
+}
+
 }  // namespace
 
 }  // namespace warpmer::gpu
@@ -322,9 +368,9 @@ std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const
   const gpu::CurrentDevice current(devices.gpus.front());
   const std::uint64_t usable = gpu::usable_bytes_of_each(devices.gpus);
   const std::uint64_t bytes = devices.memory_bytes == 0 ? usable : std::min(usable, devices.memory_bytes);
-  const bool is_paged =
-      plan.scheme == LiveScheme::starfish ||
-      (plan.scheme == LiveScheme::automatic && gpu::is_too_large(plan, devices.gpus.size(), bytes));
+  const bool is_automatic = plan.scheme == LiveScheme::automatic;
+  const bool is_paged = plan.scheme == LiveScheme::starfish ||
+                        (is_automatic && gpu::is_too_large(plan, devices.gpus.size(), bytes));
   const std::uint64_t least = is_paged ? gpu::least_bytes_of_paged(plan.kmers.k)
                                        : gpu::least_bytes_of_live(plan, devices.gpus.size());
   if (bytes < least) {
@@ -333,10 +379,16 @@ std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const
                         ", and " + gpu::megabytes(bytes) +
                         " can be had; raise --device-memory, or use --device cpu");
   }
-  if (is_paged) return gpu::make_paged_live_table(plan, devices.gpus, bytes);
-  return with_key_type(plan.kmers.k, [&]<class Key>(Key) -> std::unique_ptr<LiveTable> {
-    return std::make_unique<gpu::CudaLiveTable<Key>>(plan, devices.gpus, bytes);
-  });
+  std::optional<IndexedKmers> base;
+  if (plan.base != nullptr) base.emplace(*plan.base);
+  const InitialKmers* const initial = base ? &*base : nullptr;
+  if (is_paged) return gpu::make_paged_live_table(plan, devices.gpus, bytes, initial);
+  if (!is_automatic) return gpu::make_table_in_memory(plan, devices.gpus, bytes, initial);
+  try {
+    return gpu::make_table_that_outgrows(plan, devices.gpus, bytes, initial);
+  } catch (const LiveTableFull&) {  // by the k-mers to begin with
+    return gpu::make_paged_live_table(plan, devices.gpus, bytes, initial);
+  }
 }
 
 }  // namespace warpmer::backend

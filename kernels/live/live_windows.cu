@@ -75,15 +75,6 @@ struct WindowScheme {
   using Worker = WindowWorker;
 };
 
-template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void drop_removed_kernel(Scheme scheme,
-                                                                   unsigned long long* dropped) {
-  for_each_group(scheme, [&](const typename Scheme::Worker& worker, std::uint64_t group) {
-    const std::uint32_t here = worker.drop_removed(group);
-    if (here > 0) atomicAdd(dropped, static_cast<unsigned long long>(here));
-  });
-}
-
 template <class Key>
 class LiveWindows : public LaunchedKmers<WindowScheme<Key>> {
  public:
@@ -106,20 +97,9 @@ class LiveWindows : public LaunchedKmers<WindowScheme<Key>> {
     scheme.starts = starts_;
   }
 
-  /// Slots become tombstones, which insertions take. The paper has a barrier between erasures and insertions,
-  /// too; questions may be on their way.
-  std::uint64_t drop_removed(cudaStream_t stream) const override {
-    constexpr auto kKernel = drop_removed_kernel<Scheme>;
-    const DeviceArray<unsigned long long> on_device(1);
-    unsigned long long dropped = 0;
-    fill_bytes(on_device.data(), 0, 1, stream);
-    kKernel<<<this->template group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
-        this->scheme_, on_device.data());
-    check_launch("dropping removed k-mers");
-    copy_to_host(&dropped, on_device.data(), 1, stream);
-    check(cudaStreamSynchronize(stream), "dropping removed k-mers");
-    return dropped;
-  }
+  /// Dropped slots become tombstones, which insertions take. The paper has a barrier between erasures and
+  /// insertions, too.
+  [[nodiscard]] bool drops_beside_questions() const override { return true; }
 
   [[nodiscard]] std::uint64_t bytes() const override { return keys_.bytes() + counts_.bytes(); }
 

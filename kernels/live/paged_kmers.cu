@@ -76,10 +76,10 @@ table::PagedTablePlan table_plan(const PagedKmersPlan& plan) {
   table.growth = kLiveGrowth;
   table.batch = waiting_of<Key>(plan.device_bytes);
   table.zero_is_none = true;
-  if (plan.base == nullptr) return table;
+  if (plan.initial == nullptr) return table;
   const table::ShardPlace<Key> place{plan.kmers.k, plan.shards.first, plan.shards.end, plan.kmers.canonical};
   for (std::uint32_t shard = plan.shards.first; shard < plan.shards.end; ++shard)
-    table.weights[place.entry_of(shard)] = plan.base->kmers(shard);
+    table.weights[place.entry_of(shard)] = plan.initial->kmers(shard);
   return table;
 }
 
@@ -319,7 +319,7 @@ void PagedKmers<Key>::ask(std::span<PagedQuestion<Key>* const> questions) {
 }
 
 template <class Key>
-void PagedKmers<Key>::load(const IndexedShard<Key>& shard) {
+void PagedKmers<Key>::load(const backend::InitialShard<Key>& shard) {
   std::vector<Update> updates;
   for (std::size_t i = 0; i < shard.kmers.size(); ++i) {
     const Key key = hash_(shard.kmers[i]);

@@ -9,13 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "backend/live/initial_shards.h"
 #include "backend/tally.h"
 #include "backend/update_session.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
 #include "kernels/live/kmer_queue.cuh"
 #include "kernels/live/live_entries.cuh"
-#include "kernels/live/live_input.cuh"
 #include "kernels/live/live_kmers.cuh"
 #include "kernels/resident/device_children.cuh"
 #include "kmer/hash.h"
@@ -28,8 +28,8 @@ struct PagedKmersPlan {
   KmerParams kmers;
   index::ShardRange shards{0, 1u << kShardBits};  ///< whose k-mers they are
   std::uint64_t device_bytes = 0;
-  std::uint64_t host_bytes = 0;            ///< for children
-  const index::IndexFile* base = nullptr;  ///< says how many k-mers come to begin with
+  std::uint64_t host_bytes = 0;                    ///< for children
+  const backend::InitialKmers* initial = nullptr;  ///< says how many k-mers come to begin with; or null
 };
 
 /// K-mers that are asked for: those of a batch, or hashes of some. The answers of a batch are for each start
@@ -80,7 +80,7 @@ class PagedKmers {
   [[nodiscard]] std::size_t most_together() const { return queue_.capacity(); }
 
   /// Adds k-mers of a shard, each once, none of which is there.
-  void load(const IndexedShard<Key>& shard);
+  void load(const backend::InitialShard<Key>& shard);
 
   /// Returns the ranges of shards that children have, in order.
   [[nodiscard]] std::vector<index::ShardRange> children();

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
+#include "backend/live/gate.h"
 #include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "kernels/live/gpu_snapshot.cuh"
@@ -31,6 +31,8 @@ namespace warpmer::gpu {
 
 namespace {
 
+using backend::InitialKmers;
+using backend::LiveScheme;
 using backend::LiveTablePlan;
 using backend::Profile;
 
@@ -40,7 +42,8 @@ constexpr std::uint32_t kLiveShards = 1u << kShardBits;
 template <class Key>
 class PagedParts {
  public:
-  PagedParts(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes) {
+  PagedParts(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes,
+             const InitialKmers* initial) {
     const auto owners = static_cast<std::uint32_t>(gpus.size());
     for (std::uint32_t owner = 0; owner < owners; ++owner) {
       const index::ShardRange shards{first_shard_of(owner, owners, kLiveShards),
@@ -49,7 +52,7 @@ class PagedParts {
                                                       .shards = shards,
                                                       .device_bytes = bytes,
                                                       .host_bytes = plan.memory_bytes / owners,
-                                                      .base = plan.base});
+                                                      .initial = initial});
     }
   }
 
@@ -287,21 +290,23 @@ class PagedLister : public ShardLister<Key> {
 template <class Key>
 class PagedLiveTable : public backend::LiveTable {
  public:
-  PagedLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes)
+  PagedLiveTable(const LiveTablePlan& plan, const std::vector<int>& gpus, std::uint64_t bytes,
+                 const InitialKmers* initial)
       : kmers_(plan.kmers),
         threads_(plan.threads),
-        parts_(plan, gpus, bytes),
+        is_automatic_(plan.scheme == LiveScheme::automatic),
+        parts_(plan, gpus, bytes, initial),
         turns_(parts_),
         questions_(parts_, turns_),
         lookup_(kmers_, questions_, false),
         lenient_lookup_(kmers_, questions_, true),
-        reads_(plan.base) {
-    if (plan.base != nullptr) load(*plan.base);
+        reads_(initial == nullptr ? index::Totals{} : initial->totals()) {
+    if (initial != nullptr) load(*initial);
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     if (!lenient) check_bases(batch);
-    const backend::UpdateGate::Change change(gate_);
+    const backend::Gate::Pass change(gate_);
     std::uint64_t kmers = 0;
     const Refusal refusal = turns_.take([&] { return try_to_add(batch, kmers); });
     if (refusal != Refusal::none) throw_refused(batch, refusal);
@@ -311,7 +316,7 @@ class PagedLiveTable : public backend::LiveTable {
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     if (!lenient) check_bases(batch);
-    const backend::UpdateGate::Change change(gate_);
+    const backend::Gate::Pass change(gate_);
     if (joined_bytes(batch) > questions_.most()) throw_refused(batch, Refusal::batch);
     std::vector<backend::Removal> removals(parts_.owners());
     turns_.take([&] {
@@ -334,7 +339,7 @@ class PagedLiveTable : public backend::LiveTable {
   }
 
   [[nodiscard]] backend::Tally tally() override {
-    const backend::UpdateGate::WholeView view(gate_);
+    const backend::Gate::Stop view(gate_);
     std::vector<backend::Tally> tallies(parts_.owners());
     turns_.take([&] {
       parts_.on_all(
@@ -363,7 +368,8 @@ class PagedLiveTable : public backend::LiveTable {
     std::string where;
     for (std::uint32_t owner = 0; owner < parts_.owners(); ++owner)
       where += (owner == 0 ? "cuda:" : ", cuda:") + std::to_string(parts_.gpu(owner));
-    return "child tables (Starfish) that take turns in the memory of " + where;
+    return "child tables (Starfish) that take turns in the memory of " + where +
+           (is_automatic_ ? ", which has no room for all k-mers" : "");
   }
 
  private:
@@ -414,12 +420,12 @@ class PagedLiveTable : public backend::LiveTable {
         "--device cpu");
   }
 
-  /// Adds all k-mers of an index, which fit.
-  void load(const index::IndexFile& index) {
+  /// Adds all k-mers to begin with, which fit.
+  void load(const InitialKmers& initial) {
     std::mutex mutex;
-    for_each_shard_of<Key>(index, threads_, [&](const IndexedShard<Key>& shard) {
+    backend::for_each_initial_shard<Key>(initial, threads_, [&](const backend::InitialShard<Key>& shard) {
       if (shard.largest > kMostLiveCount) throw_refused({}, Refusal::too_many);
-      const std::uint32_t owner = owner_of(shard.number, parts_.owners(), index.params().shards());
+      const std::uint32_t owner = owner_of(shard.number, parts_.owners(), initial.params().shards());
       const std::lock_guard lock(mutex);
       const CurrentDevice current(parts_.gpu(owner));
       parts_[owner].load(shard);
@@ -429,30 +435,37 @@ class PagedLiveTable : public backend::LiveTable {
 
   const KmerParams kmers_;
   const unsigned threads_;
+  const bool is_automatic_;
   const PagedParts<Key> parts_;
   mutable PagedTurns<Key> turns_;
   PagedQuestions<Key> questions_;
   const PagedLookup<Key> lookup_, lenient_lookup_;
-  backend::UpdateGate gate_;
+  backend::Gate gate_;
   backend::LiveReadTotals reads_;
 };
 
 }  // namespace
 
-std::unique_ptr<backend::LiveTable> make_paged_live_table(const backend::LiveTablePlan& plan,
-                                                          const std::vector<int>& gpus, std::uint64_t bytes) {
+void check_paged_room(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t kmers,
+                      std::uint64_t other_bytes) {
+  const std::uint64_t needed = other_bytes + with_key_type(plan.kmers.k, [&]<class Key>(Key) {
+                                 return PagedKmers<Key>::host_bytes_for(kmers / gpus) * gpus;
+                               });
+  if (needed <= plan.memory_bytes) return;
+  throw ResourceError("the child tables of a live table need " + megabytes_up(needed) +
+                      " of host memory to begin with, and " + megabytes(plan.memory_bytes) +
+                      " are for it; raise -m");
+}
+
+std::unique_ptr<backend::LiveTable> make_paged_live_table(const LiveTablePlan& plan,
+                                                          const std::vector<int>& gpus, std::uint64_t bytes,
+                                                          const InitialKmers* initial) {
+  check_paged_room(plan, gpus.size(), initial == nullptr ? 0 : initial->totals().stored_distinct, 0);
   return with_key_type(plan.kmers.k, [&]<class Key>(Key) -> std::unique_ptr<backend::LiveTable> {
-    const std::uint64_t kmers = plan.base == nullptr ? 0 : plan.base->totals().stored_distinct;
-    const std::uint64_t needed = PagedKmers<Key>::host_bytes_for(kmers / gpus.size()) * gpus.size();
-    if (needed > plan.memory_bytes) {
-      throw ResourceError("the child tables of a live table need " + megabytes_up(needed) +
-                          " of host memory to begin with, and " + megabytes(plan.memory_bytes) +
-                          " are for it; raise -m");
-    }
     try {
-      return std::make_unique<PagedLiveTable<Key>>(plan, gpus, bytes);
+      return std::make_unique<PagedLiveTable<Key>>(plan, gpus, bytes, initial);
     } catch (const table::PagedTableFull& full) {
-      throw ResourceError(std::string("a live table cannot begin with this index: ") + full.what() +
+      throw ResourceError(std::string("a live table cannot begin with these k-mers: ") + full.what() +
                           "; raise --device-memory or -m, or use --device cpu");
     }
   });

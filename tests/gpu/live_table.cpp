@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 #include <random>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/thread_team.h"
+#include "base/warning.h"
 #include "gpu/device.h"
 #include "kmer/alphabet.h"
 #include "kmer/hash.h"
@@ -29,6 +31,7 @@ constexpr std::uint64_t kBytesOfGpu = std::uint64_t{3} << 30;
 
 using Schemes = std::vector<backend::LiveScheme>;
 const Schemes kInMemory = {backend::LiveScheme::warpdrive, backend::LiveScheme::slab};
+const Schemes kAutomatic = {backend::LiveScheme::automatic};
 const Schemes kPaged = {backend::LiveScheme::starfish};
 const Schemes kAll = {backend::LiveScheme::warpdrive, backend::LiveScheme::slab,
                       backend::LiveScheme::starfish};
@@ -183,6 +186,8 @@ TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing 
       }
     }
     CHECK(what.find("is full") != std::string::npos);
+    CHECK((what.find("could not take its place: the child tables") != std::string::npos) ==
+          (plan.scheme == backend::LiveScheme::automatic));
     // What is there can still be asked for, and removed.
     const io::Batch first = random_batch(6000, 0);
     CHECK(table->remove(first, false).shortfall.is_none());
@@ -192,6 +197,8 @@ TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing 
     CAPTURE(k);
     on_all(live_plan(k), test, std::uint64_t{1500} << 20, kInMemory);
     backend::LiveTablePlan plan = live_plan(k);
+    plan.memory_bytes = std::uint64_t{100} << 20;
+    on_all(plan, test, std::uint64_t{1500} << 20, kAutomatic);
     plan.memory_bytes = std::uint64_t{700} << 20;  // for child tables
     on_all(plan, test, std::uint64_t{1} << 30, kPaged);
   }
@@ -237,7 +244,7 @@ TEST_CASE("k-mers take the room of others that were removed, while questions are
   };
   for (const std::uint32_t k : {31u, 63u}) {
     CAPTURE(k);
-    on_all(live_plan(k), test, std::uint64_t{1500} << 20, {backend::LiveScheme::warpdrive});
+    on_all(live_plan(k), test, std::uint64_t{1500} << 20, kInMemory);
     backend::LiveTablePlan plan = live_plan(k);
     plan.memory_bytes = std::uint64_t{700} << 20;
     on_all(plan, test, std::uint64_t{1} << 30, kPaged);
@@ -290,6 +297,58 @@ TEST_CASE("a live table that is larger than the memory of its GPUs") {
     backend::LiveTablePlan plan = live_plan(k);
     plan.memory_bytes = std::uint64_t{8} << 30;
     on_all(plan, test, std::uint64_t{k == 31 ? 520u : 800u} << 20, kPaged);
+  }
+}
+
+TEST_CASE("a live table for which GPUs have no room any more goes on as child tables, while it is asked") {
+  const auto test = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    std::vector<std::string> warnings;
+    std::mutex mutex;
+    const WarningHandler before = listen_for_warnings([&](const std::string& message) {
+      const std::lock_guard lock(mutex);
+      warnings.push_back(message);
+    });
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    CHECK(table->describe().find("take its place when it is full") != std::string::npos);
+    const io::Batch first = random_batch(6000, 0);
+    std::uint64_t kmers = table->add(first, false);
+    // Each GPU has about 30 million slots, or less.
+    const std::uint64_t batches = 40 * devices.gpus.size();
+    std::atomic<std::uint64_t> next{1}, added{0};
+    run_team(
+        3,
+        [&](unsigned thread) {
+          backend::Profile profile;
+          for (std::uint64_t seed = next++; seed < batches; seed = next++) {
+            if (thread == 0) {
+              table->lookup(false).profile(first, profile);
+              for (const std::uint32_t count : profile.counts)
+                REQUIRE_UNARY(count == 1 || count == backend::Profile::kNarrowNoKmer);
+            }
+            added += table->add(random_batch(6000, seed), false);
+          }
+        },
+        [&] { next = batches; });
+    kmers += added;
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].find("the live table was full; it is now child tables") == 0);
+    CHECK(table->describe().find("which has no room for all k-mers") != std::string::npos);
+    CHECK(table->tally().totals().counted_distinct == kmers);
+    CHECK(table->totals().records == 6000 * batches);
+    for (const std::uint64_t seed : {std::uint64_t{0}, batches / 2, batches - 1, batches}) {
+      for (const std::uint32_t answer : counts_of(*table, random_batch(6000, seed)))
+        REQUIRE_UNARY(answer == (seed < batches ? 1u : 0u) || answer == backend::Profile::kNarrowNoKmer);
+    }
+    REQUIRE(table->remove(first, false).shortfall.is_none());
+    const Frozen frozen = freeze(*table, 2);
+    CHECK(frozen.totals.counted_kmers == kmers - kmers / batches);
+    listen_for_warnings(before);
+  };
+  for (const std::uint32_t k : {31u, 63u}) {
+    CAPTURE(k);
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.memory_bytes = std::uint64_t{8} << 30;
+    on_all(plan, test, std::uint64_t{1500} << 20, kAutomatic);
   }
 }
 

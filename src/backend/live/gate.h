@@ -1,70 +1,68 @@
 #pragma once
-/// Who may change a live table, and who sees it at one moment.
+/// Who may change a live table, or ask it, and who sees it at one moment.
 
 #include <condition_variable>
 #include <mutex>
 
 namespace warpmer::backend {
 
-/// Any number change it side by side, or any number view it. Who views it waits for changes that have begun,
-/// and no other begins. A turn may be taken by one thread and end on another.
-class UpdateGate {
+/// Any number pass side by side, or any number stop it. Who stops it waits for those that have passed to be
+/// done, and no other passes. A turn may be taken by one thread and end on another.
+class Gate {
  public:
-  class Change {
+  class Pass {
    public:
-    explicit Change(UpdateGate& gate) : gate_(gate) { gate_.begin_change(); }
-    ~Change() { gate_.end_change(); }
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
+    explicit Pass(Gate& gate) : gate_(gate) { gate_.begin_pass(); }
+    ~Pass() { gate_.end_pass(); }
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
 
    private:
-    UpdateGate& gate_;
+    Gate& gate_;
   };
   /// Of those that are `alone`, one exists at a time.
-  class WholeView {
+  class Stop {
    public:
-    explicit WholeView(UpdateGate& gate, bool alone = false) : gate_(gate), alone_(alone) {
-      gate_.begin_view(alone);
-    }
-    ~WholeView() { gate_.end_view(alone_); }
-    WholeView(const WholeView&) = delete;
-    WholeView& operator=(const WholeView&) = delete;
+    explicit Stop(Gate& gate, bool alone = false) : gate_(gate), alone_(alone) { gate_.begin_stop(alone); }
+    ~Stop() { gate_.end_stop(alone_); }
+    Stop(const Stop&) = delete;
+    Stop& operator=(const Stop&) = delete;
 
    private:
-    UpdateGate& gate_;
+    Gate& gate_;
     const bool alone_;
   };
 
  private:
-  void begin_change() {
+  void begin_pass() {
     std::unique_lock lock(mutex_);
-    moved_.wait(lock, [&] { return views_ == 0; });
-    ++changes_;
+    moved_.wait(lock, [&] { return stops_ == 0; });
+    ++passes_;
   }
-  void end_change() {
+  void end_pass() {
     const std::lock_guard lock(mutex_);
-    if (--changes_ == 0) moved_.notify_all();
+    if (--passes_ == 0) moved_.notify_all();
   }
-  void begin_view(bool alone) {
+  void begin_stop(bool alone) {
     std::unique_lock lock(mutex_);
     if (alone) {
       moved_.wait(lock, [&] { return !is_taken_; });
       is_taken_ = true;
     }
-    ++views_;
-    moved_.wait(lock, [&] { return changes_ == 0; });
+    ++stops_;
+    moved_.wait(lock, [&] { return passes_ == 0; });
   }
-  void end_view(bool alone) {
+  void end_stop(bool alone) {
     const std::lock_guard lock(mutex_);
     if (alone) is_taken_ = false;
-    --views_;
+    --stops_;
     moved_.notify_all();
   }
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable moved_;
-  unsigned changes_ = 0, views_ = 0;
-  bool is_taken_ = false;  ///< there is a view that is alone
+  unsigned passes_ = 0, stops_ = 0;
+  bool is_taken_ = false;  ///< there is a stop that is alone
 };
 
 }  // namespace warpmer::backend

@@ -12,6 +12,7 @@
 #include "backend/lookup/lookup.h"
 #include "backend/tally.h"
 #include "backend/update_session.h"
+#include "base/error.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
 #include "kmer/kmer.h"
@@ -24,6 +25,12 @@ enum class LiveScheme : std::uint8_t {
   warpdrive,
   slab,
   starfish,  ///< child tables that take turns in the memory of GPUs; there are none on a CPU
+};
+
+/// There is no room for what is to be added.
+class LiveTableFull : public ResourceError {
+ public:
+  using ResourceError::ResourceError;
 };
 
 /// Says what a live table is to hold.

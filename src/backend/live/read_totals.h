@@ -22,13 +22,12 @@ inline LiveTotals reads_of(const io::Batch& batch, std::uint32_t k) {
   return reads;
 }
 
-/// Thread-safe. Of an index that does not know its reads' numbers nothing is known later, either.
+/// Thread-safe. What is added to an index that does not know its reads' numbers does not know them, either.
 class LiveReadTotals {
  public:
-  explicit LiveReadTotals(const index::IndexFile* base) {
-    if (base == nullptr) return;
-    knows_reads_ = index::knows_reads(base->totals());
-    if (knows_reads_) totals_ = {base->totals().records, base->totals().bases};
+  /// `before`: of what the table begins with.
+  explicit LiveReadTotals(const index::Totals& before) : knows_reads_(index::knows_reads(before)) {
+    if (knows_reads_) totals_ = {before.records, before.bases};
   }
 
   void add(const io::Batch& batch, std::uint32_t k) {
@@ -50,9 +49,9 @@ class LiveReadTotals {
   }
 
  private:
+  const bool knows_reads_;
   mutable std::mutex mutex_;  ///< guards what follows
   LiveTotals totals_;
-  bool knows_reads_ = true;
 };
 
 }  // namespace warpmer::backend

@@ -118,7 +118,7 @@ class DenseLiveTable::DenseSnapshot : public backend::LiveSnapshot {
 
  private:
   DenseLiveTable& table_;
-  const backend::UpdateGate::WholeView view_;
+  const backend::Gate::Stop view_;
   const backend::LiveTotals totals_;
   backend::Tally tally_;
 };
@@ -128,7 +128,7 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
       budget_(plan.memory_bytes),
       fixed_bytes_(budget_, least_bytes(plan)),
       counts_(plan.kmers),
-      totals_(plan.base),
+      totals_(plan.base == nullptr ? index::Totals{} : plan.base->totals()),
       changers_([this] { return std::make_unique<DenseChanger>(plan_, budget_); }, plan.threads),
       strict_(counts_, false, plan.threads),
       lenient_(counts_, true, plan.threads) {
@@ -147,7 +147,7 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
 std::uint64_t DenseLiveTable::add(const io::Batch& batch, bool lenient) {
   const auto changer = changers_.take();
   changer->cut(batch, lenient, plan_.kmers, budget_);
-  const backend::UpdateGate::Change turn(gate_);
+  const backend::Gate::Pass turn(gate_);
   {
     const auto lock = counts_.lock_to_write();
     for (const std::uint32_t kmer : changer->kmers) ++counts_.data()[kmer];
@@ -162,7 +162,7 @@ backend::Removal DenseLiveTable::remove(const io::Batch& batch, bool lenient) {
   std::vector<std::uint32_t>& kmers = changer->kmers;
   std::sort(kmers.begin(), kmers.end());
   backend::Removal removal{kmers.size(), {}};
-  const backend::UpdateGate::Change turn(gate_);
+  const backend::Gate::Pass turn(gate_);
   {
     const auto lock = counts_.lock_to_write();
     for (std::size_t i = 0, next = 0; i < kmers.size(); i = next) {
@@ -178,7 +178,7 @@ backend::Removal DenseLiveTable::remove(const io::Batch& batch, bool lenient) {
 }
 
 backend::Tally DenseLiveTable::tally() {
-  const backend::UpdateGate::WholeView view(gate_);
+  const backend::Gate::Stop view(gate_);
   backend::Tally tally;
   for (const std::uint64_t count : counts_.all()) {
     if (count > 0) tally.note(count, 1);

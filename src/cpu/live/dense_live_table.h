@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/live/gate.h"
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "base/buffer_pool.h"
 #include "cpu/live/live_budget.h"
 #include "cpu/lookup/finder.h"
@@ -97,7 +97,7 @@ class DenseLiveTable : public backend::LiveTable {
   LiveBudget budget_;
   LiveBytes fixed_bytes_;
   DenseCounts counts_;
-  backend::UpdateGate gate_;
+  backend::Gate gate_;
   backend::LiveReadTotals totals_;
   BufferPool<DenseChanger> changers_;
   const DenseLiveLookup strict_, lenient_;

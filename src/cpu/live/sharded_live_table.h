@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "backend/index_params.h"
+#include "backend/live/gate.h"
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
-#include "backend/live/update_gate.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/buffer_pool.h"
 #include "base/error.h"
@@ -118,7 +118,7 @@ class ShardedLiveTable : public backend::LiveTable {
         budget_(plan.memory_bytes),
         shards_(kernels_, plan, budget_),
         fixed_bytes_(budget_, fixed_bytes(plan)),
-        totals_(plan.base),
+        totals_(plan.base == nullptr ? index::Totals{} : plan.base->totals()),
         strict_(shards_, budget_, plan.kmers, false, plan.threads),
         lenient_(shards_, budget_, plan.kmers, true, plan.threads) {
     if (budget_.has(0)) return;
@@ -132,7 +132,7 @@ class ShardedLiveTable : public backend::LiveTable {
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     cut(*changer, batch, lenient);
-    const backend::UpdateGate::Change turn(gate_);
+    const backend::Gate::Pass turn(gate_);
     Reservation reservation(*this, *changer);
     reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
     totals_.add(batch, plan_.kmers.k);
@@ -142,7 +142,7 @@ class ShardedLiveTable : public backend::LiveTable {
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     cut(*changer, batch, lenient);
-    const backend::UpdateGate::Change turn(gate_);
+    const backend::Gate::Pass turn(gate_);
     Reservation reservation(*this, *changer);
     // What may be damaged is looked at before anything is changed, and there is memory to work in.
     std::size_t most = 0;
@@ -168,7 +168,7 @@ class ShardedLiveTable : public backend::LiveTable {
   }
 
   [[nodiscard]] backend::Tally tally() override {
-    const backend::UpdateGate::WholeView view(gate_);
+    const backend::Gate::Stop view(gate_);
     std::atomic<std::uint32_t> next{0};
     backend::Tally all;
     std::mutex mutex;
@@ -287,7 +287,7 @@ class ShardedLiveTable : public backend::LiveTable {
 
    private:
     ShardedLiveTable& table_;
-    const backend::UpdateGate::WholeView view_;
+    const backend::Gate::Stop view_;
     const backend::LiveTotals totals_;
     std::atomic<std::uint32_t> next_{0};
     std::mutex mutex_;
@@ -435,7 +435,7 @@ class ShardedLiveTable : public backend::LiveTable {
   LiveBudget budget_;
   Shards shards_;
   const LiveBytes fixed_bytes_;
-  backend::UpdateGate gate_;
+  backend::Gate gate_;
   backend::LiveReadTotals totals_;
   std::atomic<std::uint32_t> next_shrunk_{0};
   BufferPool<Changer> changers_{[this] { return std::make_unique<Changer>(*this); }, plan_.threads};
