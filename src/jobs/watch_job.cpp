@@ -81,6 +81,13 @@ std::unique_ptr<index::IndexFile> earlier_index(const WatchOptions& options) {
   return index;
 }
 
+/// Returns how often each base of the genome was read. K-mers with errors are left out, as they are not the
+/// genome's, though their bases were read there: k-mers of nanopore reads may be half of that.
+double base_coverage(const stats::GenomeEstimate& estimate, const index::Totals& totals) {
+  const double right = static_cast<double>(totals.counted_kmers) - estimate.error_kmers.value_or(0);
+  return estimate.kmer_coverage * static_cast<double>(totals.bases) / right;
+}
+
 class WatchJob {
  public:
   WatchJob(const WatchOptions& options, WatchListener& listener)
@@ -191,7 +198,10 @@ class WatchJob {
       take_back(part, threads, added);
       const std::lock_guard lock(mutex_);
       folder_.note_damaged(part);
-      problems_.push_back(std::string(error.what()) + "; nothing of it is counted unless it changes");
+      const std::string of_what =
+          part.begin == 0 ? "nothing of it"
+                          : fmt::format("this is what it has from byte {} on, of which nothing", part.begin);
+      problems_.push_back(fmt::format("{}; {} is counted unless it changes", error.what(), of_what));
       return;
     } catch (const ResourceError&) {
       take_back(part, threads, added);
@@ -268,9 +278,8 @@ class WatchJob {
     line.distinct = totals.counted_distinct;
     const stats::SpectrumModel model = stats::model_spectrum(
         backend::params_for(options_.kmers.k, options_.kmers.canonical), totals, tally.histogram());
-    if (model.estimate && totals.counted_kmers > 0) {
-      line.coverage = model.estimate->kmer_coverage * static_cast<double>(totals.bases) /
-                      static_cast<double>(totals.counted_kmers);
+    if (model.estimate) {
+      line.coverage = base_coverage(*model.estimate, totals);
       line.genome_size = model.estimate->genome_size;
     }
     if (line.kmers > last_kmers_) {

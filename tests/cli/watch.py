@@ -8,17 +8,13 @@ import gzip
 import os
 import random
 import signal
-import subprocess
 import time
 
-from common_cli import INPUT, USAGE, WARPMER, CliTest, main, naive_count
+from common_cli import INPUT, USAGE, main, naive_count
+from common_watch import WatchTest, fastq
 
 
-def fastq(reads, first=0):
-    return "".join(f"@r{first + i}\n{read}\n+\n{'I' * len(read)}\n" for i, read in enumerate(reads))
-
-
-class Watch(CliTest):
+class Watch(WatchTest):
     def setUp(self):
         super().setUp()
         self.chance = random.Random(5)
@@ -30,34 +26,6 @@ class Watch(CliTest):
             begin = self.chance.randrange(len(genome) - 100)
             self.reads.append(genome[begin : begin + 100])
 
-    def start(self, *options, k=21):
-        process = subprocess.Popen(
-            [WARPMER, "watch", "run", "-k", str(k), "-o", "x.wmi", "--every", "1", "--settle", "1", *options],
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.stop, process)
-        return process
-
-    @staticmethod
-    def stop(process):
-        process.kill()
-        process.communicate()
-
-    def end(self, process, with_signal=signal.SIGTERM, status=0):
-        if with_signal:
-            process.send_signal(with_signal)
-        text, messages = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, status, messages)
-        lines = [line.split("\t") for line in text.splitlines()]
-        return [dict(zip(lines[0], line)) for line in lines[1:]], messages
-
-    def wait_for_reads(self, process, number):
-        """Reads lines until so many reads are counted."""
-        for line in process.stdout:
-            columns = line.split("\t")
-            if columns[2].isdigit() and int(columns[2]) >= number:
-                return columns
-        return self.fail(process.stderr.read())
-
     def write(self, name, text):
         path = self.run_folder / name
         path.parent.mkdir(exist_ok=True)
@@ -68,24 +36,21 @@ class Watch(CliTest):
     def check_index(self, reads, k=21):
         self.assertEqual(self.dump(self.folder / "x.wmi"), naive_count(reads, k))
 
-    def content(self, index):
-        return next(line for line in self.warpmer("info", index).splitlines() if "checksum" in line)
-
     def test_files_that_come_one_by_one(self):
         self.write("pass/0.fastq", fastq(self.reads[:100]))
-        process = self.start()
-        self.wait_for_reads(process, 100)
+        watcher = self.start()
+        watcher.wait_for_reads(100)
         self.write("pass/1.fastq.gz", fastq(self.reads[100:200]))
         self.write("fastq_fail/2.fastq", fastq(["ACGT" * 30]))
         self.write("summary.txt", "nothing\n")
         half = fastq(self.reads[200:300])
         self.write("pass/0.fastq", half[: len(half) // 2 - 7])
-        self.wait_for_reads(process, 240)
+        watcher.wait_for_reads(240)
         self.write("pass/0.fastq", half[len(half) // 2 - 7 :])
         self.write("pass/1.fastq.gz", fastq(self.reads[300:400]))
-        self.wait_for_reads(process, 400)
-        lines, messages = self.end(process)
-        self.assertEqual(lines[-1]["reads"] if lines else "400", "400")
+        watcher.wait_for_reads(400)
+        lines, messages = watcher.end()
+        self.assertEqual(lines[-1]["reads"], "400")
         self.assertIn("400 reads of 2 files", messages)
         self.check_index(self.reads[:400])
         (self.folder / "all.fq").write_text(fastq(self.reads[:400]))
@@ -96,23 +61,23 @@ class Watch(CliTest):
 
     def test_going_on_after_a_restart_or_a_kill(self):
         self.write("0.fastq", fastq(self.reads[:100]))
-        process = self.start()
-        self.wait_for_reads(process, 100)
-        process.send_signal(signal.SIGUSR1)
+        watcher = self.start()
+        watcher.wait_for_reads(100)
+        watcher.process.send_signal(signal.SIGUSR1)
         deadline = time.time() + 30
         while not (self.folder / "x.wmi").exists() and time.time() < deadline:
             time.sleep(0.05)
         self.check_index(self.reads[:100])
         self.write("0.fastq", fastq(self.reads[100:150]))
-        self.wait_for_reads(process, 150)
-        self.stop(process)
+        watcher.wait_for_reads(150)
+        watcher.kill()
         self.check_index(self.reads[:100])
         self.write("1.fastq", fastq(self.reads[150:250]))
-        process = self.start()
-        self.wait_for_reads(process, 250)
-        self.end(process, signal.SIGINT)
+        watcher = self.start()
+        watcher.wait_for_reads(250)
+        watcher.end(signal.SIGINT)
         self.check_index(self.reads[:250])
-        self.end(self.start("--until", "time=1s"), None)
+        self.start("--until", "time=1s").end(None)
         self.check_index(self.reads[:250])
 
     def test_a_damaged_file_is_left_out_and_told(self):
@@ -120,28 +85,28 @@ class Watch(CliTest):
         whole = gzip.compress(fastq(self.reads[100:500]).encode())
         (self.run_folder / "1.fastq.gz").write_bytes(whole[: len(whole) // 2])
         self.write("2.fastq", fastq(self.reads[500:550]) + "@bad\nACGT!ACGT\n+\nIIIIIIIII\n" + fastq(self.reads[:3]))
-        process = self.start("--until", "time=5s")
-        _, messages = self.end(process, None, status=INPUT)
+        watcher = self.start("--until", "time=5s")
+        _, messages = watcher.end(None, status=INPUT)
         for name in ("1.fastq.gz", "2.fastq"):
             self.assertEqual(sum(name in line for line in messages.splitlines()), 1, messages)
         self.check_index(self.reads[:100])
         (self.run_folder / "1.fastq.gz").write_bytes(whole)
         (self.run_folder / "2.fastq").unlink()
-        self.end(self.start("--until", "time=5s"), None)
+        self.start("--until", "time=5s").end(None)
         self.check_index(self.reads[:500])
 
     def test_limits_and_matches(self):
         self.file("host.fa", ">h\n" + "".join(self.reads[0]) + "\n")
         self.warpmer("count", "-k", "21", "-o", "host.wmi", "host.fa")
         self.write("0.fastq", fastq(self.reads))
-        lines, messages = self.end(self.start("--until", "new<0.5", "--until", "time=60", "--against", "host.wmi"), None)
+        lines, messages = self.start("--until", "new<0.5", "--until", "time=60", "--against", "host.wmi").end(None)
         self.assertIn("are new", messages)
         host = set(naive_count([self.reads[0]], 21))
         matching = sum(any(kmer in host for kmer in naive_count([read], 21)) for read in self.reads)
         self.assertAlmostEqual(float(lines[-1]["matched"]), matching / len(self.reads), places=3)
         # 600 reads of 100 bases of a genome of 3,000: 20 times
         (self.folder / "x.wmi").unlink()
-        lines, messages = self.end(self.start("--until", "coverage=15", "--until", "time=30"), None)
+        lines, messages = self.start("--until", "coverage=15", "--until", "time=30").end(None)
         self.assertIn("the coverage is", messages)
         self.assertAlmostEqual(float(lines[-1]["coverage"]), 20, delta=2)
         self.assertAlmostEqual(float(lines[-1]["genome_size"]), 3000, delta=150)
@@ -156,7 +121,7 @@ class Watch(CliTest):
         self.warpmer("count", "-k", "21", "-o", "x.wmi", "a.fa")
         self.refused(USAGE, "no index that 'watch' has written", *watch, "-o", "x.wmi")
         os.remove(self.folder / "x.wmi")
-        self.end(self.start("--until", "time=1"), None)
+        self.start("--until", "time=1").end(None)
         self.refused(USAGE, "21-mers, and 31-mers", "watch", "run", "-k", "31", "-o", "x.wmi")
         self.refused(USAGE, "forward", *watch, "--forward", "-o", "x.wmi")
 
