@@ -7,6 +7,8 @@
 namespace warpmer::cli {
 namespace {
 
+/// Bytes of the file for which another thread is started: an eighth of a chunk, as it may be compressed.
+constexpr std::uint64_t kThreadBytes = std::uint64_t{32} << 10;
 constexpr io::LineLimit kLongestLine{std::size_t{1} << 20, "this line is too long for a k-mer"};
 
 bool is_base(char c) { return std::string_view("ACGTUacgtu").find(c) != std::string_view::npos; }
@@ -22,6 +24,11 @@ bool KmerList::next(KmerChunk& chunk) {
   is_done_ = !lines_.next_text(chunk);
   chunk.ordinal = next_ordinal_++;
   return !is_done_;
+}
+
+unsigned KmerList::useful_threads(unsigned threads) const noexcept {
+  return bytes() == 0 ? threads
+                      : static_cast<unsigned>(std::min<std::uint64_t>(threads, 1 + bytes() / kThreadBytes));
 }
 
 std::string_view kmer_of_line(std::string_view line) {

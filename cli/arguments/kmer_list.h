@@ -27,6 +27,8 @@ class KmerList {
 
   /// Returns the bytes of the file; 0 when they are unknown (a pipe).
   [[nodiscard]] std::uint64_t bytes() const noexcept { return lines_.file_bytes(); }
+  /// Returns how many of so many threads find a chunk for each of them.
+  [[nodiscard]] unsigned useful_threads(unsigned threads) const noexcept;
   /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& name() const noexcept { return lines_.shown(); }
 

@@ -133,8 +133,9 @@ void query_file(Query& query) {
     std::uint64_t list_bytes = 0;  ///< bytes of the list
   };
   KmerList list(query.options.kmer_file);
+  const unsigned threads = list.useful_threads(query.threads);
   Progress so_far{0, list.bytes()};
-  OrderedStage<ChunkAnswer> ordered(kResultsAhead * query.threads, [&](ChunkAnswer&& answer) {
+  OrderedStage<ChunkAnswer> ordered(kResultsAhead * threads, [&](ChunkAnswer&& answer) {
     so_far.done += answer.list_bytes;
     query.list_kmers += answer.kmers;
     query.output.write(answer.text, so_far);
@@ -149,7 +150,7 @@ void query_file(Query& query) {
       ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.disk_bytes});
     }
   };
-  run_team(query.threads, work, [&] {
+  run_team(threads, work, [&] {
     stopped = true;
     ordered.stop();
   });

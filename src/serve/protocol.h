@@ -75,6 +75,7 @@ FrameHead decode_header(const char* bytes, std::size_t most_bytes);
 class Payload {
  public:
   void clear() { bytes_.clear(); }
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   template <class Number>
   void put(Number number) {
     static_assert(std::is_arithmetic_v<Number>);

@@ -173,6 +173,7 @@ void RemoteLookup::find_all(std::span<const std::string_view> texts, std::uint64
   for (std::size_t at = 0; at < texts.size(); at += kMostKmers) {
     const auto some = texts.subspan(at, std::min(kMostKmers, texts.size() - at));
     payload.clear();
+    payload.reserve(some.size() * kmers().k);
     for (const std::string_view text : some) payload.put_text(text);
     pool_.ask(FrameKind::find, payload.bytes(), [&](FrameStream& stream) {
       const FrameHead header = receive_answer(stream);

@@ -92,7 +92,11 @@ bool LineReader::next_entry(std::string_view& entry) {
 bool LineReader::next_text(LineText& lines, std::size_t least_bytes) {
   begin();
   std::string& text = lines.text;
-  text.assign(rest_, at_);
+  if (at_ == 0 && text.capacity() < rest_.size()) {
+    text.swap(rest_);  // the first time; later it has room for much more than that
+  } else {
+    text.assign(rest_, at_);
+  }
   rest_.clear();
   at_ = 0;
   std::size_t end = text.rfind('\n') + 1;  // 0 for none
@@ -128,10 +132,11 @@ void LineReader::begin() {
 }
 
 void LineReader::read_more(std::string& text) {
-  const std::size_t before = text.size();
-  text.resize(before + kReadBytes);
-  const std::size_t got = source_->read(text.data() + before, kReadBytes);
-  text.resize(before + got);
+  // Beside the text, because a text zeroes whatever it is made longer by: that touches 64 pages for a short
+  // file.
+  if (!buffer_) buffer_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  const std::size_t before = text.size(), got = source_->read(buffer_.get(), kReadBytes);
+  text.append(buffer_.get(), got);
   is_read_ = got == 0;
   end_lines_alike(text, before);
 }

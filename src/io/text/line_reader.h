@@ -83,7 +83,8 @@ class LineReader {
   std::unique_ptr<file::ByteSource> source_;
   std::uint64_t file_bytes_ = 0;
   LineLimit limit_;
-  std::string rest_;  ///< text that has been read and not been given out, from `at_` on
+  std::unique_ptr<char[]> buffer_;  ///< what was read last
+  std::string rest_;                ///< text that has been read and not been given out, from `at_` on
   std::size_t at_ = 0;
   std::uint64_t line_ = 0;
   std::uint64_t disk_bytes_ = 0;  ///< bytes that were read for what has been given out as text

@@ -53,6 +53,8 @@ TEST_CASE("chunks are whole lines, numbered, and add up to the file") {
   content += "LAST";
   const TemporaryFile file(content);
   KmerList list(file.path());
+  CHECK(list.useful_threads(4) == 4);
+  CHECK(list.useful_threads(1000) < 60);
   KmerChunk chunk;
   std::string joined;
   std::uint64_t ordinal = 0;
@@ -72,6 +74,7 @@ TEST_CASE("an empty list and a missing one") {
   const TemporaryFile file("");
   KmerList list(file.path());
   KmerChunk chunk;
+  CHECK(KmerList(TemporaryFile("ACGT\n").path()).useful_threads(4) == 1);
   CHECK_FALSE(list.next(chunk));
   CHECK_THROWS_AS(KmerList("/no/such/file"), warpmer::InputError);
 }
