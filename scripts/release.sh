@@ -73,12 +73,11 @@ make_source() {
 unpack_source
 for part in "${parts[@]}"; do
   say "$part"
-  began=$SECONDS
-  case "$part" in
+  TIMEFORMAT="$part: %0R s; CPU %0U + %0S s"
+  time case "$part" in
     portable) make_portable linux-x86_64 amd64 20; try_portable linux-x86_64 ;;
     *) "make_$part" ;;
   esac
-  echo "$part: $((SECONDS - began)) s"
 done
 (cd "$dist" && find . -maxdepth 1 -type f ! -name SHA256SUMS -printf '%f\n' | sort | xargs sha256sum >SHA256SUMS)
 say "dist"

@@ -45,12 +45,19 @@ no_trace() {
   list "$1" | diff "$1.before" - >"$1.trace" || { head -n 20 "$1.trace" >&2; fail "$2 leaves something behind in $1"; }
 }
 
-# tour ROOT PROGRAM: README and tour print in the system in ROOT what they show.
+# pages WHERE PROGRAM SOURCE COMMAND...: README and tour print what they show, when COMMAND runs this program.
+pages() {
+  local where=$1 program=$2 source=$3
+  shift 3
+  : >"$build/tour.log"
+  logged "$build/tour.log" "the README does not hold $where" "$@" env WARPMER="$program" WARPMER_SOURCE="$source" \
+    WARPMER_DATA="$source/data" WARPMER_TIER=full PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/cli/pages.py"
+}
+
+# tour ROOT PROGRAM: they do in the system in ROOT.
 tour() {
   rm -rf "$1/source"
   mkdir "$1/source"
   cp -r "$source_folder"/{README.md,docs,data,tests} "$1/source"
-  : >"$build/tour.log"
-  logged "$build/tour.log" "the README does not hold in $1" inside "$1" env WARPMER="$2" WARPMER_SOURCE=/source \
-    WARPMER_DATA=/source/data WARPMER_TIER=full PYTHONDONTWRITEBYTECODE=1 python3 /source/tests/cli/pages.py
+  pages "in $1" "$2" /source inside "$1"
 }

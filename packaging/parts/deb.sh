@@ -28,15 +28,17 @@ try_deb() {
   apt_in "$root" --purge autoremove warpmer
   no_trace "$root" "warpmer's Debian package"
 
-  apt_in "$root" install '/packages/*.deb'
+  apt_in "$root" install '/packages/*.deb' openmpi-bin
   draw_png "$root"
+  count_by_two "$root"
   inside "$root" sh -c 'ldd /usr/lib/*/warpmer/*.so /usr/lib/*/libwarpmer.so' >"$build/ldd.log"
   ! grep 'not found' "$build/ldd.log" >&2 || fail "a Debian package does not depend on all that it needs"
-  apt_in "$root" --purge autoremove warpmer warpmer-mpi warpmer-png libwarpmer-dev
+  build_examples "$root"
+  apt_in "$root" --purge autoremove warpmer warpmer-mpi warpmer-png libwarpmer-dev openmpi-bin g++ cmake make pkg-config
   [[ -z "$(list "$root" | grep warpmer)" ]] || fail "a Debian package leaves something behind"
   rm -r "$root/packages"
   put_back "$root"
-  echo "deb: installed, README and tour hold, PNG drawn, removed"
+  echo "deb: installed, README and tour hold, PNG drawn, counted by two ranks, examples built, removed"
 }
 
 # apt_in ROOT WORD...
@@ -52,4 +54,29 @@ draw_png() {
   inside "$1" sh -c 'cd /source/data && warpmer count -q -k 21 -o /tmp/x.wmi reads_1.fq.gz && warpmer histo -o /tmp/x.png /tmp/x.wmi'
   [[ "$(head -c 8 "$1/tmp/x.png" | od -An -tx1 | tr -d ' ')" == 89504e470d0a1a0a ]] || fail "histo -o x.png drew no PNG"
   rm "$1"/tmp/x.{wmi,png}
+}
+
+# The module for MPI: two ranks make the index that one process makes.
+count_by_two() {
+  logged "$build/deb.log" "two ranks do not count as one process does" inside "$1" sh -ec 'cd /source/data
+    warpmer count -q -k 31 -o /tmp/1.wmi reads_1.fq.gz reads_2.fq.gz
+    mpirun --allow-run-as-root --oversubscribe -n 2 warpmer count -q -k 31 --stats /tmp/2.json -o /tmp/2.wmi reads_1.fq.gz reads_2.fq.gz
+    python3 -c "import json; assert len(json.load(open(\"/tmp/2.json\"))[\"ranks\"]) == 2"
+    test $(warpmer info /tmp/1.wmi /tmp/2.wmi | grep checksum | sort -u | wc -l) = 1
+    rm /tmp/1.wmi /tmp/2.*'
+}
+
+# A project of somebody else finds the library by CMake, and a command line by pkg-config. Only here are there compilers.
+build_examples() {
+  cp -r "$source_folder/examples" "$1/source"
+  apt_in "$1" install g++ cmake make pkg-config
+  logged "$build/deb.log" "examples/ cannot be built with libwarpmer-dev" inside "$1" sh -ec 'cd /source/examples
+    cmake -B build
+    cmake --build build
+    g++ -std=c++20 list_kmers.cpp -o build/by_hand $(pkg-config --cflags --libs warpmer)
+    build/count_and_histogram 31 /tmp/x.wmi ../data/reads_1.fq.gz >/tmp/x.histo
+    warpmer histo /tmp/x.wmi | cmp - /tmp/x.histo
+    build/by_hand /tmp/x.wmi >/tmp/x.dump
+    warpmer dump /tmp/x.wmi | cmp - /tmp/x.dump
+    rm /tmp/x.*'
 }

@@ -14,8 +14,13 @@ runtime=("$libraries/lib/newer_glibc.o")
 for name in libstdc++.a libgcc_eh.a libgcc.a; do runtime+=("$($compiler -print-file-name="$name")"); done
 words=()
 for word in "$@"; do
-  # Libraries that glibc has, wherever CMake has found them.
-  case "$word" in */librt.a) word=-lrt ;; */libdl.a) word=-ldl ;; esac
+  case "$word" in
+    # Libraries that glibc has, wherever CMake has found them.
+    */librt.a) word=-lrt ;;
+    */libdl.a) word=-ldl ;;
+    # What nvcc's own linker takes along (CMake asks it): of zig these would be other libraries than GCC's, below.
+    -lstdc++ | -lgcc_s | -lgcc | -lc) continue ;;
+  esac
   words+=("$word")
 done
 export ZIG_LOCAL_CACHE_DIR=$zig/cache ZIG_GLOBAL_CACHE_DIR=$zig/cache
