@@ -15,9 +15,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,6 @@
 // Insertions and lookups in a table that lies on several GPUs.
 
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "distributed/experiments.h"

@@ -2,7 +2,6 @@
 /// The experiments on several GPUs, with their settings and results. They also run on one GPU, which can act
 /// as several devices.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

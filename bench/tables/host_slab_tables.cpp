@@ -1,6 +1,5 @@
 // The slab hash on the CPU: threads share it.
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>

@@ -3,7 +3,6 @@
 /// checked (Ashkiani et al. 2018, section VI-C). All keys of a mix are different, so that the answer to an
 /// operation does not depend on when it runs.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 

@@ -1,7 +1,6 @@
 #pragma once
 /// What a command asks: an index, or, by `--server`, the table of a server.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 
 #include "backend/count_table.h"
 #include "io/record_formats.h"
-#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include "cli/framework/messages.h"
 #include "file/output/output_file.h"
 #include "file/output/output_path.h"
-#include "formats/kmc_database.h"
 #include "host/limits.h"
 #include "jobs/export_job.h"
 #include "jobs/temporary_index.h"

@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
-#include "base/warning.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
@@ -31,7 +30,6 @@
 #include "io/input_set.h"
 #include "io/text/input_list.h"
 #include "stats/assembly_quality.h"
-#include "stats/spectrum_model.h"
 
 namespace warpmer::cli {
 namespace {

@@ -22,7 +22,6 @@
 #include "cli/output/report.h"
 #include "cli/output/spectrum_report.h"
 #include "index/index_file.h"
-#include "index/known_totals.h"
 #include "serve/remote_table.h"
 #include "stats/spectrum_model.h"
 

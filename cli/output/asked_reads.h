@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
 
 #include "backend/lookup/lookup.h"
 #include "io/text/batch.h"

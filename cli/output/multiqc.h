@@ -5,8 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/framework/text_output.h"
 #include "cli/output/index_summary.h"

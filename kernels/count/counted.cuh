@@ -2,7 +2,6 @@
 /// Counted bins on the device: distinct k-mers (as hashes) with counts, grouped by bin, and in each bin by
 /// range of hash. Counting leaves them, and freezing takes them; a run of an earlier count has the same form.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/memory/device_memory.cuh"

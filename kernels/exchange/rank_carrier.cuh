@@ -1,7 +1,6 @@
 #pragma once
 /// The carrier between the GPUs of several ranks, which uses NCCL.
 
-#include <atomic>
 #include <memory>
 
 #include "kernels/exchange/carrier.cuh"

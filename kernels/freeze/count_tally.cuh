@@ -2,7 +2,6 @@
 /// Learns how often k-mers occur that are about to be frozen.
 
 #include <cstdint>
-#include <vector>
 
 #include "backend/tally.h"
 #include "kernels/count/count.cuh"

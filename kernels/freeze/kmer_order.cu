@@ -6,7 +6,6 @@
 // neighbouring run.
 
 #include <algorithm>
-#include <bit>
 #include <cub/device/device_scan.cuh>
 
 #include "base/error.h"

@@ -1,8 +1,6 @@
 #pragma once
 /// Writes the payloads of shards, as groups/shard_encoder.h does.
 
-#include <cstdint>
-
 #include "kernels/freeze/string_groups.cuh"
 #include "kernels/freeze/string_order.cuh"
 

@@ -3,7 +3,6 @@
 
 #include "groups/group_key.h"
 #include "index/shard_codec.h"
-#include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/lookup/run_tile.cuh"
 #include "kernels/text/kmer_tile.cuh"

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "backend/lookup/lookup.h"
-#include "groups/shard_bits.h"
 #include "index/index_file.h"
 #include "kernels/text/cut.cuh"
 #include "kernels/upload/frozen_shards.cuh"

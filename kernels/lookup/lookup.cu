@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "backend/lookup/lookup.h"

@@ -6,7 +6,6 @@
 
 #include "backend/lookup/shard_rotation.h"
 #include "base/buffer_pool.h"
-#include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/paged_index.cuh"
 #include "kernels/lookup/shard_runs.cuh"
 #include "kernels/upload/frozen_shards.cuh"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernels/lookup/routed_batch.cuh"

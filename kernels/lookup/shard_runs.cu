@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "groups/group_key.h"
-#include "kernels/exchange/peers.cuh"
 #include "kernels/lookup/run_lookup.cuh"
 #include "kernels/lookup/run_tile.cuh"
 #include "kernels/lookup/shard_runs.cuh"

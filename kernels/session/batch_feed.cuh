@@ -4,7 +4,6 @@
 /// works on one batch, the thread reads the next.
 
 #include <cstdint>
-#include <vector>
 
 #include "backend/backend.h"
 #include "io/text/batch.h"

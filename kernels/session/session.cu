@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
-#include <exception>
 #include <optional>
 #include <utility>
 

@@ -6,11 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "file/spill_file.h"

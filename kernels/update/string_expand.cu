@@ -2,7 +2,6 @@
 // thread takes a bucket: first it adds up the k-mers of each part, then it unpacks them to where those of the
 // part are. Strings of large groups, which have records of their own, are shared out among a block.
 
-#include <algorithm>
 #include <cub/device/device_scan.cuh>
 
 #include "base/error.h"

@@ -3,7 +3,6 @@
 /// counted k-mers.
 
 #include <cstdint>
-#include <vector>
 
 #include "groups/group_key.h"
 #include "groups/shard_bits.h"

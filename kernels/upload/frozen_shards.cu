@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <numeric>
-#include <string>
 #include <type_traits>
 #include <vector>
 

@@ -3,7 +3,6 @@
 /// disk may fail to read them: touching them then is a signal (SIGBUS), whose handler finds here which input
 /// it was. And a change made meanwhile is noticed before an output is completed.
 
-#include <cstddef>
 #include <optional>
 #include <string>
 

@@ -2,7 +2,6 @@
 /// The temporary file to which is written what a share of memory cannot hold.
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>

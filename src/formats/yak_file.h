@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"

@@ -1,7 +1,6 @@
 #pragma once
 /// yak's hash of a k-mer, and the order of the k-mers in its files.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kmer/kmer.h"

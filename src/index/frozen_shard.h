@@ -8,7 +8,6 @@
 /// prefix sum of bucket sizes, and a bucket's entries, in increasing order, hold only the
 /// remaining bits.
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

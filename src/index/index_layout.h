@@ -2,7 +2,6 @@
 /// The bytes of an index file: its parts, and how they are built and checked. The layout is
 /// described in docs/index-format.md; writer and reader share nothing else.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

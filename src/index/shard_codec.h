@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "index/frozen_shard.h"
 #include "index/index_file.h"

@@ -18,7 +18,6 @@
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "jobs/only_kmers.h"
-#include "kmer/minimizer.h"
 #include "kmer/ownership.h"
 #include "mpi/group_index.h"
 #include "mpi/group_input.h"

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "backend/backend.h"
 #include "backend/live/live_table.h"

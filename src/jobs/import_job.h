@@ -1,7 +1,6 @@
 #pragma once
 /// An index made of another program's counted k-mers.
 
-#include <cstdint>
 #include <string>
 
 #include "formats/stream/kmer_stream.h"

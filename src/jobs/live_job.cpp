@@ -2,16 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstddef>
 #include <mutex>
 
-#include "backend/empty_input.h"
 #include "backend/index_params.h"
 #include "backend/live/read_totals.h"
 #include "base/error.h"
 #include "base/thread_team.h"
-#include "host/limits.h"
 #include "index/writer/index_writer.h"
 #include "io/input_set.h"
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "jobs/count_job.h"
 #include "stats/prediction.h"

@@ -1,7 +1,6 @@
 #include "jobs/read_filter.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace warpmer::jobs {
 

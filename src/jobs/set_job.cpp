@@ -10,7 +10,6 @@
 #include "host/limits.h"
 #include "index/known_totals.h"
 #include "jobs/result_bounds.h"
-#include "kmer/kmer.h"
 
 namespace warpmer::jobs {
 

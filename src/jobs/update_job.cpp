@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "backend/backend.h"
 #include "backend/empty_input.h"

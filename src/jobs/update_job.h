@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "index/index_file.h"
 #include "jobs/count_job.h"
 #include "jobs/device_choice.h"
 #include "jobs/session_run.h"

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 /// Counts sequence files as they appear in a folder, for example that of a sequencing run.
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>

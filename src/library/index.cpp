@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
-#include <utility>
 
 #include "backend/indexes/entries.h"
 #include "backend/lookup/lookup.h"

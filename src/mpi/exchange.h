@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "kmer/super_kmer.h"
-
 namespace warpmer::mpi {
 
 /// The words that one multisplit yields for one owner, in shard order, and where each shard's begin.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "base/environment.h"
 #include "file/program_module.h"

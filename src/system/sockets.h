@@ -5,8 +5,6 @@
 #include <sys/types.h>
 #include <sys/un.h>
 
-#include <string>
-
 namespace warpmer::system {
 
 /// Makes a socket for a stream; with `without_waiting`, no call waits for it. Returns a descriptor, or -1

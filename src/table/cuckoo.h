@@ -30,7 +30,6 @@
 /// Invariant, for lookups to stop early: a bucket that has been full stays full, and a key lies behind none
 /// of its buckets that is not full, in the stash only if all are.
 
-#include <cstddef>
 #include <cstdint>
 
 #include "table/hashed_buckets.h"

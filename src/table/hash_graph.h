@@ -9,7 +9,6 @@
 /// walks over all of them: `cpu/positions/hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
 /// (kernels).
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kmer/kmer.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"

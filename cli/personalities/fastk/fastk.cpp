@@ -6,7 +6,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>

@@ -23,7 +23,6 @@
 #include "formats/kmc_database.h"
 #include "io/text/line_reader.h"
 #include "jobs/count_job.h"
-#include "jobs/export_job.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {

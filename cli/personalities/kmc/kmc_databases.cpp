@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include "base/error.h"
 #include "base/warning.h"
@@ -13,7 +12,6 @@
 #include "formats/kff_file.h"
 #include "formats/stream/count_width.h"
 #include "host/tmp_directory.h"
-#include "index/index_file.h"
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
 #include "jobs/merged_kmers.h"

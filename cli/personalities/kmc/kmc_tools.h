@@ -2,14 +2,12 @@
 /// The operations of `kmc_tools`, in parts: what all have in common.
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
 #include "backend/indexes/set_session.h"
 #include "cli/personalities/kmc/kmc_databases.h"
 #include "cli/personalities/option_table.h"
-#include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 
 namespace warpmer::cli {

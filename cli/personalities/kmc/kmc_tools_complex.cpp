@@ -24,7 +24,6 @@
 
 #include "base/error.h"
 #include "cli/personalities/kmc/kmc_tools.h"
-#include "cli/personalities/option_table.h"
 #include "io/text/line_reader.h"
 #include "jobs/merged_kmers.h"
 

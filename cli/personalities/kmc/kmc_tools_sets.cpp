@@ -9,13 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/warning.h"
-#include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"
-#include "formats/stream/count_width.h"
 #include "jobs/merged_kmers.h"
 
 namespace warpmer::cli {

@@ -5,15 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/text_output.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"

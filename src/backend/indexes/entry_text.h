@@ -1,7 +1,6 @@
 #pragma once
 /// The k-mers of an index as text, or as numbers, all of them.
 
-#include <cstdint>
 #include <functional>
 #include <string_view>
 

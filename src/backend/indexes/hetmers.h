@@ -1,7 +1,6 @@
 #pragma once
 /// Pairs of k-mers that differ in one base, as smudgeplot counts them.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>

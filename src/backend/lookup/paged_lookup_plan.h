@@ -2,7 +2,6 @@
 /// Plans how an index that is larger than a device's memory is looked up in there: its shards in children,
 /// some of which are on the device at a time, and how much text waits there for them.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "backend/count_table.h"
 #include "base/error.h"

@@ -8,8 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <utility>
 
 #include "cpu/count/hash_counter.h"

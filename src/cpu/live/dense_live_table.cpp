@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <utility>
 
 #include "backend/dense_counts.h"
 #include "backend/lookup/kmer_text.h"

@@ -18,7 +18,6 @@
 #include "cpu/live/shard_folder.h"
 #include "groups/shard_bits.h"
 #include "groups/shard_encoder.h"
-#include "index/index_file.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {

@@ -3,9 +3,7 @@
 
 #include "backend/lookup/lookup.h"
 
-#include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "backend/lookup/seen_kmers.h"
 #include "base/buffer_pool.h"

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "backend/count_bounds.h"

@@ -2,7 +2,6 @@
 /// K-mers of some that differ in one base.
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <numeric>
 #include <span>

@@ -2,13 +2,9 @@
 /// The integers that the k-mers of a shard are sorted and compared by: hashes in an index of entries (k up to
 /// 12), the keys of groups/group_key.h in one of strings.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 
-#include "cpu/count/freezer.h"
 #include "cpu/simd/kernels.h"
 #include "groups/group_key.h"
 #include "groups/shard_reader.h"

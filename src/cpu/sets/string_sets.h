@@ -2,7 +2,6 @@
 /// Set algebra on shards of strings, group by group.
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
 /// Bytes that wait until it is their turn to be written: few in memory, more in a temporary file.
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>

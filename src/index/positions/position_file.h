@@ -3,13 +3,11 @@
 /// docs/position-index-format.md. It is a HashGraph (Green 2019) over the 2k-bit k-mer hash, its entries all
 /// occurrences, cut into bins by the hash's top bits.
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "index/index_file.h"
 #include "kmer/hash.h"

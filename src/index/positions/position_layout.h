@@ -2,7 +2,6 @@
 /// The bytes of a position index: its parts, and how they are built and checked. The layout is described in
 /// docs/position-index-format.md; writer and reader share nothing else.
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -1,7 +1,6 @@
 #include "io/fastx/text_stream.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 

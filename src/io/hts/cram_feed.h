@@ -1,7 +1,6 @@
 #pragma once
 /// Gets a file to htslib as a pipe.
 
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
