@@ -1,5 +1,5 @@
 #pragma once
-/// What a command asks: an index, or, by `--server`, the table of a server.
+/// The table that a command asks: an index, or, by `--server`, the table of a server.
 
 #include <memory>
 #include <optional>

@@ -66,7 +66,7 @@ struct HistoOptions {
   [[nodiscard]] bool is_picture() const { return plot || is_svg() || is_png(); }
 };
 
-/// What is printed, and of what.
+/// A histogram to print, and the index that it is of.
 struct Spectrum {
   const index::Histogram& histogram;
   std::string name;

@@ -149,7 +149,7 @@ void write_spectra(const MerquryFiles& files, const AssemblySpectra& spectra) {
   write_owners(files, spectra);
 }
 
-/// What a piece of a sequence adds.
+/// The numbers that a piece of a sequence adds.
 struct ContigPart {
   std::string name;
   std::vector<std::uint64_t> missing;  ///< where k-mers begin that reads do not have

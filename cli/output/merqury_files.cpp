@@ -66,7 +66,7 @@ class SpectrumPlots {
   std::uint64_t last_;
 };
 
-/// Of k-mers that the reads do not have: each once, and their further copies.
+/// Returns columns of k-mers that the reads do not have: each once, and their further copies.
 std::vector<ChartColumn> only_columns(const CopySpectrum& spectrum) {
   std::uint64_t distinct = 0;
   for (const std::uint64_t kmers : spectrum.not_in_reads) distinct += kmers;

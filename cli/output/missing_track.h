@@ -1,5 +1,5 @@
 #pragma once
-/// Where an assembly's k-mers that reads do not have begin, as meryl-lookup writes it for Merqury.
+/// The places of an assembly's k-mers that reads do not have, as meryl-lookup writes them for Merqury.
 
 #include <cstdint>
 #include <span>

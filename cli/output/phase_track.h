@@ -25,7 +25,8 @@ namespace warpmer::cli {
 /// each block.
 class PhaseTrack {
  public:
-  /// Of an assembly, by the two sets of hap-mers. Names are the assembly's; limits are put behind it.
+  /// Makes the track of an assembly, by the two sets of hap-mers. Names are the assembly's; limits are put
+  /// behind it.
   PhaseTrack(const MerquryFiles& files, std::size_t assembly, const stats::PhaseLimits& limits,
              const PlotFormats& plots, std::uint32_t k, unsigned threads);
 

@@ -18,7 +18,7 @@ constexpr double kBlobWidth = kBlobLeft + kBlobSide + kBlobMargin;
 constexpr double kBlobText = 12;
 /// Room for halves of circles at the sides, which would hide numbers.
 constexpr double kBlobRoom = 16;
-/// Of a circle of the largest size, and what all have more than their size says.
+/// The radius of a circle of the largest size, and what all have more than their size says.
 constexpr double kLargestRadius = 14, kLeastRadius = 1.5;
 
 class BlobDrawing {

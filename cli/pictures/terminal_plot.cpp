@@ -20,7 +20,7 @@ constexpr unsigned kRows = 16;
 constexpr unsigned kLabelColumns = 6;  ///< of the numbers at the left, before the axis
 constexpr unsigned kLeastWidth = 40, kMostWidth = 300;
 
-/// What is drawn with.
+/// The characters that it is drawn with.
 struct Glyphs {
   std::array<std::string_view, 9> parts;  ///< of a cell that is full to so many eighths
   std::string_view point, beyond, side, corner, bottom, tick;

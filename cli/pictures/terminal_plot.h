@@ -8,7 +8,7 @@
 
 namespace warpmer::cli {
 
-/// Where a chart is printed to.
+/// The terminal, or file, that a chart is printed to.
 struct TerminalStyle {
   unsigned width = 80;   ///< columns
   bool is_utf8 = false;  ///< else all is ASCII

@@ -160,7 +160,7 @@ class WARPMER_PUBLIC ChunkReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a job that writes an index is doing.
+/// The stages of a job that writes an index.
 enum class JobStage {
   starting,
   reading,    ///< sequences: `bytes_done` of `bytes_total`

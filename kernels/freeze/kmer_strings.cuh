@@ -20,7 +20,7 @@ struct StringTail {
   std::uint8_t is_first;     ///< 1 when it is the first of its group, by the order of k-mers, else 0
 };
 
-/// What a string has at its ends.
+/// The bases that a string has at its ends.
 template <class Key>
 struct StringEnds {
   std::uint32_t left_bases, right_bases;

@@ -36,7 +36,7 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
   }
 
  private:
-  /// What was measured last; at first no k-mers.
+  /// The k-mers that were measured last; at first none.
   struct Grouped {
     explicit Grouped(std::uint32_t k) : view{{{groups::GroupKeys<Key, Key>(k)}}} {}
     GroupedStrings<Key> view;

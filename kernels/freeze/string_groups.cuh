@@ -10,7 +10,7 @@
 
 namespace warpmer::gpu {
 
-/// What the record of a large group begins with.
+/// The sums that the record of a large group begins with.
 struct RecordSums {
   std::uint64_t kmers, bases, count_bits;
 };

@@ -9,7 +9,7 @@
 
 namespace warpmer::gpu {
 
-/// What backend::ReadSummary has. If `largest` is kLargeCountAnswer, some of its numbers are not known.
+/// A backend::ReadSummary in 32 bits. If `largest` is kLargeCountAnswer, some of its numbers are not known.
 struct ReadSums {
   std::uint32_t kmers, found, smallest, median, largest;
 };

@@ -19,7 +19,7 @@
 
 namespace warpmer::gpu {
 
-/// What the GPUs hold together, as parts of texts see it.
+/// The index that the GPUs hold together, as parts of texts see it.
 class PartOwners {
  public:
   virtual ~PartOwners() = default;
@@ -70,7 +70,7 @@ class RoutedBatches {
   std::unique_ptr<Pool> pool_;
 };
 
-/// What the GPUs hold together, as one of them asks it. Texts have up to the plan's starts.
+/// The index that the GPUs hold together, as one of them asks it. Texts have up to the plan's starts.
 class RoutedTexts : public DeviceIndex {
  public:
   RoutedTexts(std::shared_ptr<const PartOwners> owners, std::shared_ptr<const RoutedBatches> batches)

@@ -21,7 +21,7 @@
 
 namespace warpmer::groups {
 
-/// What a GroupCounter does with the counts of a group before it makes strings: here nothing, and it keeps
+/// A filter of a GroupCounter, which sees the counts of a group before strings are made of it: this one keeps
 /// all.
 struct KeepAll {
   /// Takes note of so many k-mers that occurred `count` times each; or of `n` k-mers, each with its count.

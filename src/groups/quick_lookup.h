@@ -147,7 +147,7 @@ class QuickSearch {
   }
 
  private:
-  /// Of the code of the number of strings, which with a flag for each string has at most 64 bits.
+  /// Limits of the code of the number of strings, which with a flag for each string has at most 64 bits.
   static constexpr std::uint32_t kMostZeros = 5, kMostStrings = 53;
 
   struct FlankPair {

@@ -7,7 +7,7 @@
 namespace warpmer::host {
 namespace {
 
-/// What the program itself has when a job begins, with its libraries (10.1 MiB measured). Those of CUDA and
+/// Memory of the program itself when a job begins, with its libraries (10.1 MiB measured). Those of CUDA and
 /// Apache Arrow are in what jobs leave for what is accounted for nowhere.
 constexpr std::uint64_t kProgramBytes = std::uint64_t{10} << 20;
 

@@ -15,7 +15,7 @@ namespace warpmer::index {
 
 namespace {
 
-/// What has been done to check a shard.
+/// The state of the check of a shard.
 enum class Check : std::uint8_t { none, under_way, done };
 
 }  // namespace

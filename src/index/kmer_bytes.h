@@ -1,5 +1,5 @@
 #pragma once
-/// What the bytes of an index are spent on.
+/// The parts of an index, and how many bytes are spent on each.
 
 #include <cstdint>
 

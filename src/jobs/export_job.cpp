@@ -130,7 +130,7 @@ namespace {
 /// K-mers that are read at a time.
 constexpr std::size_t kReadAtOnce = 2048;
 
-/// What threads have encoded, appended in order.
+/// Appends in order what threads have encoded.
 class EncodedInOrder {
  public:
   using Lease = BufferPool<formats::EncodedKmers>::Lease;

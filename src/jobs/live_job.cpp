@@ -16,7 +16,7 @@ namespace warpmer::jobs {
 
 namespace {
 
-/// What is in or out is known by batches.
+/// It is known batch by batch what is in, or out.
 constexpr std::size_t kLiveBatchBytes = std::size_t{1} << 20;
 
 }  // namespace

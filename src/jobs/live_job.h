@@ -1,5 +1,5 @@
 #pragma once
-/// What is done with a live table: reads go in and out, and what it holds is written as an index.
+/// Work on a live table: reads go in and out, and what it holds is written as an index.
 
 #include <string>
 #include <vector>

@@ -11,7 +11,7 @@ namespace warpmer::jobs {
 /// signal ends the process.
 class TemporaryIndex {
  public:
-  /// What becomes of a directory that is not there.
+  /// The choice for a directory that is not there.
   enum class IfMissing {
     refuse,  ///< as by other programs, whose names we go by
     make,    ///< it is removed with this object, too: so it is with `--tmp-dir`

@@ -36,7 +36,7 @@ struct WatchOptions {
   index::Provenance provenance;
 };
 
-/// What has been counted so far: a line.
+/// A line about what has been counted so far.
 struct WatchLine {
   double seconds = 0;  ///< since the job began
   std::uint64_t files = 0;

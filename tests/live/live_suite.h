@@ -40,7 +40,7 @@ inline backend::LiveTablePlan live_plan(std::uint32_t k, bool canonical = true) 
   return plan;
 }
 
-/// What a snapshot gives.
+/// The content of a snapshot.
 struct Frozen {
   Payloads payloads;
   index::Totals totals;

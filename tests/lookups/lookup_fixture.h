@@ -26,7 +26,7 @@ namespace warpmer::tests {
 
 using Reads = std::vector<std::string>;
 
-/// A file with a name of its own, which is removed in the end.
+/// The file of an index, which goes away with the test.
 class TemporaryIndex {
  public:
   TemporaryIndex() {

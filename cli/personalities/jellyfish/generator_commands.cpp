@@ -26,7 +26,7 @@ namespace {
       fmt::format("the command {} cannot be started: {}", file::quoted(command), std::strerror(error)));
 }
 
-/// What happens to a command's descriptors before it begins.
+/// The changes of a command's descriptors before it begins.
 class SpawnedFiles {
  public:
   explicit SpawnedFiles(int output) {

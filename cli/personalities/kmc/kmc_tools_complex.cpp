@@ -32,7 +32,7 @@ namespace {
 
 using backend::CountRule;
 
-/// What the file defines.
+/// All that the file defines.
 struct Definitions {
   std::map<std::string, KmcInput> inputs;
   DatabaseOutput output;

@@ -13,7 +13,7 @@
 namespace warpmer::cli {
 namespace {
 
-/// Of text on screens, and in print as wide as a column.
+/// Fits text on screens, and in print as wide as a column.
 constexpr double kDotsForUnit = 3;
 /// Cairo has no images with longer sides than twice this.
 constexpr double kMostDots = 16000;

@@ -24,7 +24,7 @@
 
 namespace warpmer::cpu {
 
-/// What a thread counts shards with.
+/// The memory that a thread counts shards with.
 template <class Counting>
 struct CountScratch {
   CountScratch(const Kernels& kernels, const backend::CountPlan& plan, StageTimes& stage_times)
@@ -105,7 +105,7 @@ class ShardMemory {
     WorkerScratch& count_scratch_;
   };
 
-  /// What is known of a shard that a thread has taken.
+  /// The parts of a shard that a thread has taken.
   struct TakenShard {
     PendingList<Word> pending;
     SpilledWords spilled;

@@ -1,5 +1,5 @@
 #pragma once
-/// What has changed in a shard since its strings were made: a hash table of k-mers.
+/// The changes of a shard since its strings were made: a hash table of k-mers.
 ///
 /// A **change** is one number: twice a count, and 1 more if that is the k-mer's whole count, whatever the
 /// strings have. Else it comes on top of what the strings have. So adding to a k-mer is adding to its change,

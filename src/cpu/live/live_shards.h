@@ -138,7 +138,7 @@ class LiveShards {
   static constexpr double kStringBytes = 1.5;
   /// Bytes that a fold has to free for each byte of strings that are made anew.
   static constexpr double kLeastFreed = 1.0 / 16;
-  /// What lookups may read of a shard without strings.
+  /// The words that lookups may read of a shard without strings.
   static constexpr std::uint64_t kNoWords[kReadAheadWords + 8] = {};
 
   [[nodiscard]] groups::ShardBits bits_of(const groups::EncodedShard& shard) const {

@@ -326,8 +326,8 @@ class ShardedLiveTable : public backend::LiveTable {
     kernels_.shard<Key, Words>().append(words.data(), changer.twos, words.size(), plan_.kmers.k, list);
   }
 
-  /// What a batch adds to one k-mer is seen all at once. Only the first words are made k-mers of before the
-  /// lock is taken: nearly always they are all.
+  /// Adds the words of a shard. All that a batch adds to one k-mer is seen at once. Only the first words are
+  /// made k-mers of before the lock is taken: nearly always they are all.
   void add_to(std::uint32_t number, std::size_t room, Changer& changer) {
     auto words = changer.cut.words(number);
     HashList<Key> list{};

@@ -57,7 +57,7 @@ class GroupSets {
  public:
   using Group = groups::GroupCursor<Flanks>;
 
-  /// Of inputs all counts are taken for 1 where `counts_are_one`.
+  /// With `counts_are_one`, all counts of inputs are taken for 1.
   GroupSets(std::uint32_t flank_bases, bool counts_are_one)
       : n_(flank_bases), counts_are_one_(counts_are_one), mine_(flank_bases), other_(flank_bases) {}
 

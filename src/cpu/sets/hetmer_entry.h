@@ -5,7 +5,7 @@
 
 namespace warpmer::cpu {
 
-/// What is known of a k-mer, in one word: its count, how it is read, and the number of its canonical form
+/// The facts of a k-mer, in one word: its count, how it is read, and the number of its canonical form
 /// among all.
 class HetmerFacts {
  public:

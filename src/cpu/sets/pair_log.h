@@ -15,7 +15,7 @@
 
 namespace warpmer::cpu {
 
-/// What is known of the two k-mers.
+/// The facts of the two k-mers.
 struct LoggedPair {
   std::uint64_t first = 0;
   std::uint64_t second = 0;

@@ -23,10 +23,10 @@ struct FlankedFormat {
         rule(m, params.canonical) {}
 };
 
-/// Where pieces are: each has k-mers [from, to) of the stretch around the m-mer `at`. Of the packed text,
-/// `TextWords` words each, from the byte on that holds the base `flank_bases` before the minimizer: both
-/// flanks and the minimizer are in them, however long the flanks. What is loaded into vectors was stored long
-/// before.
+/// The places of pieces: each has k-mers [from, to) of the stretch around the m-mer `at`. `texts` has
+/// `TextWords` words of the packed text for each, from the byte on that holds the base `flank_bases` before
+/// the minimizer: both flanks and the minimizer are in them, however long the flanks. They are stored long
+/// before they are loaded into vectors.
 template <int TextWords>
 struct PieceList {
   const std::uint32_t *from, *to, *at;
@@ -263,7 +263,7 @@ struct RunList {
   return n;
 }
 
-/// What a cut works on. Numbers of k-mers and m-mers are those of the stretch.
+/// The stretch that is cut. Numbers of k-mers and m-mers are those of the stretch.
 template <int Words>
 struct FlankedStretch {
   const std::uint64_t* packed;

@@ -5,7 +5,7 @@
 /// ones, has to stay in the first-level cache; a lookup takes as long with 8 and with 32.
 inline constexpr std::size_t kSuperKmersAtOnce = 16;
 
-/// Where the counts of a super-k-mer go.
+/// The places that the counts of a super-k-mer go to.
 struct CountPlaces {
   std::uint32_t* first;  ///< of its k-mers in the text
   std::uint32_t kmers;

@@ -1,5 +1,5 @@
 #pragma once
-/// What comes before cutting: packing text, finding stretches without breaks, refusing characters that are no
+/// The steps before cutting: packing text, finding stretches without breaks, refusing characters that are no
 /// nucleotide codes. One per thread.
 
 #include <algorithm>

@@ -121,7 +121,7 @@ std::shared_ptr<arrow::Schema> schema_of(const TableSchema& table) {
   return arrow::schema(std::move(fields), arrow::key_value_metadata({{"k", std::to_string(table.k)}}));
 }
 
-/// What both formats have in common.
+/// The common part of both formats.
 class ArrowTable : public TableWriter {
  public:
   ArrowTable(const TableSchema& table, WriteTable write)
@@ -186,7 +186,7 @@ std::shared_ptr<parquet::WriterProperties> parquet_properties(const TableSchema&
   return properties.build();
 }
 
-/// What encoding and compressing a batch takes besides it (measured: 16 to 25 MiB).
+/// Memory that encoding and compressing a batch takes besides it (measured: 16 to 25 MiB).
 constexpr std::size_t kParquetBytes = std::size_t{25} << 20;
 
 /// A batch is a group of rows.

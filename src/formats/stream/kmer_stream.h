@@ -62,7 +62,7 @@ class KmerSource {
   [[nodiscard]] virtual CappedCounts capped() const { return {}; }
 };
 
-/// What a sink has made of k-mers that follow one another. Its memory is used again.
+/// The bytes that a sink has made of k-mers that follow one another. Its memory is used again.
 struct EncodedKmers {
   /// K-mers that have a number in common: of their first bases, or of their bin.
   struct EncodedRun {

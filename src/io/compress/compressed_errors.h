@@ -1,5 +1,5 @@
 #pragma once
-/// What is said of damaged zstd, bzip2 and xz, in the same words as of gzip.
+/// Messages about damaged zstd, bzip2 and xz, in the same words as of gzip.
 
 #include <cstdint>
 #include <string_view>

@@ -20,7 +20,7 @@ bool is_xz(std::string_view start) { return start.starts_with(std::string_view("
 namespace {
 
 constexpr CompressedParts kXz = {.format = "xz", .part = {}};
-/// What any level of `xz` asks for is less.
+/// Any level of `xz` asks for less.
 constexpr unsigned kMostMegabytes = 80;
 constexpr std::uint64_t kMostMemory = std::uint64_t{kMostMegabytes} << 20;
 constexpr unsigned kMostThreads = 16;

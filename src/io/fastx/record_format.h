@@ -15,7 +15,7 @@ namespace warpmer::io {
 
 struct CramNeeds;  // io/hts/cram_memory.h
 
-/// What a reader is made of.
+/// The parts that a reader is made of.
 struct RecordInput {
   const InputFile& input;
   std::unique_ptr<file::ByteFile> file;  ///< of which nothing has been taken

@@ -1,5 +1,5 @@
 #pragma once
-/// What a URL gives.
+/// Reading from URLs.
 
 #include <memory>
 #include <string>

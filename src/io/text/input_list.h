@@ -13,7 +13,7 @@ struct InputFile {
   std::uint64_t disk_bytes = 0;  ///< 0 if it is a pipe
   bool is_regular = false;
   bool is_url = false;  ///< read through htslib; else as a pipe is
-  /// Where they are not 0 and 0: the only bytes of a regular file that are read, as if it were those.
+  /// Unless they are 0 and 0, the only bytes of a regular file that are read, as if it were those.
   std::uint64_t begin = 0, end = 0;
 
   [[nodiscard]] bool is_range() const noexcept { return end != 0; }

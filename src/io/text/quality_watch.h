@@ -39,8 +39,8 @@ struct QualityRange {
 /// Qualities of some reads in a batch of FASTQ, evenly spread; of text as it is in the file, of the first.
 QualityRange some_qualities(const Batch& batch);
 
-/// Of the records of a batch, evenly spread or the first, so many are looked at: of many thousands, so that
-/// it takes no time.
+/// Number of records of a batch, evenly spread or the first, that are looked at: few of many thousands, so
+/// that it takes no time.
 inline constexpr std::size_t kWatchedReads = 64;
 
 /// Watches all inputs of a job. Thread-safe.

@@ -14,7 +14,7 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-/// What the options of a made-up program have set.
+/// The values that the options of a made-up program have set.
 struct Taken {
   std::uint32_t k = 0;
   std::uint64_t size = 0;

@@ -18,7 +18,7 @@ using namespace warpmer::formats;
 
 namespace {
 
-/// What a writer was given, as text again.
+/// The columns that a writer was given, as text again.
 struct Taken {
   std::string rows;
   unsigned batches = 0;

@@ -277,7 +277,7 @@ class Readers {
     }
     CHECK(kmers == file.totals().stored_distinct);
   }
-  /// What was written from a bad index is good, if anything was.
+  /// Anything that was written from a bad index is good.
   void check_written() const { REQUIRE_NOTHROW(read_all(written_)); }
 
   void dump(bool sorted) {

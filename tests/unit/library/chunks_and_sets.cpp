@@ -28,7 +28,7 @@ namespace {
 using Words = std::vector<std::uint64_t>;
 using Counts = std::map<std::string, std::uint64_t>;
 
-/// Of what is counted in these tests, as it is read.
+/// Counts sequences without breaks, as they are read.
 Counts naive_counts(const std::string& bases, std::uint32_t k) {
   Counts counts;
   for (std::size_t i = 0; i + k <= bases.size(); ++i) ++counts[bases.substr(i, k)];
