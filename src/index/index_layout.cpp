@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "groups/shard_directory.h"
 #include "index/packed_checks.h"
@@ -13,6 +14,14 @@ namespace warpmer::index::layout {
 namespace {
 
 __extension__ using Wide = unsigned __int128;
+
+/// In the order of the file.
+constexpr std::uint64_t Totals::*kTotalNumbers[] = {&Totals::counted_kmers,   &Totals::counted_distinct,
+                                                    &Totals::counted_unique,  &Totals::stored_kmers,
+                                                    &Totals::stored_distinct, &Totals::largest_count,
+                                                    &Totals::min_count,       &Totals::max_count,
+                                                    &Totals::records,         &Totals::bases};
+static_assert(std::size(kTotalNumbers) * sizeof(std::uint64_t) == kTotalsBytes);
 
 /// Sizes in bits of the three parts of a payload.
 struct PayloadBits {
@@ -238,11 +247,7 @@ std::string encode_directory(std::span<const DirectoryEntry> directory, std::uin
 
 std::string encode_totals(const Totals& totals) {
   ByteBuilder out;
-  for (const std::uint64_t value : {totals.counted_kmers, totals.counted_distinct, totals.counted_unique,
-                                    totals.stored_kmers, totals.stored_distinct, totals.largest_count,
-                                    totals.min_count, totals.max_count, totals.records, totals.bases}) {
-    out.u64(value);
-  }
+  for (const auto number : kTotalNumbers) out.u64(totals.*number);
   return out.take();
 }
 
@@ -336,11 +341,7 @@ std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer,
 Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name) {
   Parser in = section_parser(file, trailer.totals, name, "totals");
   Totals totals;
-  for (std::uint64_t* value : {&totals.counted_kmers, &totals.counted_distinct, &totals.counted_unique,
-                               &totals.stored_kmers, &totals.stored_distinct, &totals.largest_count,
-                               &totals.min_count, &totals.max_count, &totals.records, &totals.bases}) {
-    *value = in.u64();
-  }
+  for (const auto number : kTotalNumbers) totals.*number = in.u64();
   in.end();
   return totals;
 }

@@ -3,15 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <new>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include "backend/index_params.h"
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
@@ -123,7 +119,7 @@ void ClientSession::profile() {
 void ClientSession::summarise() {
   const bool lenient = take_batch(batch_);
   terms_.table.lookup(lenient).summarise(batch_, answers_);
-  for (const backend::ReadSummary& read : answers_.pieces) put(payload_, read);
+  for (const backend::ReadSummary& read : answers_.pieces) payload_.put(read);
   stream_.send(FrameKind::answer, payload_);
 }
 
@@ -137,7 +133,7 @@ void ClientSession::change(FrameKind kind) {
     done = terms_.table.remove(batch_, lenient);
   }
   payload_.put(done.kmers);
-  put(payload_, done.shortfall);
+  payload_.put(done.shortfall);
   stream_.send(FrameKind::answer, payload_);
 }
 
@@ -167,7 +163,7 @@ void ClientSession::send_tally(const index::Histogram& histogram, const index::T
   }
   stream_.send(FrameKind::rows, payload_);
   payload_.clear();
-  put(payload_, totals);
+  payload_.put(totals);
   stream_.send(FrameKind::answer, payload_);
 }
 

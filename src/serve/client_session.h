@@ -2,7 +2,6 @@
 /// One client of a server: requests that come, answers that go.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "backend/live/live_table.h"
@@ -11,7 +10,7 @@
 
 namespace warpmer::serve {
 
-/// What all sessions of a server have in common.
+/// The common part of all sessions of a server.
 struct SessionTerms {
   backend::LiveTable& table;
   KmerParams kmers;

@@ -1,6 +1,5 @@
 #include "serve/protocol.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "index/index_layout.h"
@@ -129,53 +128,6 @@ bool take_batch(io::Batch& batch) {
   }
   if (offset != batch.text.size()) throw MalformedFrame{};
   return lenient != 0;
-}
-
-void put(Payload& to, const backend::ReadSummary& summary) {
-  to.put(summary.kmers);
-  to.put(summary.found);
-  to.put(summary.smallest);
-  to.put(summary.median);
-  to.put(summary.largest);
-}
-
-backend::ReadSummary take_summary(PayloadReader& from) {
-  backend::ReadSummary summary;
-  for (std::uint64_t* const number :
-       {&summary.kmers, &summary.found, &summary.smallest, &summary.median, &summary.largest})
-    *number = from.take<std::uint64_t>();
-  return summary;
-}
-
-void put(Payload& to, const index::Totals& totals) {
-  for (const std::uint64_t number : {totals.counted_kmers, totals.counted_distinct, totals.counted_unique,
-                                     totals.stored_kmers, totals.stored_distinct, totals.largest_count,
-                                     totals.min_count, totals.max_count, totals.records, totals.bases})
-    to.put(number);
-}
-
-index::Totals take_totals(PayloadReader& from) {
-  index::Totals totals;
-  for (std::uint64_t* const number : {&totals.counted_kmers, &totals.counted_distinct, &totals.counted_unique,
-                                      &totals.stored_kmers, &totals.stored_distinct, &totals.largest_count,
-                                      &totals.min_count, &totals.max_count, &totals.records, &totals.bases})
-    *number = from.take<std::uint64_t>();
-  return totals;
-}
-
-void put(Payload& to, const backend::Shortfall& shortfall) {
-  to.put(shortfall.absent_kmers);
-  to.put(shortfall.absent_occurrences);
-  to.put(shortfall.short_kmers);
-  to.put(shortfall.short_occurrences);
-}
-
-backend::Shortfall take_shortfall(PayloadReader& from) {
-  backend::Shortfall shortfall;
-  for (std::uint64_t* const number : {&shortfall.absent_kmers, &shortfall.absent_occurrences,
-                                      &shortfall.short_kmers, &shortfall.short_occurrences})
-    *number = from.take<std::uint64_t>();
-  return shortfall;
 }
 
 void put(Payload& to, const SentShard& head) {

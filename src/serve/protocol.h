@@ -1,7 +1,8 @@
 #pragma once
-/// What a server of a live table and its clients send each other: frames, each a header of 8 bytes and a
-/// payload. All numbers are little-endian. A client sends a hello and then requests, one after the other;
-/// each is answered by one frame or several, or by an error. docs/serve.md has the order that is promised.
+/// The protocol of a server of a live table and its clients: frames, each a header of 8 bytes and a payload.
+/// Numbers are little-endian, and stand in the order of their struct. A client sends a hello and then
+/// requests, one after the other; each is answered by one frame or several, or by an error. docs/serve.md has
+/// the order that is promised.
 
 #include <bit>
 #include <cstddef>
@@ -76,10 +77,11 @@ class Payload {
  public:
   void clear() { bytes_.clear(); }
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  template <class Number>
-  void put(Number number) {
-    static_assert(std::is_arithmetic_v<Number>);
-    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  /// A number, or a struct of numbers, in the order of its members.
+  template <class Numbers>
+  void put(const Numbers& numbers) {
+    static_assert(std::has_unique_object_representations_v<Numbers>, "bytes between members would be sent");
+    bytes_.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
   }
   void put_text(std::string_view text) { bytes_.append(text); }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
@@ -93,12 +95,12 @@ class Payload {
 class PayloadReader {
  public:
   explicit PayloadReader(std::string_view bytes) : bytes_(bytes) {}
-  template <class Number>
-  Number take() {
-    static_assert(std::is_arithmetic_v<Number>);
-    Number number;
-    std::memcpy(&number, take_text(sizeof number).data(), sizeof number);
-    return number;
+  template <class Numbers>
+  Numbers take() {
+    static_assert(std::has_unique_object_representations_v<Numbers>);
+    Numbers numbers;
+    std::memcpy(&numbers, take_text(sizeof numbers).data(), sizeof numbers);
+    return numbers;
   }
   std::string_view take_text(std::size_t bytes) {
     if (bytes > bytes_.size()) throw MalformedFrame{};
@@ -146,15 +148,6 @@ void put_batch(Payload& to, const io::Batch& batch, std::span<const SentStretch>
 /// Finds the pieces of the batch whose text is a payload; returns whether it is lenient. Records are numbered
 /// from 1. MalformedFrame where it is no batch.
 bool take_batch(io::Batch& batch);
-
-void put(Payload& to, const backend::ReadSummary& summary);
-backend::ReadSummary take_summary(PayloadReader& from);
-
-void put(Payload& to, const index::Totals& totals);
-index::Totals take_totals(PayloadReader& from);
-
-void put(Payload& to, const backend::Shortfall& shortfall);
-backend::Shortfall take_shortfall(PayloadReader& from);
 
 /// A shard without its words.
 struct SentShard {

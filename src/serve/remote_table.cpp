@@ -1,7 +1,6 @@
 #include "serve/remote_table.h"
 
 #include <algorithm>
-#include <atomic>
 #include <functional>
 #include <mutex>
 #include <utility>
@@ -71,7 +70,7 @@ TableContent receive_content(FrameStream& stream, FrameHead header) {
   require(header.kind == FrameKind::answer);
   const std::string payload = stream.receive_payload(header);
   PayloadReader reader(payload);
-  content.totals = take_totals(reader);
+  content.totals = reader.take<index::Totals>();
   reader.expect_end();
   return content;
 }
@@ -232,7 +231,7 @@ void RemoteLookup::summarise(const io::Batch& batch, backend::BatchSummary& out)
                  const std::string payload = receive_plain_answer(stream);
                  PayloadReader reader(payload);
                  for (std::size_t i = 0; i < stretches.size(); ++i)
-                   out.pieces.push_back(take_summary(reader));
+                   out.pieces.push_back(reader.take<backend::ReadSummary>());
                  reader.expect_end();
                });
 }
@@ -243,7 +242,7 @@ backend::Removal RemoteTable::change(FrameKind kind, const io::Batch& batch, boo
     const std::string payload = receive_plain_answer(stream);
     PayloadReader reader(payload);
     done.kmers += reader.take<std::uint64_t>();
-    done.shortfall.merge(take_shortfall(reader));
+    done.shortfall.merge(reader.take<backend::Shortfall>());
     reader.expect_end();
   });
   return done;

@@ -2,7 +2,6 @@
 /// Serves a live table to other processes.
 
 #include <condition_variable>
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>

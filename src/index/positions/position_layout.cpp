@@ -25,6 +25,11 @@ std::uint32_t bin_bits_for(std::uint64_t occurrences, std::uint32_t k) {
 namespace layout {
 namespace {
 
+/// In the order of the file.
+constexpr std::uint64_t PositionTotals::*kPositionTotals[] = {
+    &PositionTotals::occurrences,      &PositionTotals::distinct,  &PositionTotals::unique,
+    &PositionTotals::most_occurrences, &PositionTotals::sequences, &PositionTotals::bases};
+
 Parser position_section(Bytes file, const Section& section, const std::string& name, const char* what) {
   return {kPositionKind, section_bytes(kPositionKind, file, section, name, what), name, what};
 }
@@ -108,10 +113,7 @@ std::string encode_directory(std::span<const BinEntry> directory) {
 
 std::string encode_totals(const PositionTotals& totals) {
   ByteBuilder out;
-  for (const std::uint64_t value : {totals.occurrences, totals.distinct, totals.unique,
-                                    totals.most_occurrences, totals.sequences, totals.bases}) {
-    out.u64(value);
-  }
+  for (const auto number : kPositionTotals) out.u64(totals.*number);
   return out.take();
 }
 
@@ -185,10 +187,7 @@ PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer, std::sp
                              const std::string& name) {
   Parser in = position_section(file, trailer.totals, name, "totals");
   PositionTotals totals;
-  for (std::uint64_t* value : {&totals.occurrences, &totals.distinct, &totals.unique,
-                               &totals.most_occurrences, &totals.sequences, &totals.bases}) {
-    *value = in.u64();
-  }
+  for (const auto number : kPositionTotals) totals.*number = in.u64();
   in.end();
   Key128 entries = 0;
   for (const BinEntry& bin : directory) entries += bin.entries;

@@ -90,11 +90,11 @@ bool is_taken(std::string_view payload, int form, std::uint32_t k) {
         }
         break;
       case 3:
-        take_summary(reader);
+        reader.take<backend::ReadSummary>();
         reader.expect_end();
         break;
       case 4:
-        take_shortfall(reader);
+        reader.take<backend::Shortfall>();
         reader.expect_end();
         break;
       default:
@@ -118,10 +118,10 @@ Payload good_payload(int form, std::mt19937_64& random, std::uint32_t k) {
     case 2:
       return some_batch(random);
     case 3:
-      put(payload, backend::ReadSummary{5, 4, 3, 2, 1});
+      payload.put(backend::ReadSummary{5, 4, 3, 2, 1});
       break;
     case 4:
-      put(payload, backend::Shortfall{1, 2, 3, 4});
+      payload.put(backend::Shortfall{1, 2, 3, 4});
       break;
     default: {
       SentShard head{.shard = 9, .shape = {}, .sizes = {}, .words = 0};
