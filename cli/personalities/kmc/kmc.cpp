@@ -260,22 +260,6 @@ void write_histogram(const std::string& path, const index::Histogram& histogram)
   output.finish();
 }
 
-void write_counted(const KmcCall& call, const index::IndexFile& index, const host::Resources& resources) {
-  jobs::ExportOptions job;
-  job.bounds = call.database.bounds;
-  job.order = formats::limits_of(call.database.format).order;
-  job.largest_count = std::min(call.database.largest_counter, formats::kLargestKmcCount);
-  job.saturate = true;
-  job.resources = resources;
-  formats::StreamFacts facts = jobs::facts_of(index);
-  facts.min_count = job.bounds.min;
-  facts.max_count = job.bounds.max;
-  const auto sink = formats::make_sink(call.database.path(), call.database.format, facts,
-                                       call.database.counter_bytes(), resources.threads);
-  const jobs::ExportReport report = jobs::export_index(index, job, *sink);
-  tell_of_capped(report.saturated, job.largest_count, call.database.path());
-}
-
 }  // namespace
 
 int run_kmc(const NamedCall& named) {
@@ -301,7 +285,7 @@ int run_kmc(const NamedCall& named) {
   index::Histogram kept = report.histogram;
   if (call.has_database()) {
     const index::IndexFile index(temporary.path());
-    write_counted(call, index, report.resources);
+    write_database(index, call.database, report.resources);
     kept = index.histogram();
   }
   if (call.only_histogram) write_histogram(call.database.name, kept);

@@ -117,18 +117,26 @@ std::uint32_t DatabaseOutput::counter_bytes() const {
 
 namespace {
 
+/// Says how many counts were capped, if there are any.
+void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output) {
+  if (kmers == 0) return;
+  warn(fmt::format("{} k-mer{} more than {} times and stand{} in {} with a count of {}",
+                   with_thousands(kmers), kmers == 1 ? " occurs" : "s occur", limit, kmers == 1 ? "s" : "",
+                   output, limit));
+}
+
 /// Calls `copy(options, sink)`, which returns an ExportReport, for k-mers of which `facts` are known.
 template <class Copy>
 void write_output(formats::StreamFacts facts, const DatabaseOutput& output, const host::Resources& resources,
                   Copy&& copy) {
   jobs::ExportOptions job;
   job.bounds = output.bounds;
+  job.order = formats::limits_of(output.format).order;
   job.largest_count = std::min(output.largest_counter, formats::kLargestKmcCount);
   job.saturate = true;
   job.resources = resources;
   facts.min_count = output.bounds.min;
   facts.max_count = output.bounds.max;
-  facts.largest_count = 0;
   const auto sink =
       formats::make_sink(output.path(), output.format, facts, output.counter_bytes(), resources.threads);
   const jobs::ExportReport report = copy(job, *sink);
@@ -145,18 +153,19 @@ void write_database(const jobs::RangedKmers& kmers, const DatabaseOutput& output
                });
 }
 
+void write_database(const index::IndexFile& index, const DatabaseOutput& output,
+                    const host::Resources& resources) {
+  write_output(jobs::facts_of(index), output, resources,
+               [&](const jobs::ExportOptions& job, formats::KmerSink& sink) {
+                 return jobs::export_index(index, job, sink);
+               });
+}
+
 void write_text(formats::KmerSource& source, const DatabaseOutput& output, const host::Resources& resources) {
   write_output(source.facts(), output, resources,
                [&](const jobs::ExportOptions& job, formats::KmerSink& sink) {
                  return jobs::copy_kmers(source, output.name, job, sink);
                });
-}
-
-void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output) {
-  if (kmers == 0) return;
-  warn(fmt::format("{} k-mer{} more than {} times and stand{} in {} with a count of {}",
-                   with_thousands(kmers), kmers == 1 ? " occurs" : "s occur", limit, kmers == 1 ? "s" : "",
-                   output, limit));
 }
 
 void import_database(const NamedDatabase& database, const host::Resources& resources,

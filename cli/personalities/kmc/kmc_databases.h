@@ -9,6 +9,7 @@
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"
+#include "index/index_file.h"
 #include "jobs/merged_kmers.h"
 
 namespace warpmer::cli {
@@ -61,11 +62,10 @@ struct DatabaseOutput {
 /// Writes k-mers, and says on stderr how many counts were capped.
 void write_database(const jobs::RangedKmers& kmers, const DatabaseOutput& output,
                     const host::Resources& resources);
+void write_database(const index::IndexFile& index, const DatabaseOutput& output,
+                    const host::Resources& resources);
 /// Does so with what a source has, as text, in its order.
 void write_text(formats::KmerSource& source, const DatabaseOutput& output, const host::Resources& resources);
-
-/// Says it, if there are any.
-void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output);
 
 /// Makes an index of a database, for a job that needs one; nothing is left out.
 void import_database(const NamedDatabase& database, const host::Resources& resources,
