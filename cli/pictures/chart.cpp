@@ -59,7 +59,7 @@ class ChartDrawing {
   }
 
   void draw_axes() {
-    for (const double value : height_ticks(chart_, 5)) {
+    for (const double value : height_ticks(chart_)) {
       const double y = y_of(value);
       svg_.path(fmt::format("M{:.1f} {:.1f}H{:.1f}", kPlotLeft, y, kPlotRight), "class=\"grid\"");
       svg_.text(kPlotLeft - 5, y + 4, kLabel, tick_text(value), "class=\"faint\" text-anchor=\"end\"");
@@ -192,10 +192,11 @@ std::vector<double> ticks_between(double low, double high, unsigned wanted) {
   return ticks;
 }
 
-std::vector<double> height_ticks(const Chart& chart, unsigned wanted) {
-  if (!chart.is_log) return ticks_between(0, chart.top * 1.001, wanted);
+std::vector<double> height_ticks(const Chart& chart) {
+  constexpr unsigned kWanted = 5;
+  if (!chart.is_log) return ticks_between(0, chart.top * 1.001, kWanted);
   const double decades = std::log10(chart.top);
-  const double step = std::max(1.0, std::ceil(decades / wanted));
+  const double step = std::max(1.0, std::ceil(decades / kWanted));
   std::vector<double> ticks;
   for (double power = 0; power <= decades; power += step) ticks.push_back(std::pow(10, power));
   return ticks;

@@ -57,8 +57,8 @@ struct Chart {
 
 /// Returns values for the axis below a chart, or beside it: round ones, about `wanted` of them or fewer.
 std::vector<double> ticks_between(double low, double high, unsigned wanted);
-/// Returns the values beside a chart, whose height may be logarithmic.
-std::vector<double> height_ticks(const Chart& chart, unsigned wanted);
+/// Returns the values beside a chart, whose height may be logarithmic: about five.
+std::vector<double> height_ticks(const Chart& chart);
 /// Returns a number in few characters, as 25k.
 std::string tick_text(double value);
 

@@ -61,7 +61,7 @@ class TerminalDrawing {
  private:
   [[nodiscard]] std::vector<std::string> row_labels() const {
     std::vector<std::string> labels(kRows);
-    for (const double value : height_ticks(chart_, 5)) {
+    for (const double value : height_ticks(chart_)) {
       const auto row = static_cast<unsigned>(std::ceil(chart_.height_of(value) * kRows));
       if (row >= 1 && row <= kRows) labels[row - 1] = tick_text(value);
     }

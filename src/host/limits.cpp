@@ -73,10 +73,10 @@ std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned t
                      memory_advice(threads));
 }
 
-void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads, std::string_view and_more) {
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads) {
   if (cap > spoken_for) return;
-  throw ResourceError(fmt::format("-m {} is too little for {}{}: reading and writing alone need {}; {}",
-                                  mebibytes(cap), number_of_threads(threads), and_more,
+  throw ResourceError(fmt::format("-m {} is too little for {}: reading and writing alone need {}; {}",
+                                  mebibytes(cap), number_of_threads(threads),
                                   mebibytes_needed(spoken_for + kResidentVariation), memory_advice(threads)));
 }
 

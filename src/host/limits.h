@@ -45,9 +45,8 @@ std::uint64_t memory_left(std::uint64_t cap);
 std::string memory_refusal(std::uint64_t cap, std::string_view doing, unsigned threads, std::uint64_t enough);
 
 /// ResourceError unless a cap of so many bytes for the whole process leaves something to work in besides
-/// `spoken_for`, which reading and writing alone need with so many threads `and_more`, as " and 3 inputs".
-void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads,
-                  std::string_view and_more = {});
+/// `spoken_for`, which reading and writing alone need with so many threads.
+void check_memory(std::uint64_t cap, std::uint64_t spoken_for, unsigned threads);
 
 /// Returns the part of a cap for the whole process that the text of a record may take that has to be there as
 /// a whole (in FASTQ, bases are good only if there is a quality for each). Until it is counted, a record

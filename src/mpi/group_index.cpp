@@ -76,7 +76,7 @@ std::string_view text_of(const Message& message) { return {message.data(), messa
 GroupIndex::GroupIndex(ProcessGroup& ranks, const index::ShardRange& own, const std::string& path,
                        const index::IndexParams& params, unsigned threads, std::uint64_t most_kept_bytes,
                        const std::string& tmp_directory)
-    : ranks_(ranks), k_(params.k), own_(own) {
+    : ranks_(ranks), k_(params.k) {
   if (ranks.is_first()) writer_.emplace(path, params, threads);
   if (!ranks.are_several()) return;
   Message temporary;
@@ -90,7 +90,7 @@ GroupIndex::GroupIndex(ProcessGroup& ranks, const index::ShardRange& own, const 
     // An array of counters is one shard, which is in memory as a whole anyway.
     const std::uint64_t most = params.shards() == 1 ? UINT64_MAX : most_kept_bytes;
     part_.emplace(path, params,
-                  index::PartOfIndex{own_, std::string(text_of(temporary)), tmp_directory, most});
+                  index::PartOfIndex{own, std::string(text_of(temporary)), tmp_directory, most});
   }
   // From here on each rank can remove the file, whichever dies.
   ranks.all_gather(0);

@@ -29,7 +29,6 @@ class GroupIndex {
   [[nodiscard]] index::ShardOutput& output() {
     return writer_ ? static_cast<index::ShardOutput&>(*writer_) : *part_;
   }
-  [[nodiscard]] const index::ShardRange& own_shards() const { return own_; }
 
   /// To be called on all ranks together, with what each has counted; when it returns, the file has its name.
   /// Warns of an input without k-mers, unless `may_be_empty`.
@@ -50,7 +49,6 @@ class GroupIndex {
 
   ProcessGroup& ranks_;
   std::uint32_t k_;
-  index::ShardRange own_;
   bool is_stream_ = false;
   std::optional<index::IndexWriter> writer_;  ///< on rank 0
   std::optional<index::PartWriter> part_;     ///< on the others

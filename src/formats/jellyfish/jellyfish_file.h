@@ -34,8 +34,7 @@ inline constexpr std::uint64_t kLargestJellyfishCount = (std::uint64_t{1} << 56)
 /// K-mers with a count of 0, which `jellyfish count --if` writes.
 enum class JellyfishZeros : std::uint8_t { leave_out, keep };
 
-/// Reads in the order of the file. Any matrix will do, it is not looked at. K-mers with a count of 0 are left
-/// out.
+/// Reads in the order of the file. Any matrix will do, it is not looked at.
 class JellyfishSource final : public KmerSource {
  public:
   /// InputError for files that cannot be read, that are damaged or cut off, for Jellyfish's other formats,

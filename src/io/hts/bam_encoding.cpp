@@ -16,8 +16,8 @@ std::string_view bytes_of(const void* data, std::size_t size) {
   return {static_cast<const char*>(data), size};
 }
 
-void append_number(PaddedText& to, std::int64_t value, std::size_t size) {
-  append_little_endian(to, static_cast<std::uint64_t>(value), size);
+void append_number(PaddedText& to, std::int64_t value) {
+  append_little_endian(to, static_cast<std::uint64_t>(value), 4);
 }
 
 constexpr std::string_view kNoMemory = "no memory for the header of a BAM file; give warpmer more memory";
@@ -81,17 +81,17 @@ void append_bam_record(const bam1_t& record, PaddedText& to) {
   const std::size_t cigar_bytes = is_long ? 2 * 4 + 8 + cigar.size() : cigar.size();
 
   append_little_endian(to, 32 + name.size() + 1 + cigar_bytes + (length + 1) / 2 + length + tags, 4);
-  append_number(to, core.tid, 4);
-  append_number(to, core.pos, 4);
+  append_number(to, core.tid);
+  append_number(to, core.pos);
   append_little_endian(to, name.size() + 1, 1);
   append_little_endian(to, core.qual, 1);
   append_little_endian(to, core.bin, 2);
   append_little_endian(to, is_long ? 2 : core.n_cigar, 2);
   append_little_endian(to, core.flag, 2);
   append_little_endian(to, length, 4);
-  append_number(to, core.mtid, 4);
-  append_number(to, core.mpos, 4);
-  append_number(to, core.isize, 4);
+  append_number(to, core.mtid);
+  append_number(to, core.mpos);
+  append_number(to, core.isize);
   to.append(name);
   to.append({"\0", 1});
   if (is_long) {
