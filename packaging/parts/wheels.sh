@@ -23,7 +23,6 @@ make_wheels() {
   while read -r version_of python; do
     make_wheel "$version_of" "$python" "$libraries" </dev/null
   done <"$build/pythons"
-  [[ -z "$(compgen -G "$dist/*-cp39-*.whl")" ]] || try_wheel_in bullseye 3.9
   try_wheel_in bookworm 3.11
   try_wheel_in trixie 3.13
 }
