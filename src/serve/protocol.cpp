@@ -95,9 +95,10 @@ void put_batch(Payload& to, const io::Batch& batch, std::span<const SentStretch>
   to.put<std::uint32_t>(lenient ? 1 : 0);
   to.put(static_cast<std::uint32_t>(stretches.size()));
   for (const SentStretch& stretch : stretches) to.put(stretch.length);
-  for (const SentStretch& stretch : stretches)
+  for (const SentStretch& stretch : stretches) {
     to.put(static_cast<std::uint8_t>((stretch.begins_record() ? kBegins : 0) |
                                      (stretch.ends_record() ? kEnds : 0)));
+  }
   for (const SentStretch& stretch : stretches)
     to.put_text(batch.bases(*stretch.piece).substr(stretch.begin, stretch.length));
 }

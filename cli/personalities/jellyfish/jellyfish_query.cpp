@@ -12,6 +12,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
+#include "cli/output/progress.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
 #include "cli/personalities/named_jobs.h"
 #include "formats/jellyfish/jellyfish_file.h"

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cpu/memory/page_pool.h"
 #include "host/limits.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cpu {
 namespace {

@@ -108,7 +108,7 @@ std::string why_refused(backend::LiveTable& table, const io::Batch& batch) {
 std::string fill(backend::LiveTable& table, OracleTable& oracle, RandomReads& reads, io::Batch& refused) {
   for (;;) {
     refused = reads.batch();
-    const std::string why = why_refused(table, refused);
+    std::string why = why_refused(table, refused);
     if (!why.empty()) return why;
     oracle.add(refused, true);
   }
@@ -144,6 +144,7 @@ TEST_CASE("a table is asked and changed by threads while it gives its place to a
   const KmerParams kmers{31, true};
   RandomReads reads(31, 9);
   std::vector<io::Batch> batches;
+  batches.reserve(60);
   for (int i = 0; i < 60; ++i) batches.push_back(reads.batch());
   const auto table = make_outgrowing(kmers, 3000, maps_after(kmers, 3000));
   OracleTable oracle(kmers);

@@ -244,8 +244,9 @@ TEST_CASE("what is cut short is refused") {
 }
 
 TEST_CASE("a batch is refused whose numbers do not fit its text") {
-  const auto payload_of = [](std::uint32_t lenient, std::uint32_t pieces, std::vector<std::uint32_t> lengths,
-                             std::string places, const std::string& bases) {
+  const auto payload_of = [](std::uint32_t lenient, std::uint32_t pieces,
+                             const std::vector<std::uint32_t>& lengths, const std::string& places,
+                             const std::string& bases) {
     Payload payload;
     payload.put(lenient);
     payload.put(pieces);
