@@ -18,6 +18,7 @@
 #include "cli/personalities/programs.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_text.h"
+#include "system/program.h"
 
 namespace warpmer::cli {
 namespace {
