@@ -124,7 +124,7 @@ class CudaLiveTable : public backend::LiveTable {
         stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
         lookup_(stations_, questions_, false),
         lenient_lookup_(stations_, questions_, true),
-        reads_(initial == nullptr ? index::Totals{} : initial->totals()) {
+        reads_(initial) {
     if (initial != nullptr) load(*initial);
   }
 

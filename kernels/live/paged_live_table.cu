@@ -300,7 +300,7 @@ class PagedLiveTable : public backend::LiveTable {
         questions_(parts_, turns_),
         lookup_(kmers_, questions_, false),
         lenient_lookup_(kmers_, questions_, true),
-        reads_(initial == nullptr ? index::Totals{} : initial->totals()) {
+        reads_(initial) {
     if (initial != nullptr) load(*initial);
   }
 

@@ -25,10 +25,10 @@ inline LiveTotals reads_of(const io::Batch& batch, std::uint32_t k) {
 /// Thread-safe. What is added to an index that does not know its reads' numbers does not know them, either.
 class LiveReadTotals {
  public:
-  /// `before`: of what the table begins with.
-  explicit LiveReadTotals(const index::Totals& before) : knows_reads_(index::knows_reads(before)) {
-    if (knows_reads_) totals_ = {before.records, before.bases};
-  }
+  /// `before`: of what the table begins with; null: it is empty.
+  template <class Before>
+  explicit LiveReadTotals(const Before* before)
+      : LiveReadTotals(before == nullptr ? index::Totals{} : before->totals()) {}
 
   void add(const io::Batch& batch, std::uint32_t k) {
     const LiveTotals more = reads_of(batch, k);
@@ -49,6 +49,10 @@ class LiveReadTotals {
   }
 
  private:
+  explicit LiveReadTotals(const index::Totals& before) : knows_reads_(index::knows_reads(before)) {
+    if (knows_reads_) totals_ = {before.records, before.bases};
+  }
+
   const bool knows_reads_;
   mutable std::mutex mutex_;  ///< guards what follows
   LiveTotals totals_;

@@ -127,7 +127,7 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
       budget_(plan.memory_bytes),
       fixed_bytes_(budget_, least_bytes(plan)),
       counts_(plan.kmers),
-      totals_(plan.base == nullptr ? index::Totals{} : plan.base->totals()),
+      totals_(plan.base),
       changers_([this] { return std::make_unique<DenseChanger>(plan_, budget_); }, plan.threads),
       strict_(counts_, false, plan.threads),
       lenient_(counts_, true, plan.threads) {

@@ -118,7 +118,7 @@ class ShardedLiveTable : public backend::LiveTable {
         budget_(plan.memory_bytes),
         shards_(kernels_, plan, budget_),
         fixed_bytes_(budget_, fixed_bytes(plan)),
-        totals_(plan.base == nullptr ? index::Totals{} : plan.base->totals()),
+        totals_(plan.base),
         strict_(shards_, budget_, plan.kmers, false, plan.threads),
         lenient_(shards_, budget_, plan.kmers, true, plan.threads) {
     if (budget_.has(0)) return;
