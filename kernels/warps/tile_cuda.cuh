@@ -3,6 +3,8 @@
 /// `SlotsPerLane` adjacent slots of it. It works on shared and on global memory. All lanes of a group call
 /// together; arguments and results of the concept's functions are the same on all of them.
 
+#include <type_traits>
+
 #include "kernels/warps/lane_group.cuh"
 #include "kmer/kmer.h"
 #include "table/tile.h"
@@ -196,7 +198,10 @@ struct CudaTile : LaneGroup<Lanes, SlotsPerLane, kAdjacentSlots<KeyType, SlotsPe
   /// Works for any type that can be copied byte by byte.
   template <class Value>
   __device__ Value from_lane(Value mine, int lane) const {
-    if constexpr (Lanes > 1) {
+    if constexpr (Lanes > 1 && std::is_same_v<Value, Key128>) {  // by way of an array it would be in memory
+      return (Key128{this->group.shfl(static_cast<Key64>(mine >> 64), lane)} << 64) |
+             this->group.shfl(static_cast<Key64>(mine), lane);
+    } else if constexpr (Lanes > 1) {
       static_assert(sizeof(Value) % sizeof(std::uint32_t) == 0);
       std::uint32_t parts[sizeof(Value) / sizeof(std::uint32_t)];
       memcpy(parts, &mine, sizeof(Value));

@@ -19,6 +19,10 @@ class HashedBucket {
   [[nodiscard]] WARPMER_HD constexpr std::uint32_t operator()(Key key) const {
     return scale(HashFamily<Key>::hash(family_.mix(key), 0), buckets_);
   }
+  /// Returns 32 bits, of which the top ones say nothing of the bucket, for steps from there.
+  [[nodiscard]] WARPMER_HD constexpr std::uint32_t other_hash(Key key) const {
+    return HashFamily<Key>::hash(family_.mix(key), 1);
+  }
 
  private:
   HashFamily<Key> family_;
@@ -38,6 +42,10 @@ class OrderedBucket {
     const auto top = key_bits_ > 32 ? static_cast<std::uint32_t>(key >> (key_bits_ - 32))
                                     : static_cast<std::uint32_t>(key) << (32 - key_bits_);
     return scale(top, buckets_);
+  }
+  /// Likewise. Multiplied, the lowest bits tell keys of one bucket apart.
+  [[nodiscard]] WARPMER_HD std::uint32_t other_hash(Key key) const {
+    return static_cast<std::uint32_t>(key) * 0x9E3779B1u;
   }
 
  private:

@@ -3,9 +3,11 @@
 /// adjacent slots that a tile looks at together, group 0 at the table's start. Where nothing else is said,
 /// sequences visit every group once before they come again to any.
 
+#include <concepts>
 #include <cstdint>
 
 #include "kmer/platform.h"
+#include "table/bucket_choice.h"
 #include "table/hash_family.h"
 #include "table/tile.h"
 
@@ -103,8 +105,8 @@ class HashedWindows {
 /// with fixed starts fill from their front, which many narrow groups then visit in vain. Which slots a key
 /// may take depends on the width of groups. (The paper's windows start at any slot; these at multiples of a
 /// group, so that groups lie in as few sectors as they can.) Windows overlap, so a group may be visited more
-/// than once.
-template <Tile T, int WindowSlots = 32>
+/// than once. `Home` chooses the first group of a key's first window (table/bucket_choice.h).
+template <Tile T, int WindowSlots = 32, class Home = HashedBucket<typename T::Key>>
 class ScatteredWindows {
  public:
   using Key = typename T::Key;
@@ -112,27 +114,29 @@ class ScatteredWindows {
   static constexpr std::uint32_t kGroups = kWindowSlots / T::kWidth;  ///< in a window
   static_assert(kWindowSlots % T::kWidth == 0);
 
-  /// A window for each of `starts` groups, a power of two or a prime number; behind the last one the groups
-  /// that it needs. `max_windows`: the paper's p_max, at least 1.
-  WARPMER_HD ScatteredWindows(std::uint32_t starts, std::uint32_t seed, std::uint32_t max_windows)
-      : starts_(starts), max_windows_(starts < max_windows ? starts : max_windows), family_(seed) {}
+  /// A window for each of home.buckets() groups, a power of two or a prime number; behind the last one the
+  /// groups that it needs. `max_windows`: the paper's p_max, at least 1.
+  WARPMER_HD ScatteredWindows(Home home, std::uint32_t max_windows)
+      : home_(home), max_windows_(home.buckets() < max_windows ? home.buckets() : max_windows) {}
+  /// Makes it with HashedBucket(starts, seed).
+  WARPMER_HD ScatteredWindows(std::uint32_t starts, std::uint32_t seed,
+                              std::uint32_t max_windows) requires std::same_as<Home, HashedBucket<Key>>
+      : ScatteredWindows(Home(starts, seed), max_windows) {}
 
-  [[nodiscard]] WARPMER_HD std::size_t groups() const { return std::size_t{starts_} + kGroups - 1; }
-  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const {
-    return scale(HashFamily<Key>::hash(family_.mix(key), 0), starts_);
-  }
+  [[nodiscard]] WARPMER_HD std::size_t groups() const { return std::size_t{home_.buckets()} + kGroups - 1; }
+  [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const { return home_(key); }
   [[nodiscard]] WARPMER_HD std::uint32_t max_probes() const { return max_windows_ * kGroups; }
   [[nodiscard]] WARPMER_HD std::uint32_t next(std::uint32_t number, Key key, std::uint32_t visited) const {
     if (visited % kGroups != 0) return number + 1;
-    const std::uint32_t step = scale(HashFamily<Key>::hash(family_.mix(key), 1), starts_ - 1) | 1u;
+    const std::uint32_t starts = home_.buckets();
+    const std::uint32_t step = scale(home_.other_hash(key), starts - 1) | 1u;
     const std::uint32_t next = number - (kGroups - 1) + step;
-    return next < starts_ ? next : next - starts_;
+    return next < starts ? next : next - starts;
   }
 
  private:
-  std::uint32_t starts_;
+  Home home_;
   std::uint32_t max_windows_;
-  HashFamily<Key> family_;
 };
 
 }  // namespace warpmer::table

@@ -58,6 +58,11 @@ struct Slots {
     return {first, reinterpret_cast<std::uint32_t*>(first + size)};
   }
   WARPMER_HD Slots at(std::size_t slot) const { return {keys + slot, counts + slot}; }
+  /// Returns a group of `Width` slots.
+  template <int Width>
+  WARPMER_HD Slots group(std::uint32_t number) const {
+    return at(std::size_t{number} * Width);
+  }
   // While no other tile writes to the slot.
   [[nodiscard]] WARPMER_HD Slot<Key> read(std::size_t slot) const { return {keys[slot], counts[slot]}; }
   WARPMER_HD void write(std::size_t slot, Slot<Key> in) const {

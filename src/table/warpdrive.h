@@ -16,22 +16,23 @@
 
 namespace warpmer::table {
 
-template <Tile T, class Probing = OrderedWindows<T>>
+/// `Layout` is Slots, or SlotBlocks (table/slot_blocks.h).
+template <Tile T, class Probing = OrderedWindows<T>, class Layout = Slots<typename T::Key>>
 class WarpDrive {
  public:
   using Key = typename T::Key;
   static constexpr int kWindow = T::kWidth;
 
   /// `slots`: kWindow * probing.groups() of them, all empty at first, with counts of 0.
-  WARPMER_HD WarpDrive(Slots<Key> slots, Probing probing) : slots_(slots), probing_(probing) {}
+  WARPMER_HD WarpDrive(Layout slots, Probing probing) : slots_(slots), probing_(probing) {}
   /// Makes it with OrderedWindows(window_bits, key_bits).
-  WARPMER_HD WarpDrive(Slots<Key> slots, std::uint32_t window_bits, std::uint32_t key_bits)
+  WARPMER_HD WarpDrive(Layout slots, std::uint32_t window_bits, std::uint32_t key_bits)
       : WarpDrive(slots, Probing(window_bits, key_bits)) {}
 
   [[nodiscard]] WARPMER_HD std::size_t windows() const { return probing_.groups(); }
   [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const { return probing_.home(key); }
   [[nodiscard]] WARPMER_HD Slots<Key> window(std::uint32_t number) const {
-    return slots_.at(std::size_t{number} * kWindow);
+    return slots_.template group<kWindow>(number);
   }
 
   /// Adds `n` to the key's count. `key` is not kEmptyKey. Tombstones stay: keys are looked for across them.
@@ -113,14 +114,13 @@ class WarpDrive {
   /// count is smaller, and stays as it is. May run beside insertions, replacements but not erasures.
   WARPMER_HD bool subtract(const T& tile, Key key, std::uint32_t n) const {
     static_assert(!Slots<Key>::kOneWord);
-    const std::ptrdiff_t slot = find(tile, key);
-    if (slot < 0) return false;
-    const Slots<Key> s = slots_.at(static_cast<std::size_t>(slot));
-    for (;;) {
-      const std::uint32_t there = tile.count(s, 0);
-      if (there < n) return false;
+    const Found found = find_with_count(tile, key);
+    if (found.slot < 0) return false;
+    const Slots<Key> s = slots_.at(static_cast<std::size_t>(found.slot));
+    for (std::uint32_t there = found.count; there >= n; there = tile.count(s, 0)) {
       if (tile.words().claim(as_slots(s.counts), 0, there - n, there) == Claim::won) return true;
     }
+    return false;
   }
 
   /// Takes the key out of the table; false: it is not there. Its slot becomes empty where the next slot is
@@ -198,7 +198,7 @@ class WarpDrive {
     return free;
   }
 
-  Slots<Key> slots_;
+  Layout slots_;
   Probing probing_;
 };
 

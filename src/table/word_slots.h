@@ -38,6 +38,10 @@ struct Slots<Key32> {
     return {static_cast<std::uint64_t*>(memory)};
   }
   WARPMER_HD Slots at(std::size_t slot) const { return {words + slot}; }
+  template <int Width>
+  WARPMER_HD Slots group(std::uint32_t number) const {
+    return at(std::size_t{number} * Width);
+  }
   // While no other tile writes to the slot.
   [[nodiscard]] WARPMER_HD Slot<Key> read(std::size_t slot) const {
     return {key_of(words[slot]), count_of(words[slot])};

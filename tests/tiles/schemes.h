@@ -5,6 +5,7 @@
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
 #include "table/slab_hash.h"
+#include "table/slot_blocks.h"
 #include "table/warpdrive.h"
 #include "tiles/tile_ops.h"
 #include "tiles/unused_slots.h"
@@ -32,33 +33,37 @@ WARPMER_HD Done<typename T::Key> look_up(const Scheme& scheme, const T& tile, ty
   return done;
 }
 
-/// WarpDrive with either probing.
-template <class T, class WarpDrive>
-WARPMER_HD Done<typename T::Key> operate_warpdrive(Operation operation, const WarpDrive& scheme,
-                                                   const T& tile, table::Slot<typename T::Key> in) {
+/// The common part of WarpDrive's cases, with any probing and layout.
+template <class T, class SchemeType>
+struct WarpDriveCase {
+  using Tile = T;
   using Key = typename T::Key;
-  switch (operation) {
-    case Operation::insert:
-    case Operation::insert_distinct:
-      return done_with(scheme.insert(tile, in.key, in.count), in.key, in.count);
-    case Operation::insert_over_tombstones:
-      return done_with(scheme.insert_over_tombstones(tile, in.key, in.count), in.key, in.count);
-    case Operation::replace:
-      return done_with(scheme.replace(tile, in.key, in.count), in.key, in.count);
-    case Operation::find:
-      return look_up(scheme, tile, in.key);
-    case Operation::erase:
-      break;
+  using Scheme = SchemeType;
+
+  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
+                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
+    switch (operation) {
+      case Operation::insert:
+      case Operation::insert_distinct:
+        return done_with(scheme.insert(tile, in.key, in.count), in.key, in.count);
+      case Operation::insert_over_tombstones:
+        return done_with(scheme.insert_over_tombstones(tile, in.key, in.count), in.key, in.count);
+      case Operation::replace:
+        return done_with(scheme.replace(tile, in.key, in.count), in.key, in.count);
+      case Operation::find:
+        return look_up(scheme, tile, in.key);
+      case Operation::erase:
+        break;
+    }
+    Done<Key> done;
+    done.placed = scheme.erase(tile, in.key);
+    return done;
   }
-  Done<Key> done;
-  done.placed = scheme.erase(tile, in.key);
-  return done;
-}
+};
 
 /// Windows are single groups, in the order of keys.
 template <class T>
-struct OrderedWarpDrive {
-  using Tile = T;
+struct OrderedWarpDrive : WarpDriveCase<T, table::WarpDrive<T>> {
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T>;
   static constexpr SchemeFacts kFacts{.name = "warpdrive",
@@ -76,18 +81,13 @@ struct OrderedWarpDrive {
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
     return Scheme(slots, shape.bucket_bits, shape.key_bits);
   }
-  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
-                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
-    return operate_warpdrive(operation, scheme, tile, in);
-  }
   static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
   static std::size_t reach(TableShape shape, Key) { return slots(shape); }
 };
 
 /// Windows have 32 slots, as in the paper.
 template <class T>
-struct HashedWarpDrive {
-  using Tile = T;
+struct HashedWarpDrive : WarpDriveCase<T, table::WarpDrive<T, table::HashedWindows<T>>> {
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T, table::HashedWindows<T>>;
   static constexpr SchemeFacts kFacts{.name = "warpdrive, windows of 32",
@@ -105,10 +105,6 @@ struct HashedWarpDrive {
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
     return Scheme(slots, table::HashedWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
   }
-  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
-                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
-    return operate_warpdrive(operation, scheme, tile, in);
-  }
   static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
   static std::size_t reach(TableShape shape, Key) {
     return 32 * std::size_t{std::min(shape.max_windows, 1u << shape.bucket_bits)};
@@ -117,8 +113,7 @@ struct HashedWarpDrive {
 
 /// Windows have 32 slots, and start at any group.
 template <class T>
-struct ScatteredWarpDrive {
-  using Tile = T;
+struct ScatteredWarpDrive : WarpDriveCase<T, table::WarpDrive<T, table::ScatteredWindows<T>>> {
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T, table::ScatteredWindows<T>>;
   static constexpr SchemeFacts kFacts{.name = "warpdrive, scattered windows",
@@ -138,13 +133,43 @@ struct ScatteredWarpDrive {
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
     return Scheme(slots, table::ScatteredWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
   }
-  WARPMER_HD static Done<Key> operate(Operation operation, int /*pass*/, const Scheme& scheme, const T& tile,
-                                      table::Slot<Key> in, const Done<Key>& /*before*/) {
-    return operate_warpdrive(operation, scheme, tile, in);
-  }
   static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
   static std::size_t reach(TableShape shape, Key) {
     return std::min(slots(shape), 32 * std::size_t{shape.max_windows});
+  }
+};
+
+/// The layout of live tables: slots in blocks (table/slot_blocks.h), windows of eight of them.
+template <class T>
+using BlockScheme =
+    table::WarpDrive<T, table::ScatteredWindows<T, 8 * T::kWidth>, table::SlotBlocks<typename T::Key>>;
+
+template <class T>
+struct BlockWarpDrive : WarpDriveCase<T, BlockScheme<T>> {
+  using Key = typename T::Key;
+  using Scheme = BlockScheme<T>;
+  static constexpr SchemeFacts kFacts{.name = "warpdrive, blocks",
+                                      .passes = 1,
+                                      .stash = 0,
+                                      .sure_load = 0.98,
+                                      .fills_up = true,
+                                      .may_spare = false,
+                                      .erases = true,
+                                      .seeded = true,
+                                      .width_is_all_one = false,
+                                      .distinct_at_once = true,
+                                      .in_blocks = true};
+
+  static std::size_t slots(TableShape shape) {
+    return ((std::size_t{1} << shape.bucket_bits) + 7) * T::kWidth;
+  }
+  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
+    return Scheme({reinterpret_cast<table::CountBlock<Key>*>(slots.keys)},
+                  {1u << shape.bucket_bits, shape.seed, shape.max_windows});
+  }
+  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
+  static std::size_t reach(TableShape shape, Key) {
+    return std::min(slots(shape), 8 * T::kWidth * std::size_t{shape.max_windows});
   }
 };
 

@@ -29,6 +29,9 @@ std::unique_ptr<TableMemory<Key>> host_memory(std::size_t slots);
 /// Makes the memory of a slab hash: see slab_memory.h.
 template <class Key>
 std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots);
+/// Makes blocks of slots: see block_memory.h.
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_block_memory(std::size_t slots);
 
 /// Slots of any form in an array of the test's own.
 template <class Key>
@@ -90,16 +93,17 @@ struct Done {
 /// The promises of a scheme.
 struct SchemeFacts {
   const char* name;
-  int passes;             ///< passes of an insertion over all keys, with a barrier between
-  std::size_t stash;      ///< slots behind those of the buckets
-  double sure_load;       ///< load of the buckets up to which every key finds a place in them
-  bool fills_up;          ///< places as many keys as there are slots
-  bool may_spare;         ///< keys brought side by side may leave copies with a count of 0
-  bool erases;            ///< has the operations of schemes that erase
-  bool seeded;            ///< another seed puts keys into other buckets
-  bool width_is_all_one;  ///< the same layout, whatever the tile's width
-  bool distinct_at_once;  ///< inserts distinct keys side by side in one pass, without loss or copies
-  bool chains = false;    ///< a bucket takes any room there is, and a key that was erased keeps its slot
+  int passes;              ///< passes of an insertion over all keys, with a barrier between
+  std::size_t stash;       ///< slots behind those of the buckets
+  double sure_load;        ///< load of the buckets up to which every key finds a place in them
+  bool fills_up;           ///< places as many keys as there are slots
+  bool may_spare;          ///< keys brought side by side may leave copies with a count of 0
+  bool erases;             ///< has the operations of schemes that erase
+  bool seeded;             ///< another seed puts keys into other buckets
+  bool width_is_all_one;   ///< the same layout, whatever the tile's width
+  bool distinct_at_once;   ///< inserts distinct keys side by side in one pass, without loss or copies
+  bool chains = false;     ///< a bucket takes any room there is, and a key that was erased keeps its slot
+  bool in_blocks = false;  ///< slots lie in blocks (table/slot_blocks.h)
 };
 
 /// Arrays are the test's own, in host memory; slots are a TableMemory's.

@@ -46,9 +46,13 @@ struct OnTile {
     return 0;
   }
 
+  static std::unique_ptr<tests::TableMemory<Key>> plain_memory(std::size_t slots) {
+    if constexpr (Case::kFacts.in_blocks) return tests::host_block_memory<Key>(slots);
+    return tests::host_memory<Key>(slots);
+  }
   static std::unique_ptr<tests::TableMemory<Key>> memory(std::size_t slots) {
     if constexpr (Case::kFacts.chains) return tests::host_slab_memory<Key>(slots);
-    return tests::host_memory<Key>(slots);
+    return plain_memory(slots);
   }
 
   static constexpr tests::SchemeOnTile<Key> describe(
@@ -60,7 +64,7 @@ struct OnTile {
             .exclusive = T::kExclusive,
             .most_slots = SIZE_MAX,
             .memory = memory,
-            .plain_memory = tests::host_memory<Key>,
+            .plain_memory = plain_memory,
             .slots = Case::slots,
             .run = run,
             .run_at_once = run_at_once,

@@ -5,8 +5,10 @@
 #include <doctest/doctest.h>
 
 #include "kernels/memory/device_memory.cuh"
+#include "kernels/warps/block_tile_cuda.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "kernels/warps/word_tile_cuda.cuh"
+#include "tiles/block_memory.h"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
 
@@ -70,6 +72,34 @@ class DeviceSlabMemory : public TableMemory<Key> {
 
   mutable std::vector<Slab> slabs_;
   gpu::DeviceArray<Slab> array_;
+};
+
+/// Slots in blocks.
+template <class Key>
+class DeviceBlockMemory : public TableMemory<Key> {
+ public:
+  explicit DeviceBlockMemory(std::size_t slots) : blocks_(empty_blocks<Key>(slots)), array_(blocks_.size()) {
+    bring();
+  }
+  [[nodiscard]] table::Slots<Key> slots() override { return array_.data()->slots(); }
+  void fill(Key key) override {
+    fill_blocks(blocks_, key);
+    bring();
+  }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override {
+    gpu::check(cudaMemcpy(blocks_.data(), array_.data(), array_.bytes(), cudaMemcpyDefault),
+               "looking at blocks");
+    return slots_in(blocks_);
+  }
+
+ private:
+  void bring() const {
+    gpu::check(cudaMemcpy(array_.data(), blocks_.data(), array_.bytes(), cudaMemcpyDefault),
+               "preparing blocks");
+  }
+
+  std::vector<table::CountBlock<Key>> blocks_;
+  gpu::DeviceArray<table::CountBlock<Key>> array_;
 };
 
 /// An argument or a result of a kernel.
@@ -311,6 +341,7 @@ struct OnCudaTile {
   }
 
   static std::unique_ptr<TableMemory<Key>> plain_memory(std::size_t slots) {
+    if constexpr (Case::kFacts.in_blocks) return std::make_unique<DeviceBlockMemory<Key>>(slots);
     return std::make_unique<DeviceMemory<Key>>(slots);
   }
   static std::unique_ptr<TableMemory<Key>> memory(std::size_t slots) {
@@ -357,6 +388,11 @@ struct OnCudaTile {
       #Lanes " lanes of " #SlotsPerLane),                                                   \
       OnCudaTile<Scheme<gpu::CudaTile<Key, Lanes, SlotsPerLane>>, Where::shared>::describe( \
           #Lanes " lanes of " #SlotsPerLane ", shared")
+
+/// Makes an element for slots in blocks.
+#define WARPMER_CUDA_BLOCK_TILE(Key, Lanes)                                                  \
+  OnCudaTile<BlockWarpDrive<gpu::CudaBlockTile<Key, Lanes>>, Where::global>::describe(#Lanes \
+                                                                                      " lanes of a block")
 
 /// Makes the same for tables of words.
 #define WARPMER_CUDA_WORD_TILE(Scheme, Lanes, SlotsPerLane)                                \

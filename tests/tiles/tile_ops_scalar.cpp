@@ -5,6 +5,7 @@
 #include "table/tile_atomic.h"
 #include "table/tile_probe_counting.h"
 #include "table/word_tile_atomic.h"
+#include "tiles/block_memory.h"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
 
@@ -45,6 +46,18 @@ class HostSlabMemory : public tests::TableMemory<Key> {
   std::size_t in_table_;
 };
 
+template <class Key>
+class HostBlockMemory : public tests::TableMemory<Key> {
+ public:
+  explicit HostBlockMemory(std::size_t slots) : blocks_(tests::empty_blocks<Key>(slots)) {}
+  [[nodiscard]] table::Slots<Key> slots() override { return blocks_.front().slots(); }
+  void fill(Key key) override { tests::fill_blocks(blocks_, key); }
+  [[nodiscard]] std::vector<table::Slot<Key>> read() override { return tests::slots_in(blocks_); }
+
+ private:
+  std::vector<table::CountBlock<Key>> blocks_;
+};
+
 /// Neighbours in the arrays go to different threads.
 template <class Case, class Key = typename Case::Key>
 void run_at_once(table::Slots<Key> slots, tests::TableShape shape, tests::Operation operation,
@@ -82,8 +95,8 @@ using Words = table::SerialWordTile<Width>;
 template <int Width>
 using SharedWords = table::AtomicWordTile<Width>;
 
-using tests::Bcht, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv, tests::OneSlotCuckoo,
-    tests::ScatteredWarpDrive, tests::OrderedWarpDrive, tests::SlabBuckets;
+using tests::Bcht, tests::BlockWarpDrive, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv,
+    tests::OneSlotCuckoo, tests::ScatteredWarpDrive, tests::OrderedWarpDrive, tests::SlabBuckets;
 
 constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kSerial<OrderedWarpDrive<Narrow<1>>>,
@@ -104,6 +117,8 @@ constexpr tests::SchemeOnTile<Key64> kNarrow[] = {
     kAtomic<HashedWarpDrive<Shared<1>>>,
     kAtomic<HashedWarpDrive<Shared<4>>>,
     kAtomic<HashedWarpDrive<Shared<32>>>,
+    kSerial<BlockWarpDrive<Narrow<5>>>,
+    kAtomic<BlockWarpDrive<Shared<5>>>,
     kSerial<Bcht<Narrow<16>>>,
     kAtomic<Bcht<Shared<16>>>,
     kSerial<MegaKv<Narrow<8>>>,
@@ -168,6 +183,7 @@ constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OrderedWarpDrive<Wide<32>>>,
     kSerial<HashedWarpDrive<Wide<4>>>,
     kSerial<HashedWarpDrive<Wide<16>>>,
+    kSerial<BlockWarpDrive<Wide<3>>>,
     kSerial<Bcht<Wide<16>>>,
     kSerial<MegaKv<Wide<8>>>,
     kSerial<OneSlotCuckoo<Wide<1>>>,
@@ -191,6 +207,13 @@ std::unique_ptr<TableMemory<Key>> host_slab_memory(std::size_t slots) {
 }
 template std::unique_ptr<TableMemory<Key64>> host_slab_memory(std::size_t);
 template std::unique_ptr<TableMemory<Key128>> host_slab_memory(std::size_t);
+
+template <class Key>
+std::unique_ptr<TableMemory<Key>> host_block_memory(std::size_t slots) {
+  return std::make_unique<HostBlockMemory<Key>>(slots);
+}
+template std::unique_ptr<TableMemory<Key64>> host_block_memory(std::size_t);
+template std::unique_ptr<TableMemory<Key128>> host_block_memory(std::size_t);
 
 const SchemesOnTiles<Key64> kScalarTiles64{kNarrow, sizeof kNarrow / sizeof *kNarrow};
 const SchemesOnTiles<table::Key32> kWordTiles{kWords, sizeof kWords / sizeof *kWords};

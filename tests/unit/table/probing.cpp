@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstddef>
+#include <set>
 #include <vector>
 
 #include "table/word_slots.h"
@@ -37,22 +38,43 @@ void all_are_visited() {
   }
 }
 
+/// Counts the groups that keys of 26 bits do not come to.
+template <class Windows>
+std::size_t missed(const Windows& probing) {
+  std::size_t missed = 0;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    const typename Windows::Key key = i * 223'000u;
+    std::vector<int> times(probing.groups());
+    std::uint32_t number = probing.home(key);
+    for (std::uint32_t probe = 0; probe < probing.max_probes();
+         ++probe, number = probing.next(number, key, probe))
+      times.at(number) += 1;
+    for (const int one : times) missed += one > 0 ? 0 : 1;
+  }
+  return missed;
+}
+
 }  // namespace
 
 TEST_CASE("scattered windows: a key comes to every group, and to none outside of the table") {
   for (const std::uint32_t starts : {1u, 2u, 7u, 16u, 31u}) {
-    std::size_t wrong = 0;
-    for (table::Key32 key = 0; key < 300; ++key) {
-      const table::ScatteredWindows<table::SerialWordTile<4>> probing(starts, 5, starts);
-      std::vector<int> times(probing.groups());
-      std::uint32_t number = probing.home(key);
-      for (std::uint32_t probe = 0; probe < probing.max_probes();
-           ++probe, number = probing.next(number, key, probe))
-        times.at(number) += 1;
-      for (const int one : times) wrong += one > 0 ? 0 : 1;
-    }
-    CHECK(wrong == 0);
+    CHECK(missed<table::ScatteredWindows<table::SerialWordTile<4>>>({starts, 5, starts}) == 0);
+    using Home = table::OrderedBucket<Key64>;
+    using Ordered = table::ScatteredWindows<table::SerialTile<Key64, 5>, 10, Home>;
+    CHECK(missed<Ordered>({Home(starts, 26), starts}) == 0);
+    CHECK(missed<Ordered>({Home(starts, 62), starts}) == 0);
   }
+}
+
+TEST_CASE("scattered windows: keys that are hashes and come to the same group go on to different ones") {
+  using Home = table::OrderedBucket<Key64>;
+  const table::ScatteredWindows<table::SerialTile<Key64, 5>, 10, Home> probing(Home(1009, 26), 1009);
+  std::set<std::uint32_t> next;
+  for (Key64 key = 0; key < 1000; ++key) {
+    REQUIRE(probing.home(key) == 0);
+    next.insert(probing.next(1, key, 2));
+  }
+  CHECK(next.size() > 400);
 }
 
 TEST_CASE("windows of any size, as many as a prime number or a power of two: each slot is reached once") {
