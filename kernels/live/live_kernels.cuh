@@ -37,7 +37,7 @@ __device__ bool is_beside(Key key) {
 
 /// A k-mer's hash, and how often it comes.
 template <class Key>
-struct LiveRequest {
+struct CountedRequest {
   Key key;
   std::uint32_t count;
   std::uint32_t unused[sizeof(Key) / sizeof(std::uint32_t) - 1] = {};
@@ -49,32 +49,39 @@ class LiveServer {
  public:
   using Key = typename Scheme::Key;
   using Tile = typename Scheme::Tile;
-  using Request = LiveRequest<Key>;
 
   __device__ explicit LiveServer(const Scheme& scheme)
       : tile_(cg::tiled_partition<Scheme::kLanes>(cg::this_thread_block())),
         worker_(scheme, tile_, (blockIdx.x * blockDim.x + threadIdx.x) / Scheme::kLanes),
         beside_(scheme.beside) {}
 
-  /// Each lane brings a request, or none, whose answer it gets.
-  __device__ void serve(bool is_active, const Request& mine, std::uint32_t& answer) {
-    const bool is_beside_table = is_active && is_beside(mine.key);
-    if (is_beside_table) {
-      answer =
-          serve_beside(beside_ + static_cast<std::uint32_t>(table::kEmptyKey<Key> - mine.key), mine.count);
-    }
-    table::share_work(tile_, is_active && !is_beside_table, mine, answer,
-                      [&](const Request& request) { return serve_one(request); });
+  /// Each lane brings a k-mer's hash, or none, and gets its answer.
+  __device__ void serve(bool is_active, Key mine, std::uint32_t& answer) {
+    share(is_active, mine, 1, mine, answer, [&](Key key) { return serve_one(key, 1); });
+  }
+  /// The same for a k-mer that comes so often.
+  __device__ void serve(bool is_active, const CountedRequest<Key>& mine, std::uint32_t& answer) {
+    share(is_active, mine.key, mine.count, mine, answer,
+          [&](const CountedRequest<Key>& request) { return serve_one(request.key, request.count); });
   }
 
  private:
-  __device__ std::uint32_t serve_one(const Request& request) {
+  template <class Request, class Serve>
+  __device__ void share(bool is_active, Key key, std::uint32_t n, const Request& mine, std::uint32_t& answer,
+                        Serve&& serve) {
+    const bool is_beside_table = is_active && is_beside(key);
+    if (is_beside_table)
+      answer = serve_beside(beside_ + static_cast<std::uint32_t>(table::kEmptyKey<Key> - key), n);
+    table::share_work(tile_, is_active && !is_beside_table, mine, answer, serve);
+  }
+
+  __device__ std::uint32_t serve_one(Key key, std::uint32_t n) {
     if constexpr (kAction == LiveAction::ask) {
-      return worker_.ask(request.key);
+      return worker_.ask(key);
     } else if constexpr (kAction == LiveAction::remove) {
-      return worker_.remove(request.key, request.count) ? kLiveDone : kLiveRefused;
+      return worker_.remove(key, n) ? kLiveDone : kLiveRefused;
     } else {
-      return worker_.insert(request.key, request.count);
+      return worker_.insert(key, n);
     }
   }
 
@@ -115,8 +122,8 @@ __global__ __launch_bounds__(kTileThreads) void serve_text_kernel(Scheme scheme,
   for (std::uint32_t start = threadIdx.x; start < kTileStarts; start += kTileThreads) {
     // A k-mer behind the starts is the next slice's.
     const bool is_active = first + start < starts && tile.has_kmer(start);
-    LiveRequest<Key> mine{0, 1};
-    if (is_active) mine.key = hash(tile.kmer<Key>(start, kmers.k, kmers.canonical));
+    Key mine = 0;
+    if (is_active) mine = hash(tile.kmer<Key>(start, kmers.k, kmers.canonical));
     std::uint32_t answer = kNoKmerAnswer;
     server.serve(is_active, mine, answer);
     answers[first + start] = answer;
@@ -131,7 +138,7 @@ __global__ __launch_bounds__(kKeyThreads) void serve_keys_kernel(Scheme scheme,
   LiveServer<Scheme, kAction> server(scheme);
   const std::uint32_t i = blockIdx.x * kKeyThreads + threadIdx.x;
   const bool is_active = i < size;
-  LiveRequest<typename Scheme::Key> mine{0, 1};
+  CountedRequest<typename Scheme::Key> mine{0, 1};
   if (is_active) mine = {keys[i], counts == nullptr ? 1 : counts[i]};
   std::uint32_t answer = 0;
   server.serve(is_active, mine, answer);
@@ -155,8 +162,8 @@ __global__ __launch_bounds__(kKeyThreads,
     RoutedRun routed{};
     if (first + lane < part.runs) routed = RoutedRun::unpacked(runs[first + lane]);
     for_each_routed(routed, [&](std::uint32_t start, std::uint32_t place, bool is_there) {
-      LiveRequest<Key> mine{0, 1};
-      if (is_there) mine.key = hash(kmer_at<Key>(packed, start, kmers.k, kmers.canonical));
+      Key mine = 0;
+      if (is_there) mine = hash(kmer_at<Key>(packed, start, kmers.k, kmers.canonical));
       std::uint32_t answer = 0;
       server.serve(is_there, mine, answer);
       if (is_there) answers[place] = answer;

@@ -25,7 +25,7 @@
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
-#include "table/tile.h"
+#include "table/slot_blocks.h"
 
 namespace warpmer::gpu {
 
@@ -312,14 +312,15 @@ std::uint64_t least_bytes_of_live(const LiveTablePlan& plan, std::size_t gpus) {
                        [&]<class Key>(Key) { return CudaLiveTable<Key>::least_bytes(gpus, plan.threads); });
 }
 
-/// Says whether the k-mers that a table begins with are more than so many bytes of each GPU hold. A tenth of
-/// the room is for others.
+/// Says whether a table, with the k-mers that it begins with, is more than so many bytes of each GPU hold. A
+/// tenth of the room is for others.
 bool is_too_large(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t bytes) {
-  if (plan.base == nullptr) return false;
+  const std::uint64_t least = least_bytes_of_live(plan, gpus);
+  if (bytes < least || plan.base == nullptr) return bytes < least;
   return with_key_type(plan.kmers.k, [&]<class Key>(Key) {
-    const std::uint64_t besides = CudaLiveTable<Key>::least_bytes(gpus, plan.threads);
-    const std::uint64_t needed = plan.base->totals().stored_distinct / 9 * 10 * table::Slots<Key>::kBytes;
-    return bytes < besides || needed / gpus > bytes - besides;
+    const std::uint64_t slots = plan.base->totals().stored_distinct / 9 * 10;
+    const std::uint64_t needed = slots / table::CountBlock<Key>::kSlots * table::kSlotBlockBytes;
+    return needed / gpus > bytes - least;
   });
 }
 

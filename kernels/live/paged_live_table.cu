@@ -369,7 +369,7 @@ class PagedLiveTable : public backend::LiveTable {
     for (std::uint32_t owner = 0; owner < parts_.owners(); ++owner)
       where += (owner == 0 ? "cuda:" : ", cuda:") + std::to_string(parts_.gpu(owner));
     return "child tables (Starfish) that take turns in the memory of " + where +
-           (is_automatic_ ? ", which has no room for all k-mers" : "");
+           (is_automatic_ ? ", which has no room for a table of all k-mers" : "");
   }
 
  private:

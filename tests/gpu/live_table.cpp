@@ -332,7 +332,7 @@ TEST_CASE("a live table for which GPUs have no room any more goes on as child ta
     kmers += added;
     REQUIRE(warnings.size() == 1);
     CHECK(warnings[0].find("the live table was full; it is now child tables") == 0);
-    CHECK(table->describe().find("which has no room for all k-mers") != std::string::npos);
+    CHECK(table->describe().find("which has no room for a table of all k-mers") != std::string::npos);
     CHECK(table->tally().totals().counted_distinct == kmers);
     CHECK(table->totals().records == 6000 * batches);
     for (const std::uint64_t seed : {std::uint64_t{0}, batches / 2, batches - 1, batches}) {
@@ -422,6 +422,18 @@ TEST_CASE("too little memory for a live table") {
                          doctest::Contains(", and 300 MiB can be had"), ResourceError);
   };
   on_all(live_plan(31), paged, std::uint64_t{300} << 20, kPaged);
+  on_all(live_plan(31), paged, std::uint64_t{300} << 20, kAutomatic);
+  // That is enough for child tables.
+  const auto children = [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+    const auto table = backend::make_cuda_live_table(plan, devices);
+    CHECK(table->describe().find("which has no room for a table of all k-mers") != std::string::npos);
+    const io::Batch batch = random_batch(10, 0);
+    const std::uint64_t kmers = table->add(batch, false);
+    const std::vector<std::uint32_t> counts = counts_of(*table, batch);
+    CHECK(kmers == 10 * (200 - plan.kmers.k + 1));
+    CHECK(static_cast<std::uint64_t>(std::count(counts.begin(), counts.end(), 1u)) == kmers);
+  };
+  on_all(live_plan(31), children, std::uint64_t{1000} << 20, kAutomatic);
 }
 
 TEST_CASE("a bad character leaves the table as it was") {
