@@ -1,10 +1,11 @@
 #pragma once
 /// The kernels that serve the k-mers of live tables, for any scheme of hash tables.
 ///
-/// A scheme has, besides what entry_kernels.cuh asks for, `kPartBlocks` (of a multiprocessor, for
-/// serve_part_kernel), and its `Worker` has `insert(key, n)`, which returns a LiveAnswer, `remove(key, n)`,
-/// which returns whether the key had so much, `ask(key)`, which returns its count, and `drop_removed(group)`,
-/// which makes the room of keys with counts of 0 free and returns their number.
+/// A scheme has, besides what entry_kernels.cuh asks for, `kTextBlocks` and `kPartBlocks`, so many blocks of
+/// serve_text_kernel and of serve_part_kernel that a multiprocessor shall have room for (0: as the compiler
+/// likes), and its `Worker` has `insert(key, n)`, which returns a LiveAnswer, `remove(key, n)`, which returns
+/// whether the key had so much, `ask(key)`, which returns its count, and `drop_removed(group)`, which makes
+/// the room of keys with counts of 0 free and returns their number.
 
 #include <algorithm>
 #include <cstdint>
@@ -109,10 +110,9 @@ class LiveServer {
 };
 
 template <class Scheme, LiveAction kAction>
-__global__ __launch_bounds__(kTileThreads) void serve_text_kernel(Scheme scheme, KmerParams kmers,
-                                                                  const char* text, std::uint32_t bytes,
-                                                                  std::uint32_t starts,
-                                                                  std::uint32_t* answers, CutStatus* status) {
+__global__ __launch_bounds__(kTileThreads, Scheme::kTextBlocks) void serve_text_kernel(
+    Scheme scheme, KmerParams kmers, const char* text, std::uint32_t bytes, std::uint32_t starts,
+    std::uint32_t* answers, CutStatus* status) {
   using Key = typename Scheme::Key;
   __shared__ KmerTile tile;
   const std::uint32_t first = blockIdx.x * kTileStarts;

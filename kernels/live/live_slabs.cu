@@ -23,7 +23,7 @@ struct SlabScheme {
   static constexpr int kLanes = table::kSlabBytes / sizeof(Key) / kKeysPerLane;
   /// Left to itself, the compiler spills registers so that there may be more. (Measured on two H200:
   /// insertions 20.1 G/s instead of 18.8, at k = 55 18.9 instead of 16.9.)
-  static constexpr unsigned kPartBlocks = sizeof(Key) == 8 ? 5 : 4;
+  static constexpr unsigned kTextBlocks = sizeof(Key) == 8 ? 6 : 5, kPartBlocks = sizeof(Key) == 8 ? 5 : 4;
   using Tile = CudaTile<Key, kLanes, kKeysPerLane>;
   using Home = table::OrderedBucket<Key>;
   using Table = table::SlabHash<Tile, Units, Home>;

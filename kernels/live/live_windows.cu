@@ -20,7 +20,7 @@ struct WindowScheme {
   /// Two lanes read a block. (Measured on an H200, k = 31 and 55, G/s: asked 29.6 and 24.6, with four lanes
   /// 28.0 and 22.8, with one 11.9 and 11.9.)
   static constexpr int kLanes = 2;
-  static constexpr unsigned kPartBlocks = 5;
+  static constexpr unsigned kTextBlocks = 0, kPartBlocks = 5;
   using Tile = CudaBlockTile<Key, kLanes>;
   using Layout = table::SlotBlocks<Key>;
   using Block = typename Layout::Block;
