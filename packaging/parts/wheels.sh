@@ -23,6 +23,7 @@ make_wheels() {
   while read -r version_of python; do
     make_wheel "$version_of" "$python" "$libraries" </dev/null
   done <"$build/pythons"
+  if [[ -n "$(compgen -G "$dist/*-cp39-*.whl")" ]]; then try_wheel_in bullseye 3.9; fi
   try_wheel_in bookworm 3.11
   try_wheel_in trixie 3.13
 }
