@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, with apt (Debian 12 packages only). Quick when nothing is.
 #
-#   scripts/setup.sh [build] [test] [hygiene] [compilers] [aarch64] [python] [release] [slurm] [bench] [figures]
+#   scripts/setup.sh [build] [test] [hygiene] [compilers] [aarch64] [python] [viewers] [release] [slurm] [bench] [figures]
 #
 # Without a group: build.
 set -euo pipefail
@@ -14,6 +14,7 @@ declare -A packages=(
   [compilers]="g++-11 clang-14 clang-19 libclang-rt-19-dev python3 python3-pip"
   [aarch64]="g++-aarch64-linux-gnu qemu-user"
   [python]="python3 python3-dev python3-pip python3-venv"
+  [viewers]="chromium python3-pip python3-venv"
   [release]="debootstrap lintian dpkg-dev file nasm g++-aarch64-linux-gnu qemu-user ruby python3 python3-pip python3-venv"
   [slurm]="python3 slurmctld slurmd slurm-client munge"
   [bench]="python3 time kmc jellyfish isal"

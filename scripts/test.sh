@@ -17,6 +17,7 @@
 #                  (scripts/gpu-bundle.sh)
 #   --python       also build the Python module with pip, in build/python, and run its tests (tests/python); and in the
 #                  release build the module for Apache Arrow, which is that of pyarrow, in build/pyarrow
+#   --viewers      also install what tests open reports with: Chromium, and MultiQC in build/viewers
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -31,6 +32,7 @@ others=()
 groups=(build test hygiene)
 compilers=no
 python=no
+viewers=no
 tidy=no
 werror=OFF
 for argument in "$@"; do
@@ -44,6 +46,7 @@ for argument in "$@"; do
     --no-cuda) release=cpu ;;
     --gpu-bundle) release=gpu-bundle ;;
     --python) python=yes groups+=(python) ;;
+    --viewers) viewers=yes groups+=(viewers) ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
@@ -88,6 +91,18 @@ install_pyarrow() {
       { tail -n 60 "$log"; return 1; }
     pyarrow=$("$environment/bin/python" -c "$where")
   fi
+}
+
+# MultiQC, of which Debian has no package; its own folder of programs, so that Python stays what it is.
+install_viewers() {
+  local folder=$PWD/build/viewers
+  mkdir -p "$folder/bin"
+  if ! "$folder/bin/multiqc" --version >/dev/null 2>&1; then
+    python3 -m venv --clear "$folder/multiqc" && "$folder/multiqc/bin/pip" install multiqc >"$folder/multiqc.log" 2>&1 ||
+      { tail -n 60 "$folder/multiqc.log"; return 1; }
+    ln -sf ../multiqc/bin/multiqc "$folder/bin/multiqc"
+  fi
+  PATH=$folder/bin:$PATH
 }
 
 test_preset() {
@@ -154,6 +169,7 @@ test_python() {
   (cd tests/python && "$environment/bin/python" -W error -m unittest)
 }
 
+if [[ $viewers == yes ]] && ! install_viewers; then fail viewers; fi
 for preset in "$release" ${others[@]+"${others[@]}"}; do
   test_preset "$preset"
 done

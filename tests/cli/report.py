@@ -11,6 +11,7 @@ import random
 import re
 import shutil
 import subprocess
+import unittest
 import xml.etree.ElementTree
 
 from common_cli import DATA, INPUT, USAGE, CliTest, fasta, main, naive_count, read_sequences
@@ -19,6 +20,11 @@ from common_tier import some, without_sanitizers
 
 CLASSES = ("not in it", "1 copy", "2 copies", "3 copies", "4 copies", "more than 4")
 SVG = "{http://www.w3.org/2000/svg}"
+# A page in a window of some width, whose message becomes the title.
+FRAME = """<!DOCTYPE html><title>none</title>
+<script>addEventListener("message", (event) => { document.title = event.data; });</script>
+<iframe width="%d" height="900" style="border: 0" src="measured.html"></iframe>
+"""
 
 
 class Page(html.parser.HTMLParser):
@@ -212,19 +218,26 @@ class Reports(CliTest):
         self.assertEqual([name for name in self.files() if "tmp" in name or name.startswith(".")], [])
 
     @without_sanitizers
+    @unittest.skipUnless(shutil.which("chromium"), "no chromium")
     def test_in_a_browser(self):
-        """Nothing to complain about, on a wide screen and on a narrow one; where there is Chromium."""
-        if not shutil.which("chromium"):
-            self.skipTest("no chromium")
+        """Nothing to complain about, and nothing wider than the window, on a wide screen and on a narrow one."""
         assemblies = self.made_up()
         files = [self.count(f"{name}.fa", k=21, output=f"{name}.wmi", options=("-q",)) for name in ("reads", "one")]
         self.page(*files, "--assembly", assemblies[0], "--solid-count", 2)
-        for width in (1200, 400):
-            command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={self.folder}/profile"]
-            command += [f"--screenshot={self.folder}/x.png", f"--window-size={width},900", f"file://{self.folder}/x.html"]
-            process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-            self.assertNotIn("CONSOLE", process.stderr)
+        script = '<script>parent.postMessage(document.documentElement.scrollWidth <= window.innerWidth, "*")</script>'
+        self.file("measured.html", (self.folder / "x.html").read_text().replace("</body>", script + "</body>"))
+        for width in (1200, 400):  # in a frame, because Chromium's own windows are not narrower than 500
+            self.file("frame.html", FRAME % width)
+            self.assertIn("<title>true</title>", self.in_chromium("frame.html", "--dump-dom"))
+            self.in_chromium("frame.html", f"--screenshot={self.folder}/x.png")
             self.assertGreater((self.folder / "x.png").stat().st_size, 10000)
+
+    def in_chromium(self, page, *options):
+        command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--user-data-dir={self.folder}/profile"]
+        command += ["--window-size=1300,1000", "--virtual-time-budget=3000", *options, f"file://{self.folder}/{page}"]
+        process = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        self.assertNotIn("CONSOLE", process.stderr)
+        return process.stdout
 
     def test_what_makes_no_sense(self):
         self.made_up()
@@ -292,6 +305,22 @@ class MultiQc(CliTest):
         points = spectra["data"]["sample"]
         self.assertGreater(points[-1][0], 2.5 * spectrum["kmer_coverage"])
         self.assertEqual(points, histogram[: len(points)])
+
+    @without_sanitizers
+    @unittest.skipUnless(shutil.which("multiqc"), "no MultiQC")
+    def test_in_multiqc(self):
+        reads = fasta([("r", read) for read in simulated_reads(20000, 1500, 6000, 0.004)])
+        index = self.count("-", k=21, stdin=reads, output="sample.wmi")
+        self.warpmer("stats", index, "-o", "s.txt", "--multiqc", "stats_mqc.json")
+        self.warpmer("qv", index, DATA / "genome.fa", "-o", "q.txt", "--multiqc", "qv_mqc.json")
+        self.warpmer("report", index, "-o", "x.html", "--multiqc", "spectra_mqc.json")
+        subprocess.run(["multiqc", "--no-ansi", "-o", "out", "."], cwd=self.folder, capture_output=True, timeout=300, check=True)
+        shown = json.loads((self.folder / "out/multiqc_data/multiqc_data.json").read_text())["report_saved_raw_data"]
+        for name in ("stats", "qv", "spectra"):
+            data = self.section(f"{name}_mqc.json")["data"]
+            # MultiQC takes folders and endings off names of samples.
+            rows = {os.path.basename(sample).removesuffix(".fa"): row for sample, row in data.items()}
+            self.assertEqual(shown[f"multiqc_warpmer_{name}_plot"], rows)
 
     def test_refusals(self):
         index = self.count(DATA / "genome.fa", k=21)
