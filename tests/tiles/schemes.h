@@ -1,6 +1,9 @@
 #pragma once
 /// Every scheme as the table suite sees it: its promises, and one function that does any operation.
 
+#include <algorithm>
+#include <type_traits>
+
 #include "kmer/platform.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
@@ -111,67 +114,50 @@ struct HashedWarpDrive : WarpDriveCase<T, table::WarpDrive<T, table::HashedWindo
   }
 };
 
-/// Windows have 32 slots, and start at any group.
-template <class T>
-struct ScatteredWarpDrive : WarpDriveCase<T, table::WarpDrive<T, table::ScatteredWindows<T>>> {
+/// Windows start at any group.
+template <class T, int kWindowSlots, class Layout>
+struct ScatteredCase
+    : WarpDriveCase<T, table::WarpDrive<T, table::ScatteredWindows<T, kWindowSlots>, Layout>> {
   using Key = typename T::Key;
-  using Scheme = table::WarpDrive<T, table::ScatteredWindows<T>>;
-  static constexpr SchemeFacts kFacts{.name = "warpdrive, scattered windows",
-                                      .passes = 1,
-                                      .stash = 0,
-                                      .sure_load = 0.98,
-                                      .fills_up = true,
-                                      .may_spare = false,
-                                      .erases = true,
-                                      .seeded = true,
-                                      .width_is_all_one = false,
-                                      .distinct_at_once = true};
+  using Probing = table::ScatteredWindows<T, kWindowSlots>;
+  using Scheme = table::WarpDrive<T, Probing, Layout>;
+  static constexpr bool kInBlocks = !std::is_same_v<Layout, table::Slots<Key>>;
+  static constexpr SchemeFacts kFacts{
+      .name = kInBlocks ? "warpdrive, blocks" : "warpdrive, scattered windows",
+      .passes = 1,
+      .stash = 0,
+      .sure_load = 0.98,
+      .fills_up = true,
+      .may_spare = false,
+      .erases = true,
+      .seeded = true,
+      .width_is_all_one = false,
+      .distinct_at_once = true,
+      .in_blocks = kInBlocks};
 
   static std::size_t slots(TableShape shape) {
-    return ((std::size_t{1} << shape.bucket_bits) - 1) * T::kWidth + 32;
+    return ((std::size_t{1} << shape.bucket_bits) - 1) * T::kWidth + kWindowSlots;
   }
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
-    return Scheme(slots, table::ScatteredWindows<T>(1u << shape.bucket_bits, shape.seed, shape.max_windows));
+    const Probing probing(1u << shape.bucket_bits, shape.seed, shape.max_windows);
+    if constexpr (kInBlocks) {
+      return Scheme({reinterpret_cast<table::CountBlock<Key>*>(slots.keys)}, probing);
+    } else {
+      return Scheme(slots, probing);
+    }
   }
   static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
   static std::size_t reach(TableShape shape, Key) {
-    return std::min(slots(shape), 32 * std::size_t{shape.max_windows});
+    return std::min(slots(shape), kWindowSlots * std::size_t{shape.max_windows});
   }
 };
 
-/// The layout of live tables: slots in blocks (table/slot_blocks.h), windows of eight of them.
+/// Windows have 32 slots.
 template <class T>
-using BlockScheme =
-    table::WarpDrive<T, table::ScatteredWindows<T, 8 * T::kWidth>, table::SlotBlocks<typename T::Key>>;
-
+using ScatteredWarpDrive = ScatteredCase<T, 32, table::Slots<typename T::Key>>;
+/// Slots lie in blocks, as in live tables (table/slot_blocks.h), and windows have eight of them.
 template <class T>
-struct BlockWarpDrive : WarpDriveCase<T, BlockScheme<T>> {
-  using Key = typename T::Key;
-  using Scheme = BlockScheme<T>;
-  static constexpr SchemeFacts kFacts{.name = "warpdrive, blocks",
-                                      .passes = 1,
-                                      .stash = 0,
-                                      .sure_load = 0.98,
-                                      .fills_up = true,
-                                      .may_spare = false,
-                                      .erases = true,
-                                      .seeded = true,
-                                      .width_is_all_one = false,
-                                      .distinct_at_once = true,
-                                      .in_blocks = true};
-
-  static std::size_t slots(TableShape shape) {
-    return ((std::size_t{1} << shape.bucket_bits) + 7) * T::kWidth;
-  }
-  WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
-    return Scheme({reinterpret_cast<table::CountBlock<Key>*>(slots.keys)},
-                  {1u << shape.bucket_bits, shape.seed, shape.max_windows});
-  }
-  static std::uint64_t address(TableShape shape, Key key) { return scheme({}, shape).home(key); }
-  static std::size_t reach(TableShape shape, Key) {
-    return std::min(slots(shape), 8 * T::kWidth * std::size_t{shape.max_windows});
-  }
-};
+using BlockWarpDrive = ScatteredCase<T, 8 * T::kWidth, table::SlotBlocks<typename T::Key>>;
 
 /// The common part of schemes whose keys have few buckets, each by a hash function of its own.
 template <class SchemeType, int kBuckets>

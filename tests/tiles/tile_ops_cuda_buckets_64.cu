@@ -18,6 +18,9 @@ constexpr SchemeOnTile<Key64> kBuckets64[] = {
     WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 8, 2),
     WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 4, 4),
     WARPMER_CUDA_GLOBAL_TILE(SlabBuckets, Key64, 1, 10),
+    // Those of live tables, keys and counts at once.
+    WARPMER_CUDA_BLOCK_TILE(Key64, 2),
+    WARPMER_CUDA_BLOCK_TILE(Key64, 4),
 };
 }  // namespace
 const SchemesOnTiles<Key64> kCudaBuckets64{kBuckets64, sizeof kBuckets64 / sizeof *kBuckets64};
