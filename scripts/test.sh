@@ -17,7 +17,7 @@
 #                  (scripts/gpu-bundle.sh)
 #   --python       also build the Python module with pip, in build/python, and run its tests (tests/python); and in the
 #                  release build the module for Apache Arrow, which is that of pyarrow, in build/pyarrow
-#   --viewers      also install what tests open reports with: Chromium, and MultiQC in build/viewers
+#   --viewers      also install what tests open reports with: Chromium, and MultiQC in build/multiqc
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -82,27 +82,28 @@ print(passed, len(failed), skipped, *failed)
 PY
 }
 
+# new_venv FOLDER PACKAGE: a Python environment with the package, made anew; FOLDER.log is shown if that fails.
+new_venv() {
+  mkdir -p build
+  python3 -m venv --clear "$1" && "$1/bin/pip" install "$2" >"$1.log" 2>&1 || { tail -n 60 "$1.log"; return 1; }
+}
+
 # Apache Arrow for C++, of which Debian has no package; sets `pyarrow`. Kept from one run to the next.
 install_pyarrow() {
-  local environment=$PWD/build/pyarrow log=$PWD/build/pyarrow.log where='import pyarrow; print(pyarrow.get_library_dirs()[0])'
-  mkdir -p build
+  local environment=$PWD/build/pyarrow where='import pyarrow; print(pyarrow.get_library_dirs()[0])'
   if ! pyarrow=$("$environment/bin/python" -c "$where" 2>/dev/null); then
-    python3 -m venv --clear "$environment" && "$environment/bin/pip" install pyarrow >"$log" 2>&1 ||
-      { tail -n 60 "$log"; return 1; }
+    new_venv "$environment" pyarrow || return 1
     pyarrow=$("$environment/bin/python" -c "$where")
   fi
 }
 
 # MultiQC, of which Debian has no package; its own folder of programs, so that Python stays what it is.
 install_viewers() {
-  local folder=$PWD/build/viewers
-  mkdir -p "$folder/bin"
-  if ! "$folder/bin/multiqc" --version >/dev/null 2>&1; then
-    python3 -m venv --clear "$folder/multiqc" && "$folder/multiqc/bin/pip" install multiqc >"$folder/multiqc.log" 2>&1 ||
-      { tail -n 60 "$folder/multiqc.log"; return 1; }
-    ln -sf ../multiqc/bin/multiqc "$folder/bin/multiqc"
-  fi
-  PATH=$folder/bin:$PATH
+  local environment=$PWD/build/multiqc folder=$PWD/build/viewers
+  "$environment/bin/multiqc" --version >/dev/null 2>&1 || new_venv "$environment" multiqc || return 1
+  mkdir -p "$folder"
+  ln -sf ../multiqc/bin/multiqc "$folder/multiqc"
+  PATH=$folder:$PATH
 }
 
 test_preset() {
@@ -163,9 +164,8 @@ check() {
 # The module as a user installs it. The compiler has the name that it has in other builds, so that what ccache keeps of
 # them serves here, too.
 test_python() {
-  local environment=$PWD/build/python log=$PWD/build/python.log
-  python3 -m venv --clear "$environment" &&
-    CXX=${CXX:-c++} "$environment/bin/pip" install "$PWD[arrow]" >"$log" 2>&1 || { tail -n 60 "$log"; return 1; }
+  local environment=$PWD/build/python
+  CXX=${CXX:-c++} new_venv "$environment" "$PWD[arrow]" || return 1
   (cd tests/python && "$environment/bin/python" -W error -m unittest)
 }
 
