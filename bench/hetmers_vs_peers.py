@@ -4,9 +4,9 @@
     bench/hetmers_vs_peers.py --reads FILE [-k 31] [-t 2] [-L 4] [-m SIZE] [--rounds 5] [--warpmer FILE] [--fastk FILE]
                               [--smudgeplot FILE] [--dir DIR]
 
-All in turn, with the same threads and a warm page cache; -m is warpmer's cap. Prints medians of wall time, of CPU time and of peak memory, of each
-step and of both, and ratios. Fails when the pairs differ. Run it on an idle machine. FastK and hetmers are not Debian's: give
-the programs that you built (https://github.com/thegenemyers/FASTK, https://github.com/KamilSJaron/smudgeplot).
+All in turn, with the same threads and a warm page cache; -m is warpmer's cap. Prints medians of wall time, of CPU time and of
+peak memory, of each step and of both, and ratios. Fails when the pairs differ. Run it on an idle machine. FastK and hetmers are
+not Debian's: give the programs that you built (https://github.com/thegenemyers/FASTK, https://github.com/KamilSJaron/smudgeplot).
 """
 
 import argparse
