@@ -24,9 +24,15 @@ SHIM = r"""
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+static const char *lacked;
+// Once: MPI_Init changes the environment while its own threads open files, and getenv() beside setenv() may crash.
+__attribute__((constructor)) static void ask(void) {
+  const char *text = getenv("LACKS");
+  lacked = text ? strdup(text) : 0;
+}
 static const char *lacking(const char *what) {
   size_t length = strlen(what);
-  for (const char *at = getenv("LACKS"); at; at = strchr(at, ',') ? strchr(at, ',') + 1 : 0)
+  for (const char *at = lacked; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : 0)
     if (!strncmp(at, what, length) && (!at[length] || at[length] == ':' || at[length] == ',')) return at + length;
   return 0;
 }

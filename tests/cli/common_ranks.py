@@ -24,10 +24,15 @@ SHIM = r"""
 #include <sys/uio.h>
 #include <unistd.h>
 
+static const char *asked;  // null in ranks that live
+// Once: MPI_Init changes the environment while its own threads read, and getenv() beside setenv() may crash.
+__attribute__((constructor)) static void ask(void) {
+  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *killed = getenv("KILL_RANK"), *moment = getenv("KILL_MOMENT");
+  if (rank && killed && moment && !strcmp(rank, killed)) asked = strdup(moment);
+}
 static void count(const char *moment, ssize_t bytes, int fd) {
   static _Atomic long done;
-  const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *killed = getenv("KILL_RANK"), *asked = getenv("KILL_MOMENT");
-  if (bytes <= 0 || !rank || !killed || strcmp(rank, killed) || strncmp(asked, moment, strlen(moment))) return;
+  if (bytes <= 0 || !asked || strncmp(asked, moment, strlen(moment))) return;
   char *name;
   const long most = strtol(asked + strlen(moment), &name, 10);
   struct stat file, wanted;
