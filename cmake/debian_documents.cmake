@@ -1,5 +1,5 @@
 # CPack runs this before it packs: it adds what Debian wants of each package, which nobody else needs. These are whose it
-# is, what changed, and compressed pages of the manual.
+# is and what is in it, what changed, and compressed pages of the manual.
 
 file(READ ${CPACK_RESOURCE_FILE_LICENSE} license)
 string(STRIP "${license}" license)
@@ -17,6 +17,9 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   file(WRITE ${documents}/changelog.Debian
     "warpmer (${version}) unstable; urgency=medium\n\n  * CHANGELOG.md in the sources says what is new.\n\n"
     " -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
+  if(CPACK_WARPMER_LICENSES)
+    file(COPY ${CPACK_WARPMER_LICENSES} DESTINATION ${documents})
+  endif()
   file(GLOB pages ${folder}/man/man1/*)
   execute_process(COMMAND gzip -9 -n -f ${documents}/changelog.Debian ${pages} COMMAND_ERROR_IS_FATAL ANY)
 endforeach()

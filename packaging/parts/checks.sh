@@ -18,17 +18,27 @@ logged() {
   "$@" >>"$log" 2>&1 || { tail -n 40 "$log" >&2; fail "$what"; }
 }
 
-# ready ROOT SUITE: a Debian of that age, without compilers, with Python to run the pages in. It is to be `put_back`; one
-# in which something failed is made anew.
-root_packages=python3,python3-venv
+# ready SUITE: $build/root-SUITE, a Debian or Ubuntu of that age, without compilers, with Python to run the pages in. It is
+# to be `put_back`; one in which something failed is made anew.
 ready() {
-  if [[ "$(cat "$1.ready" 2>/dev/null)" != "$root_packages" ]]; then
-    rm -rf "$1"
-    logged "$1.log" "debootstrap could not make a $2" debootstrap --variant=minbase "--include=$root_packages" "$2" "$1"
+  local root=$build/root-$1 packages=python3,python3-venv options=()
+  case "$1" in
+    trixie) packages+=,ubuntu-archive-keyring ;;  # Debian 12 has no such package
+    jammy)
+      ready trixie
+      put_back trixie
+      options=(--components=main,universe "--keyring=$build/root-trixie/usr/share/keyrings/ubuntu-archive-keyring.gpg")
+      ;;
+  esac
+  if [[ "$(cat "$root.ready" 2>/dev/null)" != "$packages" ]]; then
+    rm -rf "$root"
+    logged "$root.log" "debootstrap could not make a $1" debootstrap --variant=minbase "--include=$packages" \
+      "${options[@]}" "$1" "$root"
   fi
-  rm -f "$1.ready"
+  rm -f "$root.ready"
+  echo "$packages" >"$root.usable"
 }
-put_back() { echo "$root_packages" >"$1.ready"; }
+put_back() { mv "$build/root-$1.usable" "$build/root-$1.ready"; }
 
 # inside ROOT COMMAND...: with /proc, as any system has it; nobody else sees that mount.
 inside() { unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$@"; }

@@ -1,44 +1,73 @@
 # The Debian packages; scripts/release.sh reads this.
+#
+# The program and the library are portable ones, and install in any Debian or Ubuntu with glibc 2.28. The modules need
+# libraries of the system: those are Debian 12's.
 
 make_deb() {
   local folder=$build/deb log=$build/deb.log
+  build_portable linux-x86_64 amd64
   : >"$log"
-  logged "$log" "deb cannot be configured" cmake -G Ninja -S "$source_folder" -B "$folder" -DCMAKE_INSTALL_PREFIX=/usr
-  logged "$log" "deb does not build" cmake --build "$folder" -j "$jobs"
-  rm -f "$folder"/*.deb "$dist"/*.deb
-  logged "$log" "cpack failed" env -C "$folder" cpack -G DEB
-  mv "$folder"/*.deb "$dist"
-  # There is no public address yet.
-  lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog "$dist"/*.deb \
-    || fail "lintian reports errors"
-  try_deb
+  logged "$log" "modules cannot be configured" "$tools/bin/cmake" -G Ninja -S "$source_folder" -B "$folder"
+  logged "$log" "modules do not build" "$tools/bin/cmake" --build "$folder" -j "$jobs" --target warpmer_mpi_link warpmer_png
+  rm -f "$dist"/*.deb
+  pack_deb "$build/linux-x86_64" 'program;library'
+  pack_deb "$folder" 'mpi;png'
+  # There is no public address yet. That libraries are in the program is what makes it portable.
+  lintian --allow-root --fail-on error --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,embedded-library \
+    "$dist"/*.deb || fail "lintian reports errors"
+  try_program bullseye
+  try_program jammy
+  try_program bookworm
+  try_modules
 }
 
-# One command installs the program, and one takes it away; another both with the modules and the library.
-try_deb() {
-  local root=$build/root-bookworm
-  ready "$root" bookworm
+# pack_deb FOLDER COMPONENTS: of what is built there
+pack_deb() {
+  logged "$build/deb.log" "cpack failed" env -C "$1" "$tools/bin/cpack" -G DEB -D "CPACK_COMPONENTS_ALL=$2" -B "$build/packages"
+  mv "$build"/packages/*.deb "$dist"
+}
+
+# bring_packages SUITE: root, ready, with the packages
+bring_packages() {
+  root=$build/root-$1
+  ready "$1"
   rm -rf "$root/packages"
   mkdir "$root/packages"
   cp "$dist"/*.deb "$root/packages"
-  logged "$build/deb.log" "apt-get update" inside "$root" apt-get -qq update
+}
+
+# try_program SUITE: one command installs it, and one takes it away.
+try_program() {
+  local root
+  bring_packages "$1"
   remember "$root"
   apt_in "$root" install '/packages/warpmer_*.deb'
   tour "$root" /usr/bin/warpmer
   apt_in "$root" --purge autoremove warpmer
   no_trace "$root" "warpmer's Debian package"
+  rm -r "$root"/{packages,source}
+  put_back "$1"
+  echo "deb: installed in $1, README and tour hold, removed"
+}
 
+# The program with its modules, and the library.
+try_modules() {
+  local root
+  bring_packages bookworm
+  logged "$build/deb.log" "apt-get update" inside "$root" apt-get -qq update
   apt_in "$root" install '/packages/*.deb' openmpi-bin
+  mkdir "$root/source"
+  cp -r "$source_folder/data" "$root/source"
   draw_png "$root"
   count_by_two "$root"
-  inside "$root" sh -c 'ldd /usr/lib/*/warpmer/*.so /usr/lib/*/libwarpmer.so' >"$build/ldd.log"
+  inside "$root" sh -c 'ldd /usr/lib/warpmer/*.so /usr/lib/libwarpmer.so' >"$build/ldd.log"
   ! grep 'not found' "$build/ldd.log" >&2 || fail "a Debian package does not depend on all that it needs"
   build_examples "$root"
   apt_in "$root" --purge autoremove warpmer warpmer-mpi warpmer-png libwarpmer-dev openmpi-bin g++ cmake make pkg-config
   [[ -z "$(list "$root" | grep warpmer)" ]] || fail "a Debian package leaves something behind"
-  rm -r "$root/packages"
-  put_back "$root"
-  echo "deb: installed, README and tour hold, PNG drawn, counted by two ranks, examples built, removed"
+  rm -r "$root"/{packages,source}
+  put_back bookworm
+  echo "deb: PNG drawn, counted by two ranks, examples built, all removed"
 }
 
 # apt_in ROOT WORD...

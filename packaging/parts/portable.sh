@@ -17,45 +17,53 @@ portable_tools() {
   [[ -d $zig/ziglang ]] || python3 -m pip install --quiet --root-user-action=ignore --target "$zig" ziglang==0.17.1
 }
 
-# make_portable NAME ARCHITECTURE MEGABYTES CMAKE_ARGUMENT...: dist/warpmer-VERSION-NAME.tar.gz
-make_portable() {
-  local name=$1 architecture=$2 megabytes=$3 folder=$build/$1 tree file
-  local libraries=$build/libraries/$architecture log=$build/$1.log
-  shift 3
+# build_portable NAME ARCHITECTURE CMAKE_ARGUMENT...: in $build/NAME
+build_portable() {
+  local name=$1 architecture=$2 folder=$build/$1
+  local libraries=$build/libraries/$architecture log=$build/$1.log file
+  shift 2
   portable_tools "$architecture"
   : >"$log"
   logged "$log" "$name cannot be configured" "$tools/bin/cmake" -G Ninja -S "$source_folder" -B "$folder" \
     "-DCMAKE_TOOLCHAIN_FILE=$source_folder/packaging/portable/toolchain.cmake" \
     "-DPORTABLE_LIBRARIES=$libraries" "-DPORTABLE_ZIG=$zig" -DCMAKE_INSTALL_LIBDIR=lib "$@"
   logged "$log" "$name does not build" "$tools/bin/cmake" --build "$folder" -j "$jobs"
+  for file in "$folder/warpmer" "$folder"/libwarpmer.so.*.*.*; do
+    [[ ! -e $file ]] || needs_old_glibc "$file"
+  done
+}
+
+# make_portable NAME ARCHITECTURE MEGABYTES CMAKE_ARGUMENT...: dist/warpmer-VERSION-NAME.tar.gz
+make_portable() {
+  local name=$1 architecture=$2 megabytes=$3 folder=$build/$1 tree
+  local libraries=$build/libraries/$architecture log=$build/$1.log
+  shift 3
+  build_portable "$name" "$architecture" "$@"
   tree=$build/tree/warpmer-$version-$name
   rm -rf "$tree"
   logged "$log" "$name cannot be installed" "$tools/bin/cmake" --install "$folder" --strip --prefix "$tree"
   mkdir -p "$tree/share/doc/warpmer"
   cp "$source_folder"/{LICENSE,README.md,CHANGELOG.md,CITATION.cff} "$tree/share/doc/warpmer"
   cp -r "$libraries/licenses" "$tree/share/doc/warpmer"
-  for file in "$tree/bin/warpmer" "$tree"/lib/libwarpmer.so.*.*.*; do
-    [[ ! -e $file ]] || needs_old_glibc "$file"
-  done
   tar -C "$build/tree" --owner=0 --group=0 --numeric-owner --sort=name --mtime="@$(git show -s --format=%ct)" \
     -c "warpmer-$version-$name" | gzip -9 -n >"$dist/warpmer-$version-$name.tar.gz"
   at_most "$dist/warpmer-$version-$name.tar.gz" "$megabytes"
 }
 
-# try_portable NAME [COMMAND]: unpacked in an older and in a newer system, and taken away again. COMMAND ROOT PROGRAM
+# try_portable NAME [COMMAND]: unpacked in older and in newer systems, and taken away again. COMMAND ROOT PROGRAM
 # looks at it before.
 try_portable() {
   local suite root program=/opt/warpmer-$version-$1/bin/warpmer
-  for suite in bullseye bookworm; do
+  for suite in bullseye jammy bookworm; do
     root=$build/root-$suite
-    ready "$root" "$suite"
+    ready "$suite"
     remember "$root"
     tar -x -f "$dist/warpmer-$version-$1.tar.gz" -C "$root/opt"
     tour "$root" "$program"
     "${2:-true}" "$root" "$program"
     rm -r "$root/opt/warpmer-$version-$1"
     no_trace "$root" "warpmer-$version-$1"
-    put_back "$root"
+    put_back "$suite"
     echo "$1: README and tour hold in $suite"
   done
 }

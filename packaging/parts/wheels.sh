@@ -24,6 +24,7 @@ make_wheels() {
     make_wheel "$version_of" "$python" "$libraries" </dev/null
   done <"$build/pythons"
   if [[ -n "$(compgen -G "$dist/*-cp39-*.whl")" ]]; then try_wheel_in bullseye 3.9; fi
+  if [[ -n "$(compgen -G "$dist/*-cp310-*.whl")" ]]; then try_wheel_in jammy 3.10; fi
   try_wheel_in bookworm 3.11
   try_wheel_in trixie 3.13
 }
@@ -60,7 +61,7 @@ make_wheel() {
 # try_wheel_in SUITE VERSION: installed from a folder, as that system has no network of its own, and taken away again.
 try_wheel_in() {
   local root=$build/root-$1 log=$build/wheels.log
-  ready "$root" "$1"
+  ready "$1"
   rm -rf "$root"/{packages,source}
   mkdir -p "$root"/{packages,source}
   cp -r "$source_folder"/{data,tests} "$root/source"
@@ -76,6 +77,6 @@ try_wheel_in() {
   [[ -z "$(find "$root/opt/warpmer/lib" -name '*warpmer*')" ]] || fail "the wheel leaves something behind in $1"
   rm -r "$root"/{opt/warpmer,packages,source}
   no_trace "$root" "the wheel"
-  put_back "$root"
+  put_back "$1"
   echo "wheel: installed in $1, the module's tests pass, removed"
 }
