@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -86,6 +87,10 @@ void KmcSource::refuse(const file::MappedInput& file, const std::string& what) c
   throw InputError(fmt::format("{}: {}", file.name(), what));
 }
 
+void KmcSource::refuse_order() const {
+  refuse(suffixes_, "this KMC database is damaged: the k-mers of a bin are not in order");
+}
+
 void KmcSource::read_header() {
   const auto bytes = prefixes_.bytes();
   const std::uint64_t size = bytes.size();
@@ -153,6 +158,10 @@ void KmcSource::read_header() {
              prefix_bases_,
              signature_bases,
              is_binned ? table_size_ >> (2 * prefix_bases_) : 0};
+  // Where bins are merged, pages of each are in use. With 64 KiB of each it takes as long, with a tenth more
+  // memory.
+  constexpr std::uint64_t kReadOfBin = std::uint64_t{16} << 10;
+  release_bytes_ = std::max(kReleaseBytes, header_.bins * kReadOfBin);
 }
 
 void KmcSource::check_suffixes() const {
@@ -176,19 +185,56 @@ std::uint64_t KmcSource::table_entry(std::uint64_t i) const {
 
 std::vector<KmcCursor> KmcSource::sorted_stretches(const KmerRange& range) const {
   const std::uint64_t entries = std::uint64_t{1} << (2 * prefix_bases_);
-  const std::uint32_t shift = 2 * (prefix_bases_ - range.bases);
+  const bool is_of_prefix = range.bases > prefix_bases_;
+  const std::uint32_t shift = is_of_prefix ? 0 : 2 * (prefix_bases_ - range.bases);
+  const std::uint64_t prefix = is_of_prefix ? range.first >> (2 * (range.bases - prefix_bases_)) : 0;
+  const std::uint64_t first = is_of_prefix ? prefix : range.first << shift;
+  const std::uint64_t end = is_of_prefix ? prefix + 1 : range.end << shift;
   std::vector<KmcCursor> stretches;
   for (std::uint64_t table = 0; table < table_size_; table += entries) {
     KmcCursor& stretch = stretches.emplace_back();
-    stretch.next_entry = table + (range.first << shift);
-    stretch.entry_end = table + (range.end << shift);
+    stretch.next_entry = table + first;
+    stretch.entry_end = table + end;
     stretch.next_record = stretch.prefix_end = table_entry(stretch.next_entry);
     stretch.record_end = stretch.entry_end < table_size_ ? table_entry(stretch.entry_end) : facts_.distinct;
-    stretch.released = kMarkBytes + stretch.next_record * (suffix_bytes_ + count_bytes_);
     if (stretch.next_record > stretch.record_end || stretch.record_end > facts_.distinct)
       refuse(prefixes_, "this KMC database is damaged: its bins are not in order");
+    if (is_of_prefix) narrow(stretch, range);
   }
   return stretches;
+}
+
+/// Leaves those of a range in a stretch of one prefix.
+void KmcSource::narrow(KmcCursor& stretch, const KmerRange& range) const {
+  const std::uint64_t prefix = stretch.next_entry & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
+  const std::uint32_t shift = 2 * (facts_.k - range.bases);
+  const std::uint64_t begin = stretch.next_record, end = stretch.record_end;
+  const auto first_from = [&](std::uint64_t number) {
+    std::uint64_t first = begin, behind = end;
+    while (first < behind) {
+      const std::uint64_t middle = first + (behind - first) / 2;
+      if (kmer_of(prefix, middle) >> shift < number) {
+        first = middle + 1;
+      } else {
+        behind = middle;
+      }
+    }
+    return first;
+  };
+  // Both are searched for in all of the stretch: whatever its order, ranges side by side leave nothing out.
+  stretch.record_end = first_from(range.end);
+  stretch.next_record = stretch.prefix_end = first_from(range.first);
+  if (stretch.next_record > stretch.record_end) refuse_order();
+}
+
+Key128 KmcSource::kmer_of(std::uint64_t prefix, std::uint64_t record) const {
+  const auto bytes = suffixes_.bytes();
+  const std::uint64_t at = kMarkBytes + record * (suffix_bytes_ + count_bytes_);
+  std::array<std::byte, kKmcDecodedBytes> copy{};
+  std::memcpy(copy.data(), bytes.data() + at, std::min<std::uint64_t>(copy.size(), bytes.size() - at));
+  CountedKmer kmer{};
+  decode(prefix, copy.data(), {&kmer, 1});
+  return kmer.kmer;
 }
 
 /// Moves on to the prefix of the next record. False at the end.
@@ -240,14 +286,25 @@ void KmcSource::decode(std::uint64_t prefix, const std::byte* record, std::span<
 }
 
 std::size_t KmcSource::read(std::span<CountedKmer> out) {
-  const std::size_t n = read(cursor_, out, kReleaseBytes);
+  const std::size_t n = read(cursor_, out);
   for (const CountedKmer& each : out.first(n)) limit_.note(each.count);
-  if (n == 0) prefixes_.release(0, kMarkBytes + 8 * cursor_.next_entry);
+  if (n == 0) {
+    prefixes_.release(0, kMarkBytes + 8 * cursor_.next_entry);
+    check_size();
+  }
   return n;
 }
 
-std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out,
-                            std::uint64_t release_bytes) const {
+/// Gives mapped pages back every so often. Which are done with is not known where several threads read: all
+/// are given back, and come again where somebody still reads.
+void KmcSource::note_read(std::uint64_t bytes) const {
+  if (read_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes < release_bytes_) return;
+  read_bytes_.store(0, std::memory_order_relaxed);
+  check_size();
+  suffixes_.release(0, suffixes_.bytes().size());
+}
+
+std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out) const {
   const auto bytes = suffixes_.bytes();
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
   std::uint64_t at = kMarkBytes + cursor.next_record * record_bytes;
@@ -273,77 +330,142 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out,
     n += some.size();
     at = end;
   }
-  const bool is_end = cursor.next_record == cursor.record_end && at > cursor.released;
-  if (is_end || at - cursor.released >= release_bytes) {
-    suffixes_.check_size();
-    suffixes_.release(cursor.released, at - cursor.released);
-    cursor.released = at;
-  }
+  note_read(n * record_bytes);
   return n;
 }
 
-KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range,
-                               KmerOrder order)
+namespace {
+
+/// Of all stretches together about so many k-mers are decoded at a time, but of each as many as make reading
+/// worth while.
+constexpr std::size_t kDecodedAtOnce = 32768, kLeastDecoded = 128;
+/// More than so many k-mers are not sorted by insertion.
+constexpr std::ptrdiff_t kFewToSort = 16;
+
+void sort_few(std::span<CountedKmer> kmers) {
+  for (std::size_t i = 1; i < kmers.size(); ++i) {
+    const CountedKmer moved = kmers[i];
+    std::size_t at = i;
+    for (; at > 0 && moved.kmer < kmers[at - 1].kmer; --at) kmers[at] = kmers[at - 1];
+    kmers[at] = moved;
+  }
+}
+
+}  // namespace
+
+KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range)
     : database_(std::move(database)) {
-  constexpr std::uint64_t kKmersAtOnce = 512;
   for (const KmcCursor& cursor : database_->sorted_stretches(range)) {
     if (cursor.next_record < cursor.record_end) stretches_.push_back({cursor, {}, 0, 0});
   }
-  is_merged_ = order == KmerOrder::by_kmer && stretches_.size() > 1;
+  is_merged_ = stretches_.size() > 1;
   if (!is_merged_) return;
-  for (KmcStretch& stretch : stretches_) {
-    stretch.kmers.resize(std::min(stretch.cursor.record_end - stretch.cursor.next_record, kKmersAtOnce));
-    refill(stretch);
-    heap_.emplace_back(stretch.kmers.front().kmer, static_cast<std::uint32_t>(heap_.size()));
-  }
-  std::ranges::sort(heap_);
+  const std::uint32_t shift = 2 * (facts().k - range.bases);
+  least_ = shift == 128 ? 0 : Key128{range.first} << shift;
+  most_ = shift == 128 ? ~Key128{0} : (Key128{range.end} << shift) - 1;
+  for (KmcStretch& stretch : stretches_) stretch.last = least_;
+  const std::uint64_t most = std::max(kLeastDecoded, kDecodedAtOnce / stretches_.size());
+  for (KmcStretch& stretch : stretches_)
+    stretch.kmers.resize(std::min(stretch.cursor.record_end - stretch.cursor.next_record, most));
 }
 
-/// False at its end.
-bool KmcRangeSource::refill(KmcStretch& stretch) {
-  const std::uint64_t release_bytes = kReleaseBytes / std::min<std::size_t>(stretches_.size(), 64);
+/// Decodes as many k-mers as there is room for, behind those that are left.
+void KmcRangeSource::refill(KmcStretch& stretch) {
+  const auto left = stretch.decoded();
+  if (!stretch.has_more() || left.size() == stretch.kmers.size()) return;
+  std::copy(left.begin(), left.end(), stretch.kmers.begin());
   stretch.next = 0;
-  stretch.end = database_->read(stretch.cursor, stretch.kmers, release_bytes);
-  return stretch.end > 0;
+  const auto room = std::span(stretch.kmers).subspan(left.size());
+  const auto read = room.first(database_->read(stretch.cursor, room));
+  stretch.end = left.size() + read.size();
+  const bool is_in_order = stretch.last <= read.front().kmer && read.back().kmer <= most_ &&
+                           std::ranges::is_sorted(read, {}, &CountedKmer::kmer);
+  if (!is_in_order) database_->refuse_order();
+  stretch.last = read.back().kmer;
 }
 
-/// The first of the heap has become larger: moves it to its place.
-void KmcRangeSource::sink_first() {
-  const auto moved = heap_.front();
-  std::size_t hole = 0;
-  for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
-    if (child + 1 < heap_.size() && heap_[child + 1].first < heap_[child].first) ++child;
-    if (!(heap_[child].first < moved.first)) break;
-    heap_[hole] = heap_[child];
-    hole = child;
+/// Gathers the next k-mers of all stretches. False at the end.
+bool KmcRangeSource::gather() {
+  gathered_.clear();
+  sorted_.clear();
+  next_ = 0;
+  Key128 first = ~Key128{0}, last = 0, bound = ~Key128{0};
+  for (KmcStretch& stretch : stretches_) {
+    refill(stretch);
+    const auto decoded = stretch.decoded();
+    if (decoded.empty()) continue;
+    first = std::min(first, decoded.front().kmer);
+    last = std::max(last, decoded.back().kmer);
+    if (stretch.has_more()) bound = std::min(bound, decoded.back().kmer);
   }
-  heap_[hole] = moved;
+  for (KmcStretch& stretch : stretches_) {
+    const auto decoded = stretch.decoded();
+    const auto end = std::ranges::find_if(decoded, [&](const auto& each) { return each.kmer > bound; });
+    gathered_.insert(gathered_.end(), decoded.begin(), end);
+    stretch.next += static_cast<std::size_t>(end - decoded.begin());
+  }
+  if (!gathered_.empty()) sort_gathered(first, std::min(last, bound));
+  return !gathered_.empty();
+}
+
+/// Sorts what is gathered, from `first` to `last`.
+void KmcRangeSource::sort_gathered(Key128 first, Key128 last) {
+  const auto bucket_bits = static_cast<int>(std::bit_width(gathered_.size()));
+  int shift = 0;
+  while ((last - first) >> shift >> bucket_bits != 0) ++shift;
+  const auto bucket_of = [&](const CountedKmer& each) {
+    return static_cast<std::size_t>((each.kmer - first) >> shift);
+  };
+  bucket_ends_.assign(std::size_t{1} << bucket_bits, 0);
+  for (const CountedKmer& each : gathered_) ++bucket_ends_[bucket_of(each)];
+  std::uint32_t before = 0;
+  for (std::uint32_t& end : bucket_ends_) before += std::exchange(end, before);
+  sorted_.resize(gathered_.size());
+  for (const CountedKmer& each : gathered_) sorted_[bucket_ends_[bucket_of(each)]++] = each;
+  std::uint32_t begin = 0;
+  for (const std::uint32_t end : bucket_ends_) {
+    const auto bucket = std::span(sorted_).subspan(begin, end - begin);
+    if (std::ssize(bucket) > kFewToSort) {
+      std::ranges::sort(bucket, {}, &CountedKmer::kmer);
+    } else {
+      sort_few(bucket);
+    }
+    begin = end;
+  }
 }
 
 std::size_t KmcRangeSource::read(std::span<CountedKmer> out) {
-  if (is_merged_) return read_merged(out);
-  std::size_t n = 0;
-  while (n == 0 && stretch_ < stretches_.size()) {
-    n = database_->read(stretches_[stretch_].cursor, out, kReleaseBytes);
-    stretch_ += n == 0 ? 1 : 0;
-  }
+  const std::size_t n = is_merged_           ? read_merged(out)
+                        : stretches_.empty() ? 0
+                                             : database_->read(stretches_.front().cursor, out);
+  if (n == 0) database_->check_size();
   return n;
 }
 
 std::size_t KmcRangeSource::read_merged(std::span<CountedKmer> out) {
-  std::size_t n = 0;
-  while (n < out.size() && !heap_.empty()) {
-    KmcStretch& stretch = stretches_[heap_.front().second];
-    out[n++] = stretch.kmers[stretch.next++];
-    if (stretch.next < stretch.end || refill(stretch)) {
-      heap_.front().first = stretch.kmers[stretch.next].kmer;
-    } else {
-      heap_.front() = heap_.back();
-      heap_.pop_back();
-    }
-    if (!heap_.empty()) sink_first();
-  }
+  if (next_ == sorted_.size() && !gather()) return 0;
+  const std::size_t n = std::min(out.size(), sorted_.size() - next_);
+  std::copy_n(sorted_.begin() + static_cast<std::ptrdiff_t>(next_), n, out.begin());
+  next_ += n;
   return n;
+}
+
+KmcShareSource::KmcShareSource(std::shared_ptr<const KmcSource> database, const KmerRange& range)
+    : database_(std::move(database)) {
+  const std::uint64_t shares = std::uint64_t{1} << (2 * range.bases), bins = database_->header().bins;
+  stretches_ = database_->sorted_stretches(bins < shares ? range : KmerRange{});
+  if (bins < shares) return;
+  stretches_.erase(stretches_.begin() + static_cast<std::ptrdiff_t>(bins * range.end / shares),
+                   stretches_.end());
+  stretch_ = bins * range.first / shares;
+}
+
+std::size_t KmcShareSource::read(std::span<CountedKmer> out) {
+  for (; stretch_ < stretches_.size(); ++stretch_) {
+    if (const std::size_t n = database_->read(stretches_[stretch_], out)) return n;
+  }
+  database_->check_size();
+  return 0;
 }
 
 KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)

@@ -15,10 +15,10 @@
 /// each; number of records (u64); 0 where k-mers are canonical (u8); 3 bytes; upper half of the largest count
 /// kept (u32); 20 bytes; 0, or 0x200 for KMC2 (u32). Verified with KMC 3.2.1.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "file/mapped_input.h"
@@ -62,7 +62,6 @@ struct KmcCursor {
   std::uint64_t prefix_end = 0;  ///< number of the first record with another prefix
   std::uint64_t next_record = 0;
   std::uint64_t record_end = 0;
-  std::uint64_t released = 0;  ///< bytes of the suffixes that are done with
 };
 
 /// Reads both forms, in the order of the file: KMC1 is sorted.
@@ -78,17 +77,23 @@ class KmcSource final : public KmerSource {
 
   [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
   /// Returns the stretches that are sorted, or what they have of a range; each k-mer is in one of them. A
-  /// range is of at most header().prefix_bases bases.
+  /// range of more than header().prefix_bases bases is of one number.
   [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range = {}) const;
-  /// Reads on from a place: what is done with is given back in pieces of `release_bytes`, and at the end.
-  /// Thread-safe.
-  std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out, std::uint64_t release_bytes) const;
+  /// Reads on from a place. Thread-safe.
+  std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out) const;
+  /// InputError when the file was cut off meanwhile; to be called when a range has been read.
+  void check_size() const { suffixes_.check_size(); }
+  /// InputError: a bin's k-mers are not in order.
+  [[noreturn]] void refuse_order() const;
 
  private:
   void read_header();
   void check_suffixes() const;
   [[nodiscard]] std::uint64_t table_entry(std::uint64_t i) const;
   bool next_prefix(KmcCursor& cursor) const;
+  void note_read(std::uint64_t bytes) const;
+  [[nodiscard]] Key128 kmer_of(std::uint64_t prefix, std::uint64_t record) const;
+  void narrow(KmcCursor& stretch, const KmerRange& range) const;
   void decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const;
   [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
 
@@ -99,18 +104,23 @@ class KmcSource final : public KmerSource {
   std::uint32_t suffix_bytes_ = 0;
   std::uint64_t table_size_ = 0;  ///< entries, the last of KMC2 excepted
   KmcHeader header_;
+  std::uint64_t release_bytes_ = kReleaseBytes;
+  mutable std::atomic<std::uint64_t> read_bytes_{0};  ///< of the suffixes, since some were given back
   KmcCursor cursor_;
   CounterLimit limit_;
 };
 
-/// Reads a range of either form in lexicographic order, for which the bins of KMC2 are merged, or in that of
-/// the file. Several may read a database at once.
+/// Reads a range of either form in lexicographic order. Several may read a database at once.
+///
+/// The bins of KMC2, some hundreds, are merged some thousands of k-mers at a time: some are decoded of each
+/// bin; those up to the smallest of their last ones are taken from all, because none that follows is smaller;
+/// these are put into about as many buckets by their values, and what few are in a bucket is sorted.
 class KmcRangeSource final : public KmerSource {
  public:
-  KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range,
-                 KmerOrder order = KmerOrder::by_kmer);
+  KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range);
 
   [[nodiscard]] const StreamFacts& facts() const override { return database_->facts(); }
+  /// InputError, too, where a bin is not in order.
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
@@ -120,17 +130,41 @@ class KmcRangeSource final : public KmerSource {
     std::vector<CountedKmer> kmers;
     std::size_t next = 0;
     std::size_t end = 0;
+    Key128 last = 0;  ///< decoded; those that follow are not smaller
+
+    [[nodiscard]] std::span<const CountedKmer> decoded() const {
+      return std::span(kmers).subspan(next, end - next);
+    }
+    [[nodiscard]] bool has_more() const { return cursor.next_record < cursor.record_end; }
   };
 
-  bool refill(KmcStretch& stretch);
-  void sink_first();
+  void refill(KmcStretch& stretch);
+  bool gather();
+  void sort_gathered(Key128 first, Key128 last);
   std::size_t read_merged(std::span<CountedKmer> out);
 
   std::shared_ptr<const KmcSource> database_;
   std::vector<KmcStretch> stretches_;
   bool is_merged_;
-  std::size_t stretch_ = 0;                             ///< the one that is read, where they are not merged
-  std::vector<std::pair<Key128, std::uint32_t>> heap_;  ///< next k-mer of each stretch; the smallest is first
+  Key128 least_ = 0, most_ = 0;  ///< k-mers of the range
+  std::vector<CountedKmer> gathered_, sorted_;
+  std::vector<std::uint32_t> bucket_ends_;
+  std::size_t next_ = 0;  ///< of `sorted_`
+};
+
+/// Reads a share of a database in the order of the file: of KMC2 some of its bins, of KMC1 a range.
+class KmcShareSource final : public KmerSource {
+ public:
+  /// All shares `range.first` of a number of `range.bases` bases together are all k-mers.
+  KmcShareSource(std::shared_ptr<const KmcSource> database, const KmerRange& range);
+
+  [[nodiscard]] const StreamFacts& facts() const override { return database_->facts(); }
+  std::size_t read(std::span<CountedKmer> out) override;
+
+ private:
+  std::shared_ptr<const KmcSource> database_;
+  std::vector<KmcCursor> stretches_;
+  std::size_t stretch_ = 0;  ///< the one that is read
 };
 
 /// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to

@@ -122,9 +122,12 @@ std::size_t RecountedKmers::read(std::span<CountedKmer> out) {
 }
 
 std::vector<formats::KmerRange> RangedKmers::ranges() const {
-  constexpr std::uint32_t kMostRangeBases = 4;
-  constexpr std::uint64_t kFewKmers = std::uint64_t{1} << 16;
-  const std::uint32_t bases = facts().distinct < kFewKmers ? 0 : std::min(most_bases, kMostRangeBases);
+  // What a range becomes waits for those before it, and only few bytes may wait.
+  constexpr std::uint32_t kMostRangeBases = 10;
+  constexpr std::uint64_t kFewKmers = std::uint64_t{1} << 17;
+  const std::uint64_t kmers = facts().distinct;
+  std::uint32_t bases = 0;
+  while (bases < std::min(most_bases, kMostRangeBases) && kmers >> (2 * bases) > kFewKmers) ++bases;
   std::vector<formats::KmerRange> ranges;
   for (std::uint64_t i = 0; i < std::uint64_t{1} << (2 * bases); ++i) ranges.push_back({bases, i, i + 1});
   return ranges;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 
 #include "base/error.h"
@@ -95,9 +96,13 @@ jobs::RangedKmers NamedDatabase::unsorted(const backend::CountBounds& bounds) co
   }
   const auto database = std::make_shared<const formats::KmcSource>(path_);
   const auto open = [database](const formats::KmerRange& range) {
-    return std::make_unique<formats::KmcRangeSource>(database, range, formats::KmerOrder::any);
+    return std::make_unique<formats::KmcShareSource>(database, range);
   };
-  return jobs::bounded({database->header().prefix_bases, open}, bounds);
+  // A share of a binned database is some of its bins.
+  const formats::KmcHeader& header = database->header();
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(header.bins));
+  const std::uint32_t bases = bits > 0 ? (bits - 1) / 2 : header.prefix_bases;
+  return jobs::bounded({bases, open}, bounds);
 }
 
 jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, const host::Resources& resources,
@@ -108,7 +113,7 @@ jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, cons
   const auto open = [kff, database](const formats::KmerRange& range) {
     return std::make_unique<formats::KmcRangeSource>(database, range);
   };
-  return jobs::bounded({database->header().prefix_bases, open}, bounds);
+  return jobs::bounded({database->facts().k, open}, bounds);
 }
 
 std::uint32_t DatabaseOutput::counter_bytes() const {
