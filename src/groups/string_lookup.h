@@ -99,6 +99,11 @@ WARPMER_HD std::uint32_t find_in_large_group(const ShardBits& shard, const Large
 /// In a group of up to kMostInlineStrings strings these are compared one by one. In a large one each k-mer
 /// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
 /// of log2(strings) comparisons. A bucket has at most as many groups as ids.
+///
+/// Of reads of C. elegans at 30x, 8 % of the super-k-mers are of large groups, and take a third of the time:
+/// a search has 7.5 comparisons. Many searches side by side, each step for all with what the next one reads
+/// on its way from memory, took 4 to 8 % off the whole lookup: shards are asked one after the other, and
+/// their groups mostly in the cache.
 template <class Flanks>
 class StringSearch {
  public:
