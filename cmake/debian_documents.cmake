@@ -19,6 +19,10 @@ foreach(component ${CPACK_COMPONENTS_ALL})
     " -- ${CPACK_PACKAGE_CONTACT}  ${today}\n")
   if(CPACK_WARPMER_LICENSES)
     file(COPY ${CPACK_WARPMER_LICENSES} DESTINATION ${documents})
+    set(package ${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
+    file(WRITE ${folder}/lintian/overrides/${package}
+      "# One package is for releases of Debian and Ubuntu that have other versions of these.\n"
+      "${package}: embedded-library bzip2 *\n${package}: embedded-library zlib *\n")
   endif()
   file(GLOB pages ${folder}/man/man1/*)
   execute_process(COMMAND gzip -9 -n -f ${documents}/changelog.Debian ${pages} COMMAND_ERROR_IS_FATAL ANY)
