@@ -2,6 +2,7 @@
 /// Looking up runs of k-mers of packed text, by a block: each thread takes a run. What takes longer than most
 /// (groups/quick_lookup.h) is put off, and then shared out among the warps.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -22,11 +23,12 @@ struct AskedRun {
   std::uint32_t* answers;
 };
 
-/// The numbers of a block's runs that are looked up after the others.
+/// The numbers of a block's runs that are looked up after the others: much is to be searched for them, or the
+/// minimizer stands there more than once.
 template <std::uint32_t kRuns>
 struct LeftRuns {
-  std::uint16_t numbers[kRuns];  ///< from the front the slow ones, from the end the tied ones
-  std::uint32_t slow, tied;      ///< tied: the minimizer stands in the run more than once
+  std::uint16_t numbers[kRuns];
+  std::uint32_t size;
 };
 
 /// Returns a count as it is answered.
@@ -65,25 +67,22 @@ class RunLookup {
   /// the end.
   template <bool kFills, std::uint32_t kRuns, class RunAt>
   __device__ void answer(LeftRuns<kRuns>& left, std::uint32_t runs, RunAt&& run_at) const {
-    if (threadIdx.x == 0) left.slow = left.tied = 0;
+    if (threadIdx.x == 0) left.size = 0;
     __syncthreads();
-    for (std::uint32_t i = threadIdx.x; i < runs; i += blockDim.x) {
-      const AskedRun asked = run_at(i);
-      if (asked.run.minimizer == groups::TextRun::kSeveral) {
-        left.numbers[kRuns - 1 - atomicAdd(&left.tied, 1u)] = static_cast<std::uint16_t>(i);
-      } else if (!answer_quickly<kFills>(asked)) {
-        left.numbers[atomicAdd(&left.slow, 1u)] = static_cast<std::uint16_t>(i);
-      }
+    const std::uint32_t lane = threadIdx.x % 32;
+    for (std::uint32_t first = threadIdx.x - lane; first < runs; first += blockDim.x) {
+      const std::uint32_t i = first + lane;
+      const AskedRun asked = run_at(std::min(i, runs - 1));
+      const bool is_quick = i < runs && asked.run.minimizer != groups::TextRun::kSeveral;
+      const groups::Lanes lanes = groups::Lanes(~0u).those(is_quick);
+      const bool is_done = i >= runs || (is_quick && answer_quickly<kFills>(asked, lanes));
+      if (!is_done) left.numbers[atomicAdd(&left.size, 1u)] = static_cast<std::uint16_t>(i);
     }
     __syncthreads();
-    // Few are left, and each takes a way of its own: they are shared out among the warps.
-    const std::uint32_t warps = blockDim.x / 32;
-    for (std::uint32_t i = threadIdx.x % 32 * warps + threadIdx.x / 32; i < left.slow; i += blockDim.x)
-      answer_slowly(run_at(left.numbers[i]));
-    // A warp for each tied run.
-    for (std::uint32_t i = threadIdx.x / 32; i < left.tied; i += blockDim.x / 32) {
-      const AskedRun asked = run_at(left.numbers[kRuns - 1 - i]);
-      for (std::uint32_t j = threadIdx.x % 32; j < asked.run.kmers; j += 32)
+    // A warp for each of the few that are left, which is asked for one k-mer by each lane.
+    for (std::uint32_t i = threadIdx.x / 32; i < left.size; i += blockDim.x / 32) {
+      const AskedRun asked = run_at(left.numbers[i]);
+      for (std::uint32_t j = lane; j < asked.run.kmers; j += 32)
         answer_kmer<kFills>(asked.run.start + j, asked.answers + j);
     }
   }
@@ -123,29 +122,22 @@ class RunLookup {
 
   /// Answers a run, unless that is much work. Returns whether it is done.
   template <bool kFills>
-  __device__ bool answer_quickly(const AskedRun& asked) const {
+  __device__ bool answer_quickly(const AskedRun& asked, groups::Lanes lanes) const {
     const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
     const std::uint32_t id = hash_(text.super.mmer), place = place_of(id);
-    if (place == kNotThere) return true;
+    const bool is_there = place != kNotThere;
+    lanes = lanes.those(is_there);
+    if (!is_there) return true;
     if constexpr (kFills) {
       for (std::uint32_t i = 0; i < asked.run.kmers; ++i) asked.answers[i] = 0;
     }
-    const groups::ShardRecord record = shards_.records[place];
-    groups::QuickSearch<Flanks> search(record, layout_, shape_.rest_of(id), text.super);
-    if (search.is_left()) return false;
-    const Answers answers{asked.answers, asked.run.kmers, text.is_forward};
-    while (search.find_next()) search.visit_found(answers);
-    return true;
+    using Search = groups::QuickSearch<Flanks>;
+    return Search(layout_, text.super)
+               .run(shards_.records[place], shape_.rest_of(id), lanes,
+                    Answers{asked.answers, asked.run.kmers, text.is_forward}) != Search::kLeft;
   }
 
-  /// The shard is there. As the next function, it is rare, and needs many registers.
-  __device__ __noinline__ void answer_slowly(const AskedRun& asked) const {
-    const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
-    const std::uint32_t id = hash_(text.super.mmer);
-    groups::find_super_kmer(shards_.shards[place_of(id)], shape_.rest_of(id), text.super,
-                            Answers{asked.answers, asked.run.kmers, text.is_forward});
-  }
-
+  /// It is rare, and needs many registers.
   template <bool kFills>
   __device__ __noinline__ void answer_kmer(std::uint32_t start, std::uint32_t* answer) const {
     const auto kmer = groups::kmer_at<Key, Flanks>(packed_, start, shape_, canonical_);

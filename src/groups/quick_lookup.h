@@ -46,8 +46,8 @@ struct StringLayout {
 class FieldReader {
  public:
   FieldReader() = default;
-  WARPMER_HD FieldReader(const std::uint64_t* words, std::uint64_t at, std::uint32_t width)
-      : words_(words), at_(at), bits_(read_bits<std::uint64_t>(words, at, 64)), width_(width) {}
+  WARPMER_HD FieldReader(const std::uint64_t* words, std::uint32_t at, std::uint32_t width)
+      : words_(words), at_(at), width_(width), bits_(read_bits<std::uint64_t>(words, at, 64)) {}
 
   WARPMER_HD std::uint32_t next() {
     if (used_ + width_ > 64) {
@@ -63,72 +63,149 @@ class FieldReader {
 
  private:
   const std::uint64_t* words_ = nullptr;
-  std::uint64_t at_ = 0;    ///< of the bits that were loaded
-  std::uint64_t bits_ = 0;  ///< those of them that have not been used
+  std::uint32_t at_ = 0;  ///< of the bits that were loaded
   std::uint32_t width_ = 0, used_ = 0;
+  std::uint64_t bits_ = 0;  ///< those of them that have not been used
+};
+
+/// The lanes of a warp that search together; on a CPU a thread is by itself. Behind a loop that takes one lane
+/// longer than the other they meet: a compiler may let each go its own way to the end, while others wait.
+/// (Measured at k = 21: six of 32 lanes were at work, and lookups took twice as long.)
+class Lanes {
+ public:
+#if defined(__CUDA_ARCH__)
+  /// The lanes of this mask, which call everything together.
+  WARPMER_HD explicit Lanes(std::uint32_t mask) : mask_(mask) {}
+  WARPMER_HD Lanes those(bool is_one) const { return Lanes(__ballot_sync(mask_, is_one)); }
+  WARPMER_HD bool any(bool is_one) const { return __any_sync(mask_, is_one); }
+  WARPMER_HD void meet() const { __syncwarp(mask_); }
+#else
+  explicit Lanes(std::uint32_t mask) : mask_(mask) {}
+  Lanes those(bool is_one) const { return Lanes(is_one ? mask_ : 0); }
+  static bool any(bool is_one) { return is_one; }
+  void meet() const {}
+#endif
+
+ private:
+  std::uint32_t mask_;
 };
 
 /// A super-k-mer on its way through the strings of its group, as StringSearch. Buckets with a large group or
-/// with many strings are left to that.
+/// with many strings are left to that. The others are so small that 32 bits say where in them something is.
 template <class Flanks>
 class QuickSearch {
  public:
-  WARPMER_HD QuickSearch(const ShardRecord& shard, const StringLayout& layout, std::uint32_t rest,
-                         const FlankedSuperKmer<Flanks>& query)
-      : shard_(shard),
-        layout_(layout),
-        query_(query),
-        wanted_(query.left_bases + query.right_bases - layout.flank_bases + 1) {
-    if (shard.buckets == 0) return;
-    const std::uint64_t number = (std::uint64_t{rest} * shard.buckets) >> layout.rest_bits;
-    const std::uint64_t begin =
+  WARPMER_HD QuickSearch(const StringLayout& layout, const FlankedSuperKmer<Flanks>& query)
+      : layout_(layout), query_(query) {}
+
+  /// Looks in the group with the id `rest` of a shard. Calls `visit(first, number, counts, from)` for every
+  /// string that has k-mers of the super-k-mer: the counts of `number` of its k-mers, from its k-mer `from`
+  /// on, are those of the super-k-mer's from `first` on. Returns the number of k-mers found; or, without a
+  /// call, kLeft: StringSearch has to look.
+  template <class Visit>
+  WARPMER_HD std::uint32_t run(const ShardRecord& shard, std::uint32_t rest, Lanes lanes, Visit&& visit) {
+    if (shard.buckets > 0) open_bucket(shard, rest);
+    lanes.meet();
+    const bool is_there = flags_ != 0;
+    lanes = lanes.those(is_there);
+    if (!is_there) return is_left_ ? kLeft : 0;
+    add_up_bases();
+    lanes = lanes.those(!is_left_);
+    if (is_left_) return kLeft;
+    begin_strings();
+    for (;;) {
+      const bool is_found = find_next();
+      if (!lanes.any(is_found)) return answered_;
+      const Lanes finders = lanes.those(is_found);
+      if (!is_found) continue;
+      pass_counts(string_ - 1);
+      finders.meet();
+      BitCursor codes{words_, codes_at_};
+      const StringCounts counts = StringCounts::read(codes, kmers_of(found_.string));
+      finders.meet();
+      visit(found_.first, found_.kmers, counts, found_.from);
+    }
+  }
+  static constexpr std::uint32_t kLeft = UINT32_MAX;
+
+ private:
+  /// Limits of the code of the number of strings, which with a flag for each string has at most 64 bits.
+  static constexpr std::uint32_t kMostZeros = 5, kMostStrings = 53;
+
+  struct CommonBases {
+    std::uint32_t left, right;
+  };
+  struct FoundString {
+    FlankLengths string;
+    std::uint32_t first, kmers, from;  ///< as they are visited
+  };
+
+  WARPMER_HD static std::uint32_t least(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
+  WARPMER_HD std::uint32_t kmers_of(FlankLengths string) const {
+    return string.bases() - layout_.flank_bases + 1;
+  }
+
+  /// As ShardLayout::first_of.
+  WARPMER_HD std::uint64_t first_of(const ShardRecord& shard, std::uint64_t bucket) const {
+    if (shard.buckets < 2) return bucket << layout_.rest_bits;
+    const std::uint64_t dividend = (bucket << layout_.rest_bits) + shard.buckets - 1;
+#if defined(__CUDA_ARCH__)
+    return __umul64hi(dividend, shard.reciprocal);
+#else
+    return static_cast<std::uint64_t>((Key128{dividend} * shard.reciprocal) >> 64);
+#endif
+  }
+  /// Finds the flags of the bucket's strings from the group's first on, if it is there.
+  WARPMER_HD void open_bucket(const ShardRecord& shard, std::uint32_t rest) {
+    const std::uint64_t number = (std::uint64_t{rest} * shard.buckets) >> layout_.rest_bits;
+    const std::uint64_t at =
         std::uint64_t{shard.strings_at_word} * 64 +
         read_bits<std::uint64_t>(shard.words, number * shard.offset_bits, shard.offset_bits);
-    const auto head = read_bits<std::uint64_t>(shard.words, begin, 64);
+    words_ = shard.words + at / 64;
+    const auto begin = static_cast<std::uint32_t>(at % 64);
+    const auto head = read_bits<std::uint64_t>(words_, begin, 64);
     const std::uint32_t zeros = trailing_zeros(head | std::uint64_t{1} << 63);
     is_left_ = zeros > kMostZeros;
     if (is_left_) return;
-    const auto strings = static_cast<std::uint32_t>(gamma_number(head, zeros) - 1);
-    is_left_ = strings > kMostStrings;
+    strings_ = static_cast<std::uint32_t>(gamma_number(head, zeros) - 1);
+    is_left_ = strings_ > kMostStrings;
     if (is_left_) return;
-    std::uint64_t flags = (head >> (2 * zeros + 1)) & ((std::uint64_t{1} << strings) - 1);
-    const std::uint64_t remainders_at = begin + 2 * zeros + 1 + strings;
-    const std::uint32_t groups = ones(flags);
-    const std::uint32_t group = group_of(remainders_at, groups, rest - first_of(number));
-    if (group == groups) return;
-    for (std::uint32_t i = group; i > 0; --i) flags &= flags - 1;
-    string_ = trailing_zeros(flags);
-    flags &= flags - 1;
-    end_ = flags == 0 ? strings : trailing_zeros(flags);
-    lengths_at_ = remainders_at + groups * shard.remainder_bits;
-    bases_at_ = codes_at_ = lengths_at_ + strings * layout.length_bits;
-    FieldReader lengths(shard.words, lengths_at_, layout.length_bits);
-    for (std::uint32_t i = 0; i < strings; ++i) {
-      if (i == string_) {
-        lengths_ = lengths;
-        bases_at_ = codes_at_;
-      }
-      const FlankLengths here = layout.lengths[lengths.next()];
-      is_left_ = is_left_ || here.is_large();
-      codes_at_ += 2 * here.bases();
-    }
-    next_ = layout.lengths[lengths_.next()];
+    flags_ = (head >> (2 * zeros + 1)) & ((std::uint64_t{1} << strings_) - 1);
+    const std::uint32_t remainders_at = begin + 2 * zeros + 1 + strings_;
+    lengths_at_ = remainders_at + ones(flags_) * shard.remainder_bits;
+    const auto remainder = static_cast<std::uint32_t>(rest - first_of(shard, number));
+    FieldReader remainders(words_, remainders_at, shard.remainder_bits);
+    while (flags_ != 0 && remainders.next() != remainder) flags_ &= flags_ - 1;
   }
-
-  /// True when nothing is known of the super-k-mer: StringSearch has to look.
-  WARPMER_HD bool is_left() const { return is_left_; }
-  /// Are as those of StringSearch, unless it is left.
-  WARPMER_HD bool is_done() const { return string_ == end_ || answered_ == wanted_; }
-  WARPMER_HD std::uint32_t answered() const { return answered_; }
-
-  /// Goes on to the next string that has k-mers of the super-k-mer. Returns whether there is one. (Lanes come
-  /// together then, wherever in their groups their strings are.)
+  /// Finds where the bases of the group's first string are, and where those of all strings of the bucket end.
+  WARPMER_HD void add_up_bases() {
+    string_ = trailing_zeros(flags_);
+    FieldReader lengths(words_, lengths_at_, layout_.length_bits);
+    std::uint32_t bases = 0, before = 0, lefts = 0;
+    for (std::uint32_t i = 0; i < strings_; ++i) {
+      if (i == string_) before = bases;
+      const FlankLengths here = layout_.lengths[lengths.next()];
+      bases += here.bases();
+      lefts |= here.left;
+    }
+    static_assert(kMaxK < 128 && FlankLengths::kLarge >= 128);
+    is_left_ = lefts >= 128;
+    const std::uint32_t first_at = lengths_at_ + strings_ * layout_.length_bits;
+    bases_at_ = first_at + 2 * before;
+    codes_at_ = first_at + 2 * bases;
+  }
+  WARPMER_HD void begin_strings() {
+    const std::uint64_t behind = flags_ & (flags_ - 1);
+    end_ = behind == 0 ? strings_ : trailing_zeros(behind);
+    wanted_ = query_.left_bases + query_.right_bases - layout_.flank_bases + 1;
+    lengths_ = FieldReader(words_, lengths_at_ + string_ * layout_.length_bits, layout_.length_bits);
+    next_ = layout_.lengths[lengths_.next()];
+  }
+  /// Goes on to the next string that has k-mers of the super-k-mer. Returns whether there is one.
   WARPMER_HD bool find_next() {
-    while (!is_done()) {
+    while (string_ != end_ && answered_ != wanted_) {
       const FlankLengths lengths = next_;
-      const auto [left, right] = flanks();
-      const std::uint32_t a = common_bases(left, query_.left, least(lengths.left, query_.left_bases));
-      const std::uint32_t b = common_bases(right, query_.right, least(lengths.right, query_.right_bases));
+      const auto [a, b] = bases_in_common();
       bases_at_ += 2 * lengths.bases();
       ++string_;
       if (string_ != end_) next_ = layout_.lengths[lengths_.next()];
@@ -139,87 +216,70 @@ class QuickSearch {
     }
     return false;
   }
-  /// Calls `visit(first, number, counts, from)` with what the string that was found last has: the counts of
-  /// `number` of its k-mers, from its k-mer `from` on, are those of the super-k-mer's from `first` on.
-  template <class Visit>
-  WARPMER_HD void visit_found(Visit&& visit) {
-    visit(found_.first, found_.kmers, counts_of(string_ - 1, found_.string), found_.from);
-  }
-
- private:
-  /// Limits of the code of the number of strings, which with a flag for each string has at most 64 bits.
-  static constexpr std::uint32_t kMostZeros = 5, kMostStrings = 53;
-
-  struct FlankPair {
-    Flanks left, right;
-  };
-  struct FoundString {
-    FlankLengths string;
-    std::uint32_t first, kmers, from;  ///< visit_found
-  };
-
-  WARPMER_HD static std::uint32_t least(std::uint32_t a, std::uint32_t b) { return a < b ? a : b; }
-
-  /// As ShardLayout::first_of.
-  WARPMER_HD std::uint64_t first_of(std::uint64_t bucket) const {
-    if (shard_.buckets < 2) return bucket << layout_.rest_bits;
-    const std::uint64_t dividend = (bucket << layout_.rest_bits) + shard_.buckets - 1;
-#if defined(__CUDA_ARCH__)
-    return __umul64hi(dividend, shard_.reciprocal);
-#else
-    return static_cast<std::uint64_t>((Key128{dividend} * shard_.reciprocal) >> 64);
-#endif
-  }
-  /// Returns which of the bucket's groups has this remainder, or their number.
-  WARPMER_HD std::uint32_t group_of(std::uint64_t remainders_at, std::uint32_t groups,
-                                    std::uint64_t remainder) const {
-    FieldReader remainders(shard_.words, remainders_at, shard_.remainder_bits);
-    std::uint32_t i = 0;
-    while (i < groups && remainders.next() != remainder) ++i;
-    return i;
-  }
-  WARPMER_HD FlankPair flanks() const {
+  /// Compares the next string with the super-k-mer. What was read with its flanks, and lies beyond them, is
+  /// not looked at.
+  WARPMER_HD CommonBases bases_in_common() const {
+    const std::uint32_t most_left = least(next_.left, query_.left_bases);
+    const std::uint32_t most_right = least(next_.right, query_.right_bases);
     if constexpr (sizeof(Flanks) == 8) {
+      if (layout_.flank_bases <= 16) {  // as many as 32 bits have
+        const auto both = word_at(words_, bases_at_, 2 * next_.bases());
+        const auto left = static_cast<std::uint32_t>(both ^ query_.left);
+        const auto right = static_cast<std::uint32_t>((both >> (2 * next_.left)) ^ query_.right);
+        return {least(trailing_zeros(left) / 2, most_left), least(trailing_zeros(right) / 2, most_right)};
+      }
       if (next_.bases() <= 32) {
-        const auto both = read_bits<std::uint64_t>(shard_.words, bases_at_, 2 * next_.bases());
-        return {both & key_mask<Key64>(next_.left), next_.left == 32 ? 0 : both >> (2 * next_.left)};
+        const auto both = word_at(words_, bases_at_, 2 * next_.bases());
+        const std::uint64_t right = next_.left == 32 ? 0 : both >> (2 * next_.left);
+        return {common_bases(both, query_.left, most_left), common_bases(right, query_.right, most_right)};
       }
     }
-    BitCursor bases{shard_.words, bases_at_};
+    BitCursor bases{words_, bases_at_};
     const auto left = bases.template read_flank<Flanks>(next_.left);
-    return {left, bases.template read_flank<Flanks>(next_.right)};
+    const auto right = bases.template read_flank<Flanks>(next_.right);
+    return {common_bases(left, query_.left, most_left), common_bases(right, query_.right, most_right)};
   }
-  /// Returns the counts of a string. Those of the strings before it are read over; such that are all 1 take
-  /// two bits, and many at once.
-  WARPMER_HD StringCounts counts_of(std::uint32_t string, FlankLengths lengths) {
-    BitCursor codes{shard_.words, codes_at_};
+  /// Goes over the counts of strings up to this one. Such that are all 1 take two bits, and many are passed
+  /// at once, together with the code behind them.
+  WARPMER_HD void pass_counts(std::uint32_t string) {
     while (counted_ < string) {
-      const std::uint32_t ones = trailing_zeros(~codes.peek_32()) / 2, most = string - counted_;
-      const std::uint32_t passed = least(ones, most);
-      codes.at += 2 * passed;
+      const std::uint32_t next = read_32_bits(words_, codes_at_);
+      const std::uint32_t passed = least(trailing_zeros(~next) / 2, string - counted_);
+      codes_at_ += 2 * passed;
       counted_ += passed;
-      if (passed > 0) continue;
-      const FlankLengths here = layout_.lengths[read_bits<std::uint64_t>(
-          shard_.words, lengths_at_ + counted_ * layout_.length_bits, layout_.length_bits)];
-      StringCounts::read(codes, here.bases() - layout_.flank_bases + 1);
-      ++counted_;
+      if (passed == 16 || counted_ == string) continue;
+      const GammaPair<std::uint32_t> code(next >> (2 * passed));
+      if (code.bits < 32 - 2 * passed) {  // nearly always
+        codes_at_ += code.bits;
+        if (code.first > 1) codes_at_ += (code.first - 1) * kmers_of(lengths_of(counted_));
+        ++counted_;
+      } else if (passed == 0) {
+        BitCursor codes{words_, codes_at_};
+        StringCounts::read(codes, kmers_of(lengths_of(counted_)));
+        codes_at_ = static_cast<std::uint32_t>(codes.at);
+        ++counted_;
+      }
     }
-    codes_at_ = codes.at;
-    return StringCounts::read(codes, lengths.bases() - layout_.flank_bases + 1);
+  }
+  WARPMER_HD FlankLengths lengths_of(std::uint32_t string) const {
+    return layout_.lengths[read_bits<std::uint64_t>(words_, lengths_at_ + string * layout_.length_bits,
+                                                    layout_.length_bits)];
   }
 
-  const ShardRecord& shard_;
   const StringLayout& layout_;
   const FlankedSuperKmer<Flanks>& query_;
-  std::uint32_t wanted_, answered_ = 0;
+  const std::uint64_t* words_ = nullptr;  ///< from the one in which the bucket begins; all bits count from it
   bool is_left_ = false;
+  std::uint32_t strings_ = 0;           ///< of the bucket
+  std::uint64_t flags_ = 0;             ///< of those from the group's first on: whether a group begins
+  std::uint32_t lengths_at_ = 0;        ///< of all
   std::uint32_t string_ = 0, end_ = 0;  ///< the next string, and that behind the group's last
-  FlankLengths next_{};                 ///< lengths of the next string
-  std::uint64_t bases_at_ = 0;          ///< where it begins
-  FieldReader lengths_;                 ///< of those behind it
-  std::uint64_t lengths_at_ = 0;        ///< of the bucket
-  std::uint32_t counted_ = 0;           ///< strings whose counts are before `codes_at_`
-  std::uint64_t codes_at_ = 0;
+  std::uint32_t wanted_ = 0, answered_ = 0;
+  FlankLengths next_{};         ///< lengths of the next string
+  std::uint32_t bases_at_ = 0;  ///< where it begins
+  FieldReader lengths_;         ///< of those behind it
+  std::uint32_t counted_ = 0;   ///< strings whose counts are before `codes_at_`
+  std::uint32_t codes_at_ = 0;
   FoundString found_{};
 };
 

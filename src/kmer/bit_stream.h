@@ -100,6 +100,20 @@ WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, 
 #endif
 }
 
+/// Returns a word whose low bits are the `bits` bits (0 to 64) at bit offset `at`; what the others are does not
+/// matter.
+WARPMER_HD_INLINE std::uint64_t word_at(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  const std::uint64_t* from = words + at / 64;
+  const std::uint32_t shift = at % 64;
+  std::uint64_t value = from[0] >> shift;
+  if (shift + bits > 64) value |= from[1] << (64 - shift);
+  return value;
+#else
+  return read_bits<std::uint64_t>(words, at, bits);
+#endif
+}
+
 /// Returns the 32 bits at bit offset `at`; as read_bits, with fewer instructions.
 WARPMER_HD_INLINE std::uint32_t read_32_bits(const std::uint64_t* words, std::uint64_t at) {
 #if defined(__CUDA_ARCH__)

@@ -96,26 +96,23 @@ void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, st
   std::vector<std::uint64_t> quick(kmers, 0);
   const ShardRecord record(shard.view());
   const StringLayout layout(shard.shape, shard.lengths.data());
-  QuickSearch<Flanks> search(record, layout, rest, query);
-  if (search.is_left()) {
+  const std::uint32_t quickly_found = QuickSearch<Flanks>(layout, query).run(
+      record, rest, Lanes(1),
+      [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+        std::uint32_t next = first;
+        if (counts.are_small()) {
+          counts.for_each_small(
+              from, number, [&](std::uint32_t count) { CHECK(count == counts[from + next++ - first]); });
+        }
+        counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
+      });
+  if (quickly_found == QuickSearch<Flanks>::kLeft) {
     ++left;
     return;
   }
   ++quickly;
-  while (search.find_next()) {
-    search.visit_found(
-        [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
-          std::uint32_t next = first;
-          if (counts.are_small()) {
-            counts.for_each_small(
-                from, number, [&](std::uint32_t count) { CHECK(count == counts[from + next++ - first]); });
-          }
-          counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
-        });
-  }
-  CHECK(search.is_done());
   CHECK(quick == answers);
-  CHECK(search.answered() == found);
+  CHECK(quickly_found == found);
 }
 
 /// The k-mers of texts whatever their shard is: tests put all into one.
