@@ -129,8 +129,8 @@ class QuickSearch {
   static constexpr std::uint32_t kLeft = UINT32_MAX;
 
  private:
-  /// Limits of the code of the number of strings, which with a flag for each string has at most 64 bits.
-  static constexpr std::uint32_t kMostZeros = 5, kMostStrings = 53;
+  /// Limits of the number of strings, and of its code.
+  static constexpr std::uint32_t kMostStrings = 64, kMostZeros = 6;
 
   struct CommonBases {
     std::uint32_t left, right;
@@ -169,9 +169,12 @@ class QuickSearch {
     if (is_left_) return;
     strings_ = static_cast<std::uint32_t>(gamma_number(head, zeros) - 1);
     is_left_ = strings_ > kMostStrings;
-    if (is_left_) return;
-    flags_ = (head >> (2 * zeros + 1)) & ((std::uint64_t{1} << strings_) - 1);
-    const std::uint32_t remainders_at = begin + 2 * zeros + 1 + strings_;
+    if (is_left_ || strings_ == 0) return;
+    const std::uint32_t code_bits = 2 * zeros + 1;
+    flags_ = head >> code_bits;
+    if (code_bits + strings_ > 64) flags_ = word_at(words_, begin + code_bits, strings_);
+    flags_ &= ~std::uint64_t{0} >> (64 - strings_);
+    const std::uint32_t remainders_at = begin + code_bits + strings_;
     lengths_at_ = remainders_at + ones(flags_) * shard.remainder_bits;
     const auto remainder = static_cast<std::uint32_t>(rest - first_of(shard, number));
     FieldReader remainders(words_, remainders_at, shard.remainder_bits);

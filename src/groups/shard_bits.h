@@ -156,35 +156,33 @@ struct StringCounts {
       for (; number > 0; --number) visit((*this)[i++]);
       return;
     }
-    for_each_in<std::uint64_t>(i, number, visit);
-  }
-  /// As for_each, if they are small; counts have 32 bits.
-  template <class Visit>
-  WARPMER_HD void for_each_small(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
-    for_each_in<std::uint32_t>(i, number, visit);
-  }
-
- private:
-  /// Reads a word of several counts at a time; each has at most half of its bits.
-  template <class Word, class Visit>
-  WARPMER_HD void for_each_in(std::uint32_t i, std::uint32_t number, Visit& visit) const {
-    constexpr std::uint32_t kWordBits = 8 * sizeof(Word);
-    const auto least = static_cast<Word>(smallest), mask = static_cast<Word>((Word{1} << bits) - 1);
-    std::uint64_t at = beyond.at + std::uint64_t{bits} * i;
-    Word some = 0;
+    // Words of several counts are read at a time.
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    std::uint64_t at = beyond.at + std::uint64_t{bits} * i, some = 0;
     for (std::uint32_t there = 0; number > 0; --number) {
       if (there < bits) {
-        if constexpr (kWordBits == 32) {
-          some = read_32_bits(beyond.words, at);
-        } else {
-          some = read_bits<std::uint64_t>(beyond.words, at, 64);
-        }
-        there = kWordBits;
+        some = read_bits<std::uint64_t>(beyond.words, at, 64);
+        there = 64;
       }
-      visit(least + (some & mask));
+      visit(smallest + (some & mask));
       some >>= bits;
       there -= bits;
       at += bits;
+    }
+  }
+  /// As for_each, if they are small; counts have 32 bits. Few instructions where one word has all.
+  template <class Visit>
+  WARPMER_HD void for_each_small(std::uint32_t i, std::uint32_t number, Visit&& visit) const {
+    const std::uint32_t all_bits = bits * number;
+    if (all_bits > 64) {
+      for_each(i, number, [&](std::uint64_t count) { visit(static_cast<std::uint32_t>(count)); });
+      return;
+    }
+    const auto least = static_cast<std::uint32_t>(smallest);
+    std::uint64_t some = word_at(beyond.words, beyond.at + bits * i, all_bits);
+    for (; number > 0; --number) {
+      visit(least + (static_cast<std::uint32_t>(some) & ((1u << bits) - 1)));
+      some >>= bits;
     }
   }
 };
