@@ -8,6 +8,7 @@
 #include "groups/shard_bits.h"
 #include "groups/string_lookup.h"
 #include "kmer/bit_stream.h"
+#include "kmer/lanes.h"
 #include "kmer/platform.h"
 
 namespace warpmer::groups {
@@ -66,28 +67,6 @@ class FieldReader {
   std::uint32_t at_ = 0;  ///< of the bits that were loaded
   std::uint32_t width_ = 0, used_ = 0;
   std::uint64_t bits_ = 0;  ///< those of them that have not been used
-};
-
-/// The lanes of a warp that search together; on a CPU a thread is by itself. Behind a loop that takes one lane
-/// longer than the other they meet: a compiler may let each go its own way to the end, while others wait.
-/// (Measured at k = 21: six of 32 lanes were at work, and lookups took twice as long.)
-class Lanes {
- public:
-#if defined(__CUDA_ARCH__)
-  /// The lanes of this mask, which call everything together.
-  WARPMER_HD explicit Lanes(std::uint32_t mask) : mask_(mask) {}
-  WARPMER_HD Lanes those(bool is_one) const { return Lanes(__ballot_sync(mask_, is_one)); }
-  WARPMER_HD bool any(bool is_one) const { return __any_sync(mask_, is_one); }
-  WARPMER_HD void meet() const { __syncwarp(mask_); }
-#else
-  explicit Lanes(std::uint32_t mask) : mask_(mask) {}
-  Lanes those(bool is_one) const { return Lanes(is_one ? mask_ : 0); }
-  static bool any(bool is_one) { return is_one; }
-  void meet() const {}
-#endif
-
- private:
-  std::uint32_t mask_;
 };
 
 /// A super-k-mer on its way through the strings of its group, as StringSearch. Buckets with a large group or

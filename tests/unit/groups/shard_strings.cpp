@@ -96,16 +96,19 @@ void check_lookup(const Shard<Flanks>& shard, const Content<Flanks>& content, st
   std::vector<std::uint64_t> quick(kmers, 0);
   const ShardRecord record(shard.view());
   const StringLayout layout(shard.shape, shard.lengths.data());
-  const std::uint32_t quickly_found = QuickSearch<Flanks>(layout, query).run(
-      record, rest, Lanes(1),
-      [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
-        std::uint32_t next = first;
-        if (counts.are_small()) {
-          counts.for_each_small(
-              from, number, [&](std::uint32_t count) { CHECK(count == counts[from + next++ - first]); });
-        }
-        counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
-      });
+  const std::uint32_t quickly_found =
+      QuickSearch<Flanks>(layout, query)
+          .run(
+              record, rest, Lanes(1),
+              [&](std::uint32_t first, std::uint32_t number, const StringCounts& counts, std::uint32_t from) {
+                std::uint32_t next = first;
+                if (counts.are_small()) {
+                  counts.for_each_small(from, number, [&](std::uint32_t count) {
+                    CHECK(count == counts[from + next++ - first]);
+                  });
+                }
+                counts.for_each(from, number, [&](std::uint64_t count) { quick[first++] = count; });
+              });
   if (quickly_found == QuickSearch<Flanks>::kLeft) {
     ++left;
     return;
