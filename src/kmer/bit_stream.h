@@ -60,58 +60,52 @@ constexpr std::size_t words_for(std::uint64_t fields, std::uint32_t bits) {
 /// Words behind the last one that `read_bits` may look at.
 inline constexpr std::size_t kReadAheadWords = 3;
 
-/// Returns the `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
-template <class Value>
-WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
-  Value value;
+/// Returns a word whose low bits are the `bits` bits (0 to 64) at bit offset `at`; what the others are does
+/// not matter.
+WARPMER_HD_INLINE std::uint64_t word_at(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
 #if defined(__CUDA_ARCH__)
   // A GPU loads whole words where they lie, and every load counts: none that the field does not reach.
   const std::uint64_t* from = words + at / 64;
   const std::uint32_t shift = at % 64;
-  if constexpr (sizeof(Value) == 8) {
-    value = from[0] >> shift;
-    if (shift + bits > 64) value |= from[1] << (64 - shift);
-    return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
-  } else {
-    value = from[0];
-    if (shift + bits > 64) value |= Value{from[1]} << 64;
-    value >>= shift;
-    if (shift + bits > 128) value |= Value{from[2]} << (128 - shift);
-    return bits >= 128 ? value : value & ((Value{1} << bits) - 1);
-  }
+  std::uint64_t word = from[0] >> shift;
+  if (shift + bits > 64) word |= from[1] << (64 - shift);
 #else
   const auto* bytes = reinterpret_cast<const char*>(words) + at / 8;
   const std::uint32_t shift = at % 8;
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, 8);
+  word >>= shift;
+  if (shift + bits > 64)
+    word |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[8])) << (64 - shift);
+#endif
+  return word;
+}
+
+/// Returns the `bits` bits (0 to 128) at bit offset `at`. Reads up to kReadAheadWords past the field's first.
+template <class Value>
+WARPMER_HD_INLINE Value read_bits(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
   if constexpr (sizeof(Value) == 8) {
-    std::uint64_t low = 0;
-    std::memcpy(&low, bytes, 8);
-    value = low >> shift;
-    if (shift + bits > 64)
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[8])) << (64 - shift);
-    return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
+    const std::uint64_t word = word_at(words, at, bits);
+    return bits >= 64 ? word : word & ((std::uint64_t{1} << bits) - 1);
   } else {
+#if defined(__CUDA_ARCH__)
+    const std::uint64_t* from = words + at / 64;
+    const std::uint32_t shift = at % 64;
+    Value value = from[0];
+    if (shift + bits > 64) value |= Value{from[1]} << 64;
+    value >>= shift;
+    if (shift + bits > 128) value |= Value{from[2]} << (128 - shift);
+#else
+    const auto* bytes = reinterpret_cast<const char*>(words) + at / 8;
+    const std::uint32_t shift = at % 8;
     std::uint64_t low = 0, high = 0;
     std::memcpy(&low, bytes, 8);
     std::memcpy(&high, bytes + 8, 8);
-    value = ((Value{high} << 64) | low) >> shift;
+    Value value = ((Value{high} << 64) | low) >> shift;
     if (shift + bits > 128) value |= Value{static_cast<unsigned char>(bytes[16])} << (128 - shift);
+#endif
     return bits >= 128 ? value : value & ((Value{1} << bits) - 1);
   }
-#endif
-}
-
-/// Returns a word whose low bits are the `bits` bits (0 to 64) at bit offset `at`; what the others are does not
-/// matter.
-WARPMER_HD_INLINE std::uint64_t word_at(const std::uint64_t* words, std::uint64_t at, std::uint32_t bits) {
-#if defined(__CUDA_ARCH__)
-  const std::uint64_t* from = words + at / 64;
-  const std::uint32_t shift = at % 64;
-  std::uint64_t value = from[0] >> shift;
-  if (shift + bits > 64) value |= from[1] << (64 - shift);
-  return value;
-#else
-  return read_bits<std::uint64_t>(words, at, bits);
-#endif
 }
 
 /// Returns the 32 bits at bit offset `at`; as read_bits, with fewer instructions.
