@@ -2,7 +2,6 @@
 /// Looking up runs of k-mers of packed text, by a block: each thread takes a run. What takes longer than most
 /// (groups/quick_lookup.h) is put off, and then shared out among the warps.
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -24,8 +23,8 @@ struct AskedRun {
   std::uint32_t* answers;
 };
 
-/// The numbers of a block's runs that are looked up after the others: much is to be searched for them, or the
-/// minimizer stands there more than once.
+/// The numbers of a block's runs that are looked up after the others: those whose bucket is left
+/// (groups/quick_lookup.h), and those in which the minimizer stands more than once.
 template <std::uint32_t kRuns>
 struct LeftRuns {
   std::uint16_t numbers[kRuns];
@@ -77,14 +76,14 @@ class RunLookup {
     const std::uint32_t lane = threadIdx.x % 32;
     for (std::uint32_t first = threadIdx.x - lane; first < runs; first += blockDim.x) {
       const std::uint32_t i = first + lane;
-      const AskedRun asked = run_at(std::min(i, runs - 1));
+      const AskedRun asked = run_at(min(i, runs - 1));
       const bool is_quick = i < runs && asked.run.minimizer != groups::TextRun::kSeveral;
       const Lanes lanes = Lanes(~0u).those(is_quick);
       const bool is_done = i >= runs || (is_quick && answer_quickly<kFills>(asked, lanes));
       if (!is_done) left.numbers[atomicAdd(&left.size, 1u)] = static_cast<std::uint16_t>(i);
     }
     __syncthreads();
-    // A warp for each of the few that are left, which is asked for one k-mer by each lane.
+    // A warp takes each of the few that are left, and each lane some of its k-mers.
     for (std::uint32_t i = threadIdx.x / 32; i < left.size; i += blockDim.x / 32) {
       const AskedRun asked = run_at(left.numbers[i]);
       for (std::uint32_t j = lane; j < asked.run.kmers; j += 32)
@@ -125,7 +124,7 @@ class RunLookup {
     return place < shards_.count ? place : kNotThere;
   }
 
-  /// Answers a run, unless that is much work. Returns whether it is done.
+  /// Answers a run, unless that is much work. Returns whether it is done. All of `lanes` call it together.
   template <bool kFills>
   __device__ bool answer_quickly(const AskedRun& asked, Lanes lanes) const {
     const auto text = groups::super_kmer_at<Flanks>(packed_, asked.run, shape_, canonical_);
@@ -137,12 +136,12 @@ class RunLookup {
       for (std::uint32_t i = 0; i < asked.run.kmers; ++i) asked.answers[i] = 0;
     }
     using Search = groups::QuickSearch<Flanks>;
-    return Search(layout_, text.super)
-               .run(shards_.records[place], shape_.rest_of(id), lanes,
-                    Answers{asked.answers, asked.run.kmers, text.is_forward}) != Search::kLeft;
+    const Answers answers{asked.answers, asked.run.kmers, text.is_forward};
+    return Search(layout_, text.super).run(shards_.records[place], shape_.rest_of(id), lanes, answers) !=
+           Search::kLeft;
   }
 
-  /// It is rare, and needs many registers.
+  /// Answers for one k-mer. Not in line: it is rare, and needs many registers.
   template <bool kFills>
   __device__ __noinline__ void answer_kmer(std::uint32_t start, std::uint32_t* answer) const {
     const auto kmer = groups::kmer_at<Key, Flanks>(packed_, start, shape_, canonical_);

@@ -1,6 +1,7 @@
 #pragma once
-/// Looking super-k-mers up with few loads, for GPUs: there each lane loads from somewhere else, and the
-/// number of such loads is what limits lookups. Does what StringSearch does, but for what is rare.
+/// Looking super-k-mers up with few loads, for GPUs, and so that the lanes of a warp stay together: each
+/// loads from somewhere else, and has another number of strings to go through. Does what find_super_kmer
+/// does, but for what is rare.
 
 #include <cstdint>
 
@@ -8,6 +9,7 @@
 #include "groups/shard_bits.h"
 #include "groups/string_lookup.h"
 #include "kmer/bit_stream.h"
+#include "kmer/kmer.h"
 #include "kmer/lanes.h"
 #include "kmer/platform.h"
 
@@ -42,8 +44,8 @@ struct StringLayout {
         lengths(table) {}
 };
 
-/// Fields of one width, at most 32 bits, that lie one behind the other: as many as 64 bits have are loaded at
-/// once.
+/// Fields of one width, fewer than 32 bits, that lie one behind the other: as many as 64 bits have are loaded
+/// at once.
 class FieldReader {
  public:
   FieldReader() = default;
@@ -69,8 +71,8 @@ class FieldReader {
   std::uint64_t bits_ = 0;  ///< those of them that have not been used
 };
 
-/// A super-k-mer on its way through the strings of its group, as StringSearch. Buckets with a large group or
-/// with many strings are left to that. The others are so small that 32 bits say where in them something is.
+/// A super-k-mer on its way through the strings of its group. Buckets with a large group or with many strings
+/// are left to find_super_kmer. The others are so small that 32 bits say where in them something is.
 template <class Flanks>
 class QuickSearch {
  public:
@@ -80,7 +82,7 @@ class QuickSearch {
   /// Looks in the group with the id `rest` of a shard. Calls `visit(first, number, counts, from)` for every
   /// string that has k-mers of the super-k-mer: the counts of `number` of its k-mers, from its k-mer `from`
   /// on, are those of the super-k-mer's from `first` on. Returns the number of k-mers found; or, without a
-  /// call, kLeft: StringSearch has to look.
+  /// call, kLeft: find_super_kmer has to look. All of `lanes` call it together.
   template <class Visit>
   WARPMER_HD std::uint32_t run(const ShardRecord& shard, std::uint32_t rest, Lanes lanes, Visit&& visit) {
     if (shard.buckets > 0) open_bucket(shard, rest);
@@ -108,8 +110,10 @@ class QuickSearch {
   static constexpr std::uint32_t kLeft = UINT32_MAX;
 
  private:
-  /// Limits of the number of strings, and of its code.
+  /// Buckets of more strings are left. The gamma code of one more than kMostStrings begins with kMostZeros
+  /// zeros.
   static constexpr std::uint32_t kMostStrings = 64, kMostZeros = 6;
+  static_assert((kMostStrings + 1) >> kMostZeros == 1);
 
   struct CommonBases {
     std::uint32_t left, right;
@@ -170,12 +174,14 @@ class QuickSearch {
       bases += here.bases();
       lefts |= here.left;
     }
+    // Only a large group has such a left flank.
     static_assert(kMaxK < 128 && FlankLengths::kLarge >= 128);
     is_left_ = lefts >= 128;
     const std::uint32_t first_at = lengths_at_ + strings_ * layout_.length_bits;
     bases_at_ = first_at + 2 * before;
     codes_at_ = first_at + 2 * bases;
   }
+  /// Makes the group's first string the next one.
   WARPMER_HD void begin_strings() {
     const std::uint64_t behind = flags_ & (flags_ - 1);
     end_ = behind == 0 ? strings_ : trailing_zeros(behind);
@@ -198,8 +204,8 @@ class QuickSearch {
     }
     return false;
   }
-  /// Compares the next string with the super-k-mer. What was read with its flanks, and lies beyond them, is
-  /// not looked at.
+  /// Compares the next string with the super-k-mer. Bits behind a flank may be anything: no more bases are
+  /// compared than both have.
   WARPMER_HD CommonBases bases_in_common() const {
     const std::uint32_t most_left = least(next_.left, query_.left_bases);
     const std::uint32_t most_right = least(next_.right, query_.right_bases);
@@ -221,8 +227,8 @@ class QuickSearch {
     const auto right = bases.template read_flank<Flanks>(next_.right);
     return {common_bases(left, query_.left, most_left), common_bases(right, query_.right, most_right)};
   }
-  /// Goes over the counts of strings up to this one. Such that are all 1 take two bits, and many are passed
-  /// at once, together with the code behind them.
+  /// Goes over the counts of strings up to this one. A string whose counts are all 1 takes two bits; many
+  /// such strings are passed at once, together with the code behind them.
   WARPMER_HD void pass_counts(std::uint32_t string) {
     while (counted_ < string) {
       const std::uint32_t next = read_32_bits(words_, codes_at_);
@@ -254,7 +260,7 @@ class QuickSearch {
   bool is_left_ = false;
   std::uint32_t strings_ = 0;           ///< of the bucket
   std::uint64_t flags_ = 0;             ///< of those from the group's first on: whether a group begins
-  std::uint32_t lengths_at_ = 0;        ///< of all
+  std::uint32_t lengths_at_ = 0;        ///< where the lengths of all begin
   std::uint32_t string_ = 0, end_ = 0;  ///< the next string, and that behind the group's last
   std::uint32_t wanted_ = 0, answered_ = 0;
   FlankLengths next_{};         ///< lengths of the next string

@@ -93,8 +93,7 @@ WARPMER_HD std::uint32_t find_in_large_group(const ShardBits& shard, const Large
 
 }  // namespace detail
 
-/// A super-k-mer on its way through the strings of its group, one at a time: a GPU goes on with others that
-/// are not done when most of a warp is.
+/// A super-k-mer on its way through the strings of its group, one at a time.
 ///
 /// In a group of up to kMostInlineStrings strings these are compared one by one. In a large one each k-mer
 /// that is not yet answered is searched for in the order of its layer, so the cost of a k-mer is at most that
