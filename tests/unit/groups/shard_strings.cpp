@@ -35,7 +35,7 @@ Content<Flanks> decode(const Shard<Flanks>& shard) {
   return content;
 }
 
-/// The numbers of super-k-mers that QuickSearch has looked up, and that it has left to StringSearch.
+/// The numbers of super-k-mers that QuickSearch has looked up, and that it has left to find_super_kmer.
 std::size_t quickly = 0, left = 0;
 
 /// Does the same by what each worker does that takes a bucket, or a few strings of a large group.
@@ -166,6 +166,23 @@ std::string with_errors(std::string text, double rate, std::mt19937_64& random) 
   return text;
 }
 
+/// Returns an m-mer that is the minimizer of nearly all k-mers around it: that of the smallest hash of many.
+std::string common_minimizer(std::uint32_t k, std::mt19937_64& random) {
+  const std::uint32_t m = GroupShape(k).m;
+  std::string mmer;
+  std::uint32_t best = UINT32_MAX;
+  for (int i = 0; i < 300000; ++i) {
+    const std::string text = random_sequence(m, random);
+    std::uint32_t value = 0;
+    for (std::size_t base = text.size(); base-- > 0;) value = value << 2 | base_code(text[base]);
+    const std::uint32_t hash = minimizer_hash(canonical_mmer(value, m));
+    if (hash >= best) continue;
+    best = hash;
+    mmer = text;
+  }
+  return mmer;
+}
+
 template <class Key, class Flanks>
 void check_texts(std::uint32_t k, bool canonical, std::mt19937_64& random) {
   Trial<Key, Flanks> trial(k, canonical);
@@ -195,22 +212,37 @@ TEST_CASE("a shard gives its k-mers and counts back, and answers super-k-mers") 
   CHECK(quickly > left);
 }
 
+TEST_CASE("a bucket of as many strings as are searched quickly, and of more") {
+  std::mt19937_64 random(3);
+  constexpr std::uint32_t kK = 31;
+  const std::string mmer = common_minimizer(kK, random);
+  const std::uint32_t flank = GroupShape(kK).flank_bases();
+  for (const std::size_t strings : {1u, 40u, 52u, 53u, 54u, 57u, 58u, 63u, 64u, 65u, 66u}) {
+    CAPTURE(strings);
+    Trial<Key64, Key64> trial(kK, true);
+    std::vector<std::string> queries;
+    for (std::size_t i = 0; i < strings; ++i) {
+      const std::string text = random_sequence(flank, random) + mmer + random_sequence(flank, random);
+      trial.add(text, 1);
+      if (i % 20 == 19) trial.add(text.substr(0, kK + 3), 5);  // between many whose counts are all 1
+      queries.push_back(with_errors(text, 0.03, random));
+    }
+    const std::size_t left_before = left, quickly_before = quickly;
+    trial.check(queries);
+    if (strings <= kMostInlineStrings) {
+      CHECK(quickly > quickly_before);
+      CHECK(left == left_before);
+    } else {
+      CHECK(left > left_before);
+    }
+  }
+}
+
 TEST_CASE("a group of many strings is searched by layers") {
   std::mt19937_64 random(2);
   constexpr std::uint32_t kK = 31;
   Trial<Key64, Key64> trial(kK, true);
-  // One minimizer: the m-mer of the smallest hash of all, or nearly.
-  std::string mmer;
-  std::uint32_t best = UINT32_MAX;
-  for (int i = 0; i < 300000; ++i) {
-    const std::string text = random_sequence(GroupShape(kK).m, random);
-    std::uint32_t value = 0;
-    for (std::size_t base = text.size(); base-- > 0;) value = value << 2 | base_code(text[base]);
-    const std::uint32_t hash = minimizer_hash(canonical_mmer(value, GroupShape(kK).m));
-    if (hash >= best) continue;
-    best = hash;
-    mmer = text;
-  }
+  const std::string mmer = common_minimizer(kK, random);
   std::vector<std::string> queries;
   for (int i = 0; i < 2000; ++i) {
     const std::string text = random_sequence(kK, random) + mmer + random_sequence(kK, random);
