@@ -21,7 +21,6 @@
 #include "live/live_suite.h"
 #include "lookups/lookup_fixture.h"
 #include "table/tile.h"
-#include "tier.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
@@ -453,14 +452,12 @@ TEST_CASE("a bad character leaves the table as it was") {
 }
 
 TEST_CASE("threads add, remove and ask side by side") {
-  // Few enough in the sample tier for a checker of races to end.
-  const std::size_t size = by_tier<std::size_t>(40, 8);
-  on_all(live_plan(31), [size](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
+  on_all(live_plan(31), [](const backend::LiveTablePlan& plan, const backend::Devices& devices) {
     const auto table = backend::make_cuda_live_table(plan, devices);
     OracleTable oracle(plan.kmers);
     RandomReads reads(31, 7);
     std::vector<io::Batch> batches;
-    for (std::size_t i = 0; i < size; ++i) batches.push_back(reads.batch());
+    for (int i = 0; i < 40; ++i) batches.push_back(reads.batch());
     // Added twice, so that at no time one is removed that is not there.
     for (const io::Batch& batch : batches) table->add(batch, true);
     run_team(
