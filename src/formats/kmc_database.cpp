@@ -363,7 +363,6 @@ KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const 
   const std::uint32_t shift = 2 * (facts().k - range.bases);
   least_ = shift == 128 ? 0 : Key128{range.first} << shift;
   most_ = shift == 128 ? ~Key128{0} : (Key128{range.end} << shift) - 1;
-  for (KmcStretch& stretch : stretches_) stretch.last = least_;
   const std::uint64_t most = std::max(kLeastDecoded, kDecodedAtOnce / stretches_.size());
   for (KmcStretch& stretch : stretches_)
     stretch.kmers.resize(std::min(stretch.cursor.record_end - stretch.cursor.next_record, most));
@@ -373,15 +372,15 @@ KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const 
 void KmcRangeSource::refill(KmcStretch& stretch) {
   const auto left = stretch.decoded();
   if (!stretch.has_more() || left.size() == stretch.kmers.size()) return;
+  const Key128 before = stretch.end == 0 ? least_ : stretch.kmers[stretch.end - 1].kmer;
   std::copy(left.begin(), left.end(), stretch.kmers.begin());
   stretch.next = 0;
   const auto room = std::span(stretch.kmers).subspan(left.size());
   const auto read = room.first(database_->read(stretch.cursor, room));
   stretch.end = left.size() + read.size();
-  const bool is_in_order = stretch.last <= read.front().kmer && read.back().kmer <= most_ &&
+  const bool is_in_order = before <= read.front().kmer && read.back().kmer <= most_ &&
                            std::ranges::is_sorted(read, {}, &CountedKmer::kmer);
   if (!is_in_order) database_->refuse_order();
-  stretch.last = read.back().kmer;
 }
 
 /// Gathers the next k-mers of all stretches. False at the end.

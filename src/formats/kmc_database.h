@@ -130,7 +130,6 @@ class KmcRangeSource final : public KmerSource {
     std::vector<CountedKmer> kmers;
     std::size_t next = 0;
     std::size_t end = 0;
-    Key128 last = 0;  ///< decoded; those that follow are not smaller
 
     [[nodiscard]] std::span<const CountedKmer> decoded() const {
       return std::span(kmers).subspan(next, end - next);
