@@ -18,10 +18,15 @@ namespace warpmer::gpu {
 namespace {
 
 constexpr std::uint32_t kOrderThreads = 256;
-constexpr std::uint32_t kSortThreads = 512, kEach = 4, kCapacity = kSortThreads * kEach;
-constexpr std::uint32_t kBucketBits = 12, kBuckets = 1u << kBucketBits;
+constexpr std::uint32_t kSortThreads = 512;
+/// K-mers that a thread sorts, and those of a chunk: as many as leave room for two blocks on a multiprocessor.
+template <class Key>
+constexpr std::uint32_t kEach = sizeof(Key) == 8 ? 8 : 4;
+template <class Key>
+constexpr std::uint32_t kCapacity = kSortThreads * kEach<Key>;
+constexpr std::uint32_t kBucketBits = 13, kBuckets = 1u << kBucketBits;
 /// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
-constexpr double kUsualFill = 0.8;
+constexpr double kUsualFill = 0.85;
 constexpr std::uint32_t kMergeBlocks = 1056;
 
 template <class Kmer, class Key>
@@ -60,7 +65,7 @@ __global__ void measure_segments(const __grid_constant__ OrderTask<Kmer, Key> ta
     const std::uint32_t first = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
     for (std::uint32_t bin = 0; bin < task.bins_per_segment; ++bin) sum += task.counted.sizes[first + bin];
   }
-  task.segment_begins[segment] = (sum + kCapacity - 1) / kCapacity << 32 | sum;
+  task.segment_begins[segment] = (sum + kCapacity<Key> - 1) / kCapacity<Key> << 32 | sum;
 }
 
 template <class Kmer, class Key>
@@ -77,13 +82,22 @@ __global__ void find_chunks(const __grid_constant__ OrderTask<Kmer, Key> task, s
 
 template <class Key>
 struct KeySorter {
-  Key keys[kCapacity];
-  std::uint32_t counts[kCapacity];
-  alignas(16) std::uint32_t buckets[kBuckets + 4];   ///< of the first kind: sizes, then begins
-  alignas(16) std::uint32_t divided[kCapacity + 4];  ///< of the second kind
-  std::uint32_t bin_ends[kMostBinsPerShard];         ///< k-mers of the segment up to the end of each bin
+  Key keys[kCapacity<Key>];
+  std::uint32_t counts[kCapacity<Key>];
+  union {
+    alignas(16) std::uint16_t buckets[kBuckets + 8];  ///< of the first kind: sizes, then begins
+    std::uint16_t divided_of[kCapacity<Key>];  ///< afterwards, for each k-mer, its bucket of the second kind
+  };
+  alignas(16) std::uint16_t divided[kCapacity<Key> + 8];  ///< of the second kind
+  std::uint32_t bin_ends[kMostBinsPerShard];              ///< k-mers of the segment up to the end of each bin
   std::uint32_t warp_sums[kSortThreads / 32];
 };
+
+/// Adds one to a number in shared memory, and returns what it was. No number gets to 2^16.
+__device__ std::uint32_t count_one(std::uint16_t* numbers, std::uint32_t i) {
+  const std::uint32_t shift = i % 2 * 16;
+  return atomicAdd(reinterpret_cast<std::uint32_t*>(numbers) + i / 2, 1u << shift) >> shift & 0xFFFF;
+}
 
 /// Returns the sum of the values of the threads before this one. All of a block call it.
 __device__ std::uint32_t sum_before(std::uint32_t mine, std::uint32_t* warp_sums) {
@@ -96,51 +110,73 @@ __device__ std::uint32_t sum_before(std::uint32_t mine, std::uint32_t* warp_sums
   return before;
 }
 
-/// Turns the sizes of n buckets into where they begin.
+/// Sets the sizes of n buckets to zero.
 template <std::uint32_t n>
-__device__ void scan_buckets(std::uint32_t* buckets, std::uint32_t* warp_sums) {
-  constexpr std::uint32_t kMine = n / kSortThreads;
-  static_assert(kMine % 4 == 0);
-  auto* mine = reinterpret_cast<uint4*>(buckets) + threadIdx.x * (kMine / 4);
-  std::uint32_t sum = 0;
-  uint4 sizes[kMine / 4];
-#pragma unroll
-  for (std::uint32_t i = 0; i < kMine / 4; ++i) {
-    sizes[i] = mine[i];
-    sum += sizes[i].x + sizes[i].y + sizes[i].z + sizes[i].w;
-  }
-  std::uint32_t at = sum_before(sum, warp_sums);
-#pragma unroll
-  for (std::uint32_t i = 0; i < kMine / 4; ++i) {
-    const uint4 size = sizes[i];
-    mine[i] = {at, at + size.x, at + size.x + size.y, at + size.x + size.y + size.z};
-    at += size.x + size.y + size.z + size.w;
-  }
-  if (threadIdx.x == kSortThreads - 1) buckets[n] = at;
+__device__ void clear_buckets(std::uint16_t* buckets) {
+  static_assert(n % 8 == 0);
+  for (std::uint32_t i = threadIdx.x; i < n / 8; i += kSortThreads)
+    reinterpret_cast<uint4*>(buckets)[i] = {0, 0, 0, 0};
 }
 
-/// The bits of keys that say the buckets.
-struct BucketBits {
-  static constexpr std::uint32_t kDividedBits = 20;  ///< so that the product with a size has 32
-  std::uint32_t shift, divided_shift, divided_mask, divided_bits;
+/// Turns the sizes of n buckets into where they begin, and puts the end behind them.
+template <std::uint32_t n>
+__device__ void scan_buckets(std::uint16_t* buckets, std::uint32_t* warp_sums) {
+  constexpr std::uint32_t kMine = n / kSortThreads / 2;  // words of two
+  static_assert(kMine % 2 == 0);
+  auto* mine = reinterpret_cast<uint2*>(buckets) + threadIdx.x * (kMine / 2);
+  uint2 sizes[kMine / 2];
+  std::uint32_t both = 0;
+#pragma unroll
+  for (std::uint32_t i = 0; i < kMine / 2; ++i) {
+    sizes[i] = mine[i];
+    both += sizes[i].x + sizes[i].y;  // in both halves, with no carry
+  }
+  std::uint32_t at = sum_before((both & 0xFFFF) + (both >> 16), warp_sums);
+  const auto begins = [&](std::uint32_t size) {
+    const std::uint32_t second = at + (size & 0xFFFF), first = at;
+    at = second + (size >> 16);
+    return first | second << 16;
+  };
+#pragma unroll
+  for (std::uint32_t i = 0; i < kMine / 2; ++i) {
+    const std::uint32_t first = begins(sizes[i].x);
+    mine[i] = {first, begins(sizes[i].y)};
+  }
+  if (threadIdx.x == kSortThreads - 1) buckets[n] = static_cast<std::uint16_t>(at);
+}
 
-  /// Only the low `free` bits of keys differ in a segment.
-  __device__ explicit BucketBits(std::uint32_t free)
-      : shift(free > kBucketBits ? free - kBucketBits : 0),
-        divided_shift(shift > kDividedBits ? shift - kDividedBits : 0),
-        divided_mask((1u << (shift - divided_shift)) - 1),
-        divided_bits(shift - divided_shift) {}
+/// The buckets of keys in a segment. Those of the first kind are by the group's id alone. One of the second
+/// kind is a part of one of the first: the groups in it, their layers and the first bases of flanks are one
+/// number, which is below `span`.
+template <class Key>
+class KeyBuckets {
+ public:
+  /// Only the low `id_bits` bits of a group's id differ in a segment.
+  __device__ KeyBuckets(const groups::GroupKeys<Key, Key>& keys, std::uint32_t id_bits)
+      : layers_(keys.shape().flank_bases() + 1),
+        layer_bits_(groups::bits_of(keys.shape().flank_bases())),
+        flanks_bits_(2 * keys.shape().flank_bases()),
+        low_id_bits_(id_bits - min(id_bits, kBucketBits)),
+        first_bits_(min(flanks_bits_, kFirstBits)),
+        factor_(UINT32_MAX / (layers_ << low_id_bits_ << first_bits_)) {}
 
-  template <class Key>
   [[nodiscard]] __device__ std::uint32_t bucket_of(Key key) const {
-    return static_cast<std::uint32_t>(key >> shift) & (kBuckets - 1);
+    return static_cast<std::uint32_t>(key >> flanks_bits_) >> (layer_bits_ + low_id_bits_) & (kBuckets - 1);
   }
   /// Returns the bucket of the second kind, when that of the first kind is given.
-  template <class Key>
   [[nodiscard]] __device__ std::uint32_t divided_of(Key key, std::uint32_t begin, std::uint32_t end) const {
-    const std::uint32_t part = static_cast<std::uint32_t>(key >> divided_shift) & divided_mask;
-    return begin + (part * (end - begin) >> divided_bits);
+    const auto high = static_cast<std::uint32_t>(key >> flanks_bits_);
+    const std::uint32_t layer = high & ((1u << layer_bits_) - 1);
+    const std::uint32_t id = high >> layer_bits_ & ((1u << low_id_bits_) - 1);
+    const std::uint32_t first =
+        static_cast<std::uint32_t>(key >> (flanks_bits_ - first_bits_)) & ((1u << first_bits_) - 1);
+    const std::uint32_t part = (id * layers_ + layer) << first_bits_ | first;
+    return begin + __umulhi(part * factor_, end - begin);
   }
+
+ private:
+  static constexpr std::uint32_t kFirstBits = 14;
+  std::uint32_t layers_, layer_bits_, flanks_bits_, low_id_bits_, first_bits_, factor_;
 };
 
 template <class Kmer, class Key, OrderInput kInput>
@@ -151,69 +187,71 @@ __global__ __launch_bounds__(kSortThreads,
   if (blockIdx.x >= task.first_chunk(task.segments)) return;
   const std::uint32_t segment = task.chunk_segments[blockIdx.x];
   const std::uint32_t begin = task.begin_of(segment);
-  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * kCapacity;
-  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, kCapacity);
+  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * kCapacity<Key>;
+  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, kCapacity<Key>);
   const std::uint32_t bin = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
   const std::uint32_t size = threadIdx.x < task.bins_per_segment ? task.counted.sizes[bin + threadIdx.x] : 0;
-  for (std::uint32_t i = threadIdx.x; i < kBuckets / 4; i += kSortThreads)
-    reinterpret_cast<uint4*>(sorter.buckets)[i] = {0, 0, 0, 0};
-  for (std::uint32_t i = threadIdx.x; i < kCapacity / 4; i += kSortThreads)
-    reinterpret_cast<uint4*>(sorter.divided)[i] = {0, 0, 0, 0};
+  clear_buckets<kBuckets>(sorter.buckets);
+  clear_buckets<kCapacity<Key>>(sorter.divided);
   const std::uint32_t bin_end = size + sum_before(size, sorter.warp_sums);
   if (threadIdx.x < kMostBinsPerShard) sorter.bin_ends[threadIdx.x] = bin_end;
   __syncthreads();
 
-  const BucketBits bits(task.keys.bits() - (31 - __clz(static_cast<int>(task.segments_per_shard))));
-  Key keys[kEach];
-  std::uint32_t counts[kEach], places[kEach];
-  const auto key_of = [placing = QuickPlace<Kmer, Key>(task.keys, task.canonical)](Kmer kmer) {
-    if constexpr (kInput == OrderInput::keys) {
-      return kmer;
-    } else {
-      return placing(kmer).key;
-    }
-  };
-  const auto for_each = [&](auto&& visit) {
-#pragma unroll
-    for (std::uint32_t e = 0; e < kEach; ++e) {
-      if (threadIdx.x + e * kSortThreads < n) visit(e, threadIdx.x + e * kSortThreads);
-    }
-  };
-  for_each([&](std::uint32_t e, std::uint32_t i) {
+  const KeyBuckets<Key> buckets(task.keys, task.keys.shape().rest_bits() -
+                                               (31 - __clz(static_cast<int>(task.segments_per_shard))));
+  [[maybe_unused]] const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
+#pragma unroll 1
+  for (std::uint32_t i = threadIdx.x; i < n; i += kSortThreads) {
     // The first bin that ends behind this k-mer.
     std::uint32_t low = 0;
     for (std::uint32_t step = task.bins_per_segment / 2; step > 0; step /= 2)
       low += sorter.bin_ends[low + step - 1] <= first + i ? step : 0;
     const std::uint64_t from =
         task.counted.begins[bin + low] + (first + i - (low == 0 ? 0 : sorter.bin_ends[low - 1]));
-    counts[e] = task.counted.counts[from];
-    keys[e] = key_of(task.counted.keys[from]);
-    atomicAdd(sorter.buckets + bits.bucket_of(keys[e]), 1u);
-  });
+    Key key;
+    if constexpr (kInput == OrderInput::keys) {
+      key = task.counted.keys[from];
+    } else {
+      key = placing(task.counted.keys[from]).key;
+    }
+    sorter.keys[i] = key;
+    sorter.counts[i] = task.counted.counts[from];
+    count_one(sorter.buckets, buckets.bucket_of(key));
+  }
   __syncthreads();
   scan_buckets<kBuckets>(sorter.buckets, sorter.warp_sums);
   __syncthreads();
-  for_each([&](std::uint32_t e, std::uint32_t) {
-    const std::uint32_t* bucket = sorter.buckets + bits.bucket_of(keys[e]);
-    const std::uint32_t divided = bits.divided_of(keys[e], bucket[0], bucket[1]);
-    places[e] = divided | atomicAdd(sorter.divided + divided, 1u) << 16;
+  Key keys[kEach<Key>];
+  std::uint32_t counts[kEach<Key>], places[kEach<Key>];
+  const auto for_each = [&](auto&& visit) {
+#pragma unroll
+    for (std::uint32_t e = 0; e < kEach<Key>; ++e) {
+      if (threadIdx.x + e * kSortThreads < n) visit(e, threadIdx.x + e * kSortThreads);
+    }
+  };
+  for_each([&](std::uint32_t e, std::uint32_t i) {
+    keys[e] = sorter.keys[i];
+    counts[e] = sorter.counts[i];
+    const std::uint16_t* bucket = sorter.buckets + buckets.bucket_of(keys[e]);
+    const std::uint32_t divided = buckets.divided_of(keys[e], bucket[0], bucket[1]);
+    places[e] = divided | count_one(sorter.divided, divided) << 16;
   });
   __syncthreads();
-  scan_buckets<kCapacity>(sorter.divided, sorter.warp_sums);
+  scan_buckets<kCapacity<Key>>(sorter.divided, sorter.warp_sums);
   __syncthreads();
   for_each([&](std::uint32_t e, std::uint32_t) {
-    const std::uint32_t place = sorter.divided[places[e] & 0xFFFF] + (places[e] >> 16);
+    const std::uint32_t divided = places[e] & 0xFFFF, place = sorter.divided[divided] + (places[e] >> 16);
     sorter.keys[place] = keys[e];
     sorter.counts[place] = counts[e];
+    sorter.divided_of[place] = static_cast<std::uint16_t>(divided);
   });
   __syncthreads();
   // Neighbouring threads have neighbouring k-mers now, whose buckets are as large.
   for (std::uint32_t i = threadIdx.x; i < n; i += kSortThreads) {
     const Key key = sorter.keys[i];
-    const std::uint32_t* bucket = sorter.buckets + bits.bucket_of(key);
-    const std::uint32_t divided = bits.divided_of(key, bucket[0], bucket[1]);
-    std::uint32_t place = sorter.divided[divided];
-    const std::uint32_t end = sorter.divided[divided + 1];
+    const std::uint16_t* divided = sorter.divided + sorter.divided_of[i];
+    std::uint32_t place = divided[0];
+    const std::uint32_t end = divided[1];
     for (std::uint32_t j = place; j < end; ++j) {
       const Key other = sorter.keys[j];
       place += other < key || (kInput == OrderInput::keys && other == key && j < i) ? 1 : 0;
@@ -239,11 +277,11 @@ __global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constan
     std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
     const std::uint32_t chunk = number - first_chunk, run = chunk >> pass;
     const auto begin_of = [&](std::uint32_t of) {
-      return static_cast<std::uint32_t>(min((std::uint64_t{kCapacity} << pass) * of, std::uint64_t{size}));
+      return static_cast<std::uint32_t>(min((std::uint64_t{kCapacity<Key>} << pass) * of, std::uint64_t{size}));
     };
     const std::uint32_t run_begin = begin_of(run), pair_begin = begin_of(run & ~1u);
     const std::uint32_t other_begin = begin_of(run ^ 1u), other_end = begin_of((run ^ 1u) + 1);
-    const std::uint32_t first = chunk * kCapacity, end = min(size - first, kCapacity) + first;
+    const std::uint32_t first = chunk * kCapacity<Key>, end = min(size - first, kCapacity<Key>) + first;
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       const Key key = from[i];
       // Of equal keys those of the first run come first.
@@ -264,8 +302,8 @@ __global__ __launch_bounds__(kOrderThreads) void take_merged(
   for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
     const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
     if (groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1) % 2 == 0) continue;
-    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * kCapacity;
-    const std::uint32_t end = min(first + kCapacity, task.begin_of(segment + 1));
+    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * kCapacity<Key>;
+    const std::uint32_t end = min(first + kCapacity<Key>, task.begin_of(segment + 1));
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       task.sorted[i] = task.other_keys()[i];
       task.counts[i] = task.other_counts()[i];
@@ -291,10 +329,11 @@ __global__ void find_big(const __grid_constant__ OrderTask<Kmer, Key> task, Orde
 }
 
 /// Returns how many bins make a segment, a power of two.
+template <class Key>
 std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t least, std::uint32_t most, bool are_ordered) {
   if (!are_ordered) return most;
   std::uint32_t bins = least;
-  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * kCapacity) bins *= 2;
+  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * kCapacity<Key>) bins *= 2;
   return bins;
 }
 
@@ -308,12 +347,12 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kme
   const std::uint32_t bins = shards.shards * shards.bins_per_shard;
   OrderTask<Kmer, Key> task{keys_, canonical_, shards.counted};
   task.first_bin = shards.first_shard * shards.bins_per_shard;
-  task.bins_per_segment = segment_bins(static_cast<double>(entries) / bins, shards.bins_per_part,
+  task.bins_per_segment = segment_bins<Key>(static_cast<double>(entries) / bins, shards.bins_per_part,
                                        shards.bins_per_shard, shards.bins_are_ordered);
   task.segments = bins / task.bins_per_segment;
   task.segments_per_shard = shards.bins_per_shard / task.bins_per_segment;
   task.first_shard = shards.first_shard;
-  const std::uint32_t chunks = task.segments + entries / kCapacity;  // at most
+  const std::uint32_t chunks = task.segments + entries / kCapacity<Key>;  // at most
   make_room(sorted_, entries, stream);
   make_room(counts_, entries, stream);
   make_room(segment_begins_, task.segments + 1, stream);
@@ -344,7 +383,7 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kme
   sort_chunks<Kmer, Key, kInput><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
-  for (std::uint32_t pass = 0; entries / kCapacity >> pass > 0; ++pass)
+  for (std::uint32_t pass = 0; entries / kCapacity<Key> >> pass > 0; ++pass)
     merge_runs<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
   take_merged<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),

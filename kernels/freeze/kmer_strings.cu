@@ -13,7 +13,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint32_t kLinkThreads = 256;
+constexpr std::uint32_t kLinkThreads = 256, kLinksEach = 4;
 
 /// The k-mers around one: those that share all but its first base, and their place in a shard.
 template <class Key>
@@ -25,15 +25,34 @@ class Neighbours {
 
   /// Returns the k-mer that follows this one in its string, or this one when there is none.
   [[nodiscard]] __device__ std::uint32_t next() const {
-    const std::uint32_t layer = kmers_.keys.layer(key_), n = kmers_.flank_bases();
-    if (layer == 0) return i_;
-    const Key shared = kmers_.keys.flanks(key_) & key_mask<Key>(n - 1);
-    const Key lowest = kmers_.keys.pack(kmers_.keys.rest(key_), layer - 1, shared << 2);
-    const std::uint32_t first = first_lower(lowest);
-    std::uint32_t lower = 0;
-    while (lower < 4 && first + lower < i_ && (kmers_.key[first + lower] ^ lowest) < 4) ++lower;
-    if (lower == 0) return i_;
-    const std::uint32_t rank = rank_before(n) + rank_behind(n);
+    const std::uint32_t n = kmers_.flank_bases();
+    if (kmers_.keys.layer(key_) == 0) return i_;
+    const Key layer_begin = key_ & ~key_mask<Key>(n), shared = key_mask<Key>(n - 1);
+    const Key lowest = layer_begin - (Key{1} << (2 * n)) + ((key_ & shared) << 2);
+    // Behind the lower ones, up to here, are few others.
+    const std::uint32_t few = i_ - min(i_ - begin_, kFew);
+    std::uint32_t at = i_, rank = 0, first = i_, lower = 0;
+    bool all = false;
+    while (at > few) {
+      const Key other = kmers_.key[at - 1];
+      all = other < lowest;
+      if (all) break;
+      --at;
+      if (other < layer_begin) {
+        if (other - lowest >= 4) continue;
+        first = at;
+        ++lower;
+      } else if (((other ^ key_) & shared) == 0) {
+        rank += kmers_.is_more_frequent(i_, at) ? 0 : 1;
+      }
+    }
+    if (!all && at > begin_) {
+      rank += rank_far_before(n, at);
+      first = lower_bound_before(kmers_.key, begin_, at, lowest);
+      for (lower = 0; lower < 4 && first + lower < i_ && kmers_.key[first + lower] - lowest < 4;) ++lower;
+    }
+    if (rank >= lower) return i_;
+    rank += rank_behind(n, layer_begin | key_mask<Key>(n), shared);
     if (rank >= lower) return i_;
     return lower == 1 ? first : of_rank(first, lower, rank);
   }
@@ -42,25 +61,11 @@ class Neighbours {
   /// A step for each k-mer between is soonest done, where they are so few; else searches are.
   static constexpr std::uint32_t kFew = 12;
 
-  /// Returns the first k-mer not below `lowest`.
-  [[nodiscard]] __device__ std::uint32_t first_lower(Key lowest) const {
-    const std::uint32_t begin = i_ - min(i_ - begin_, kFew);
-    std::uint32_t at = i_;
-    while (at > begin && !(kmers_.key[at - 1] < lowest)) --at;
-    return at > begin || at == begin_ ? at : lower_bound_before(kmers_.key, begin_, at, lowest);
-  }
-  /// Return the number of k-mers that differ in the first base alone and come sooner: of those before this
-  /// one in the order of k-mers, and of those behind it.
-  [[nodiscard]] __device__ std::uint32_t rank_before(std::uint32_t n) const {
-    const std::uint32_t begin = i_ - min(i_ - begin_, kFew);
-    std::uint32_t rank = 0, at = i_;
-    for (; at > begin; --at) {
-      const Key difference = kmers_.key[at - 1] ^ key_;
-      if (difference >> (2 * n) != 0) return rank;  // of another layer
-      if ((difference & key_mask<Key>(n - 1)) == 0 && !kmers_.is_more_frequent(i_, at - 1)) ++rank;
-    }
-    if (at == begin_) return rank;
+  /// Return the number of k-mers that differ in the first base alone and come sooner: of those before `at`,
+  /// and of those behind this one in the order of k-mers.
+  [[nodiscard]] __device__ std::uint32_t rank_far_before(std::uint32_t n, std::uint32_t at) const {
     const Key one = Key{1} << (2 * (n - 1));
+    std::uint32_t rank = 0;
     for (std::uint32_t base = first_base(n); base > 0; --base) {
       const Key wanted = key_ - one * (first_base(n) - base + 1);
       if (!(wanted < kmers_.key[at])) continue;
@@ -69,13 +74,13 @@ class Neighbours {
     }
     return rank;
   }
-  [[nodiscard]] __device__ std::uint32_t rank_behind(std::uint32_t n) const {
-    const std::uint32_t end = i_ + 1 + min(end_ - i_ - 1, kFew);
+  [[nodiscard]] __device__ std::uint32_t rank_behind(std::uint32_t n, Key layer_last, Key shared) const {
+    const std::uint32_t few = i_ + 1 + min(end_ - i_ - 1, kFew);
     std::uint32_t rank = 0, at = i_ + 1;
-    for (; at < end; ++at) {
-      const Key difference = kmers_.key[at] ^ key_;
-      if (difference >> (2 * n) != 0) return rank;
-      if ((difference & key_mask<Key>(n - 1)) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
+    for (; at < few; ++at) {
+      const Key other = kmers_.key[at];
+      if (other > layer_last) return rank;
+      if (((other ^ key_) & shared) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
     }
     if (at == end_) return rank;
     const Key one = Key{1} << (2 * (n - 1));
@@ -116,14 +121,18 @@ class Neighbours {
 template <class Key>
 __global__ __launch_bounds__(kLinkThreads) void link_kmers(const __grid_constant__ OrderedKmers<Key> kmers,
                                                            std::uint32_t* steps, std::uint8_t* are_heads) {
-  const std::uint32_t i = blockIdx.x * kLinkThreads + threadIdx.x;
-  std::uint32_t shard = warp_last_not_above(kmers.shard_begins, kmers.shards, i - i % 32);
-  if (i >= kmers.size) return;
-  while (kmers.shard_begins[shard + 1] <= i) ++shard;
-  const std::uint32_t next =
-      Neighbours<Key>(kmers, i, kmers.shard_begins[shard], kmers.shard_begins[shard + 1]).next();
-  steps[i] = i - next;
-  if (next != i) are_heads[next] = 0;
+  const std::uint32_t first = blockIdx.x * kLinkThreads * kLinksEach + threadIdx.x;
+  std::uint32_t shard = warp_last_not_above(kmers.shard_begins, kmers.shards, first - first % 32);
+#pragma unroll 1
+  for (std::uint32_t e = 0; e < kLinksEach; ++e) {
+    const std::uint32_t i = first + e * kLinkThreads;
+    if (i >= kmers.size) return;
+    while (kmers.shard_begins[shard + 1] <= i) ++shard;
+    const std::uint32_t next =
+        Neighbours<Key>(kmers, i, kmers.shard_begins[shard], kmers.shard_begins[shard + 1]).next();
+    steps[i] = i - next;
+    if (next != i) are_heads[next] = 0;
+  }
 }
 
 template <class Key>
@@ -169,8 +178,8 @@ DeviceStrings<Key> KmerStrings<Key>::find(const OrderedKmers<Key>& kmers, std::u
   make_room(are_heads_, kmers.size, stream);
   make_room(size_, 1, stream);
   fill_bytes(are_heads_.data(), 1, kmers.size, stream);
-  link_kmers<Key><<<(kmers.size - 1) / kLinkThreads + 1, kLinkThreads, 0, DriverLock::Shared(stream)>>>(
-      kmers, steps, are_heads_.data());
+  const std::uint32_t blocks = (kmers.size - 1) / (kLinkThreads * kLinksEach) + 1;
+  link_kmers<Key><<<blocks, kLinkThreads, 0, DriverLock::Shared(stream)>>>(kmers, steps, are_heads_.data());
   check_launch("linking k-mers");
   scan_memory_.run("finding strings", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceSelect::Flagged(memory, bytes, thrust::counting_iterator<std::uint32_t>(0),

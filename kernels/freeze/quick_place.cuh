@@ -21,17 +21,17 @@ class QuickPlace {
     const groups::GroupShape& shape = keys_.shape();
     const std::uint32_t n = shape.flank_bases();
     const Kmer other = reverse_complement(kmer, shape.k);
-    const Windows windows(other, ~kmer, shape);
-    // The number of a place takes the lowest bits of its hash; places that differ in no others are ties.
-    std::uint32_t best = UINT32_MAX, second = UINT32_MAX;
-    windows.for_each([&](std::uint32_t i, std::uint32_t mmer, std::uint32_t reversed) {
-      const std::uint32_t hashed = minimizer_hash(canonical_ ? min(mmer, reversed) : mmer);
-      const std::uint32_t numbered = (hashed & ~kPlaces) | i;
-      second = min(second, max(best, numbered));
-      best = min(best, numbered);
+    const Windows windows(other, ~kmer, shape, canonical_);
+    // The number of a place takes the lowest bits of its hash: of places that differ in no others, which are
+    // ties, one smallest value is that of the first and the other that of the last.
+    std::uint32_t best = UINT32_MAX, last_best = UINT32_MAX;
+    windows.for_each([&](std::uint32_t i, std::uint32_t mmer) {
+      const std::uint32_t hash = minimizer_hash(mmer) & ~kPlaces;
+      best = min(best, hash | i);
+      last_best = min(last_best, hash | (kPlaces - i));
     });
     // Where the minimizer stands twice only the definition says which place counts; that is rare.
-    if (((best ^ second) & ~kPlaces) == 0) return keys_.place(kmer, canonical_);
+    if ((best ^ last_best) != kPlaces) return keys_.place(kmer, canonical_);
     const std::uint32_t at = best & kPlaces;
     const std::uint32_t mmer = static_cast<std::uint32_t>(~other >> (2 * at)) & (~0u >> (32 - 2 * shape.m));
     const std::uint32_t reversed = other_strand(mmer, shape.m);
@@ -45,44 +45,55 @@ class QuickPlace {
  private:
   static constexpr std::uint32_t kPlaces = 63;  ///< there are at most k - m + 1 = 50 of them
 
-  /// The m-mers of a k-mer on both strands, the first base least significant.
+  /// The m-mers of a k-mer, each as it stands or, of canonical k-mers, in its canonical form.
   class Windows {
    public:
     /// `other` is the reverse complement, and `complement` the complement that is not reversed.
-    __device__ Windows(Kmer other, Kmer complement, const groups::GroupShape& shape)
+    __device__ Windows(Kmer other, Kmer complement, const groups::GroupShape& shape, bool canonical)
         : n_(shape.flank_bases()), down_(32 - 2 * shape.m) {
-      // M-mers of this strand are at the low end, from where they come, and those of the other at the high
-      // end.
+      // Both strands have their first m-mer at the high end of a word, and 32 - 2m bits of no meaning behind
+      // it. These never matter where strands are compared: of odd length, no m-mer is its own complement.
       const Kmer forward = ~other, backward = complement << (kKeyBits<Kmer> - 2 * shape.k);
+      std::uint32_t before = 0;
 #pragma unroll
       for (std::uint32_t w = 0; w < kWords; ++w) {
-        forward_[w] = static_cast<std::uint32_t>(forward >> (32 * w));
-        backward_[w] = static_cast<std::uint32_t>(backward >> (kKeyBits<Kmer> - 32 - 32 * w));
+        const auto word = static_cast<std::uint32_t>(forward >> (32 * w));
+        forward_[w] = __funnelshift_l(before, word, down_);
+        before = word;
+        // Nothing is above this, so that m-mers as read remain.
+        backward_[w] =
+            canonical ? static_cast<std::uint32_t>(backward >> (kKeyBits<Kmer> - 32 - 32 * w)) : UINT32_MAX;
       }
-      forward_[kWords] = backward_[kWords] = 0;
+      forward_[kWords] = __funnelshift_l(before, 0, down_);
+      backward_[kWords] = canonical ? 0 : UINT32_MAX;
     }
-    /// Calls `visit(place, m-mer, that of the other strand)` for each place.
+    /// Calls `visit(place, m-mer)` for each place.
     template <class Visit>
     __device__ void for_each(Visit&& visit) const {
-      const std::uint32_t mask = ~0u >> down_;
 #pragma unroll
       for (std::uint32_t w = 0; w < kWords; ++w) {
-        const auto visit_one = [&](std::uint32_t i) {
-          visit(16 * w + i, __funnelshift_r(forward_[w], forward_[w + 1], 2 * i) & mask,
-                __funnelshift_l(backward_[w + 1], backward_[w], 2 * i) >> down_);
-        };
-        if (n_ >= 16 * w + 15) {
 #pragma unroll
-          for (std::uint32_t i = 0; i < 16; ++i) visit_one(i);
-        } else {
-#pragma unroll 1
-          for (std::uint32_t i = 0; 16 * w + i <= n_; ++i) visit_one(i);
+        for (std::uint32_t first = 0; first < 16; first += kTogether) {
+          const auto visit_one = [&](std::uint32_t i) {
+            visit(16 * w + i, min(__funnelshift_r(forward_[w], forward_[w + 1], 2 * i),
+                                  __funnelshift_l(backward_[w + 1], backward_[w], 2 * i)) >>
+                                  down_);
+          };
+          if (16 * w + first + kTogether - 1 <= n_) {
+#pragma unroll
+            for (std::uint32_t i = 0; i < kTogether; ++i) visit_one(first + i);
+          } else {
+#pragma unroll
+            for (std::uint32_t i = 0; i < kTogether - 1; ++i) {
+              if (16 * w + first + i <= n_) visit_one(first + i);
+            }
+          }
         }
       }
     }
 
    private:
-    static constexpr std::uint32_t kWords = sizeof(Kmer) / 4;
+    static constexpr std::uint32_t kWords = sizeof(Kmer) / 4, kTogether = 4;
     std::uint32_t n_, down_;
     std::uint32_t forward_[kWords + 1], backward_[kWords + 1];
   };

@@ -4,7 +4,6 @@
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/freeze/string_groups.cuh"
-#include "kernels/freeze/string_order.cuh"
 #include "kernels/freeze/string_payload.cuh"
 
 namespace warpmer::gpu {
@@ -32,7 +31,7 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
   }
 
   void write(unsigned long long* words, cudaStream_t stream) override {
-    write_strings(grouped_.view, groups_, string_order_, words, stream);
+    payload_.write(grouped_.view, groups_, words, stream);
   }
 
  private:
@@ -45,7 +44,7 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
   GroupedOrder<Kmer, Key> kmer_order_;
   KmerStrings<Key> strings_;
   StringGroups<Key> groups_;
-  StringOrder<Key> string_order_;
+  StringPayload<Key> payload_;
   Grouped grouped_;
   std::optional<CountTally<Key>> tally_;
 };

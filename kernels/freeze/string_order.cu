@@ -89,36 +89,13 @@ __global__ __launch_bounds__(kRankThreads) void merge_runs(
   to[begin_of(run & ~1u) + (at - begin_of(run)) + (low - other_begin)] = s;
 }
 
-template <class Key>
-__global__ __launch_bounds__(kRankThreads) void order_groups(
-    const __grid_constant__ GroupedStrings<Key> grouped, const std::uint32_t* order, std::uint32_t* groups) {
-  const std::uint32_t first = blockIdx.x * kRankThreads, group = first + threadIdx.x;
-  if (group >= grouped.groups()) return;
-  const std::uint32_t part = grouped.part_of(group, grouped.shard_of(first, group));
-  const std::uint32_t begin = grouped.part_groups[part], end = grouped.part_groups[part + 1];
-  std::uint32_t rank = 0;
-  if (end - begin > 1) {
-    const auto largest = [&](std::uint32_t of) {
-      return grouped.strings.largest_count(order[grouped.group_begins[of]]);
-    };
-    const std::uint64_t mine = largest(group);
-    for (std::uint32_t other = begin; other < end; ++other) {
-      const std::uint64_t count = largest(other);
-      rank += count > mine || (count == mine && other < group) ? 1 : 0;
-    }
-  }
-  groups[begin + rank] = group;
-}
-
 }  // namespace
 
 template <class Key>
-typename StringOrder<Key>::OrderedStrings StringOrder<Key>::order(const GroupedStrings<Key>& grouped,
-                                                                  std::uint32_t most_strings,
-                                                                  cudaStream_t stream) {
+const std::uint32_t* StringOrder<Key>::order(const GroupedStrings<Key>& grouped, std::uint32_t most_strings,
+                                             cudaStream_t stream) {
   const std::uint32_t n = grouped.strings.size, blocks = n / kRankThreads + 1;
   make_room(strings_[0], n, stream);
-  make_room(groups_, n, stream);
   if (most_strings > kRun) make_room(strings_[1], n, stream);
   order_runs<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[0].data());
   std::uint32_t now = 0;
@@ -126,10 +103,8 @@ typename StringOrder<Key>::OrderedStrings StringOrder<Key>::order(const GroupedS
     merge_runs<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(
         grouped, static_cast<std::uint32_t>(width), strings_[now].data(), strings_[now ^ 1].data());
   }
-  order_groups<Key><<<blocks, kRankThreads, 0, DriverLock::Shared(stream)>>>(grouped, strings_[now].data(),
-                                                                             groups_.data());
   check_launch("putting strings in order");
-  return {strings_[now].data(), groups_.data()};
+  return strings_[now].data();
 }
 
 template class StringOrder<Key64>;

@@ -1,5 +1,5 @@
 #pragma once
-/// The order of strings in their groups, and of groups in their buckets.
+/// The order of strings in their groups.
 
 #include <cstdint>
 
@@ -11,16 +11,13 @@ namespace warpmer::gpu {
 template <class Key>
 class StringOrder {
  public:
-  struct OrderedStrings {
-    const std::uint32_t* strings;  ///< the strings of each group from `group_begins` on
-    const std::uint32_t* groups;   ///< the groups of each bucket from `part_groups` on
-  };
-  /// Enqueues the ordering. No group has more than `most_strings` strings.
-  OrderedStrings order(const GroupedStrings<Key>& grouped, std::uint32_t most_strings, cudaStream_t stream);
+  /// Enqueues the ordering. Returns the strings of each group, from `group_begins` on. No group has more than
+  /// `most_strings` strings.
+  const std::uint32_t* order(const GroupedStrings<Key>& grouped, std::uint32_t most_strings,
+                             cudaStream_t stream);
 
  private:
   DeviceArray<std::uint32_t> strings_[2];
-  DeviceArray<std::uint32_t> groups_;
 };
 
 }  // namespace warpmer::gpu

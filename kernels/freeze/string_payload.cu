@@ -1,5 +1,6 @@
-// A thread writes a bucket, and a block the record of a large group: the begins of its fields are known from
-// sums, so that each thread writes those of its strings, and each string its number where its k-mers stand.
+// A thread places a group in its bucket, and writes what is said of groups there; then a thread writes each
+// string. A block writes the record of a large group: the begins of its fields are known from sums, so that
+// each thread writes those of its strings, and each string its number where its k-mers stand.
 
 #include <cub/block/block_scan.cuh>
 
@@ -16,7 +17,8 @@ constexpr std::uint32_t kWriteThreads = 128, kRecordThreads = 256;
 template <class Key>
 struct PayloadTask {
   GroupedStrings<Key> grouped;
-  typename StringOrder<Key>::OrderedStrings order;
+  const std::uint32_t* order;  ///< of the strings of each group
+  GroupPlace* places;          ///< for each group
   unsigned long long* words;
 
   /// Returns the bit of `words` where a shard's part begins.
@@ -36,6 +38,10 @@ __global__ void write_offsets(const __grid_constant__ PayloadTask<Key> task) {
   // The first offset is zero, and the words are, too.
   or_device(task.words + grouped.first_words[shard], std::uint64_t{part + 1 - begin} * bits,
             grouped.part_begins[part + 1] - grouped.part_begins[begin]);
+  // No group writes this where there is none.
+  const bool is_empty = part - begin < grouped.layouts[shard].buckets &&
+                        grouped.part_groups[part] == grouped.part_groups[part + 1];
+  if (is_empty) or_device(task.words, task.begin_of(shard, part), std::uint64_t{1});  // no strings
 }
 
 template <class Key>
@@ -60,52 +66,104 @@ __device__ std::uint32_t lengths_of(const DeviceStrings<Key>& strings, std::uint
   return groups::StringLengths::code(strings.left_bases(s), strings.tails[s].kmers);
 }
 
+/// A group beside the others of its bucket. Bits are those of its strings' bases and counts in the bucket; a
+/// large group has one string there, whose bases are its number.
+struct GroupSums {
+  std::uint32_t groups = 0, strings = 0, base_bits = 0, count_bits = 0;
+
+  __device__ void add(const GroupSums& more) {
+    groups += more.groups;
+    strings += more.strings;
+    base_bits += more.base_bits;
+    count_bits += more.count_bits;
+  }
+};
+
+/// Finds the places of groups in their buckets, and writes all but their strings.
 template <class Key>
-__global__ __launch_bounds__(kWriteThreads) void write_buckets(
+__global__ __launch_bounds__(kWriteThreads) void place_groups(
     const __grid_constant__ PayloadTask<Key> task) {
   const GroupedStrings<Key>& grouped = task.grouped;
   const DeviceStrings<Key>& strings = grouped.strings;
-  const std::uint32_t first = blockIdx.x * kWriteThreads, part = first + threadIdx.x;
-  if (part >= grouped.parts()) return;
-  const std::uint32_t shard = last_not_above(grouped.shard_parts, grouped.shards(), first, part);
+  const std::uint32_t first = blockIdx.x * kWriteThreads, group = first + threadIdx.x;
+  if (group >= grouped.groups()) return;
+  const std::uint32_t shard = grouped.shard_of(first, group), part = grouped.part_of(group, shard);
   const groups::ShardLayout& layout = grouped.layouts[shard];
-  const std::uint32_t bucket = part - grouped.shard_parts[shard];
-  if (bucket >= layout.buckets) return;
-  const std::uint32_t begin = grouped.part_groups[part], end = grouped.part_groups[part + 1];
-  /// Calls `visit(group, its strings, or 1 if it is large)`.
-  const auto for_each_group = [&](auto&& visit) {
-    for (std::uint32_t at = begin; at < end; ++at) {
-      const std::uint32_t group = task.order.groups[at], n = grouped.strings_of(group);
-      visit(group, n > groups::kMostInlineStrings ? 1 : n, n > groups::kMostInlineStrings);
+
+  // A group comes before those whose largest count is smaller, or as large, and whose id is larger.
+  const auto largest_of = [&](std::uint32_t of) {
+    return strings.largest_count(task.order[grouped.group_begins[of]]);
+  };
+  const auto sums_of = [&](std::uint32_t of) -> GroupSums {
+    if (grouped.is_large(of)) return {1, 1, layout.large_bits, 0};
+    GroupSums sums{1, grouped.strings_of(of)};
+    for (std::uint32_t s = grouped.group_begins[of]; s < grouped.group_begins[of + 1]; ++s) {
+      sums.base_bits += strings.base_bits(s);
+      sums.count_bits += strings.count_bits(s);
     }
+    return sums;
   };
-  const auto for_each_string = [&](std::uint32_t group, std::uint32_t n, auto&& visit) {
-    const std::uint32_t* at = task.order.strings + grouped.group_begins[group];
-    for (std::uint32_t i = 0; i < n; ++i) visit(at[i]);
-  };
-  std::uint64_t all = 0;
-  for_each_group([&](std::uint32_t, std::uint32_t n, bool) { all += n; });
-  BitAppender out(task.words, task.begin_of(shard, part));
-  out.write_gamma(all + 1);
-  for_each_group([&](std::uint32_t, std::uint32_t n, bool) { out.write(1, n); });
-  const auto first_rest = static_cast<std::uint32_t>(layout.first_of(bucket));
-  for_each_group([&](std::uint32_t group, std::uint32_t, bool) {
-    out.write(std::uint64_t{grouped.rest_of(group) - first_rest}, layout.remainder_bits);
-  });
-  for_each_group([&](std::uint32_t group, std::uint32_t n, bool is_large) {
-    if (is_large)
-      return out.write(groups::StringLengths(strings.kmers.flank_bases()).large(), layout.length_bits);
-    for_each_string(group, n,
-                    [&](std::uint32_t s) { out.write(lengths_of(strings, s), layout.length_bits); });
-  });
-  for_each_group([&](std::uint32_t group, std::uint32_t n, bool is_large) {
-    if (is_large) return out.write(grouped.large_number(group, shard), layout.large_bits);
-    for_each_string(group, n, [&](std::uint32_t s) { write_bases(strings, s, out); });
-  });
-  for_each_group([&](std::uint32_t group, std::uint32_t n, bool is_large) {
-    if (!is_large) for_each_string(group, n, [&](std::uint32_t s) { write_counts(strings, s, out); });
-  });
-  out.finish();
+  const std::uint64_t mine = largest_of(group);
+  const GroupSums own = sums_of(group);
+  GroupSums before, all = own;
+  for (std::uint32_t other = grouped.part_groups[part]; other < grouped.part_groups[part + 1]; ++other) {
+    if (other == group) continue;
+    const GroupSums sums = sums_of(other);
+    all.add(sums);
+    const std::uint64_t count = largest_of(other);
+    if (count > mine || (count == mine && other < group)) before.add(sums);
+  }
+
+  const std::uint64_t begin = task.begin_of(shard, part);
+  const std::uint64_t ends_at = begin + groups::gamma_bits(all.strings + 1);
+  const std::uint64_t remainders_at = ends_at + all.strings;
+  const std::uint64_t lengths_at = remainders_at + std::uint64_t{all.groups} * layout.remainder_bits;
+  const std::uint64_t bases_at = lengths_at + std::uint64_t{all.strings} * layout.length_bits;
+  if (before.groups == 0) {
+    BitAppender out(task.words, begin);
+    out.write_gamma(all.strings + 1);
+    out.finish();
+  }
+  or_device(task.words, ends_at + before.strings, std::uint64_t{1});
+  or_device(task.words, remainders_at + std::uint64_t{before.groups} * layout.remainder_bits,
+            grouped.rest_of(group) - layout.first_of(part - grouped.shard_parts[shard]));
+  GroupPlace place;
+  place.lengths = lengths_at + std::uint64_t{before.strings} * layout.length_bits;
+  place.bases = static_cast<std::uint32_t>(bases_at + before.base_bits - place.lengths);
+  place.counts = static_cast<std::uint32_t>(bases_at + all.base_bits + before.count_bits - place.lengths);
+  task.places[group] = place;
+  if (!grouped.is_large(group)) return;
+  or_device(task.words, place.lengths,
+            std::uint64_t{groups::StringLengths(strings.kmers.flank_bases()).large()});
+  or_device(task.words, place.lengths + place.bases, std::uint64_t{grouped.large_number(group, shard)});
+}
+
+/// Writes the strings of groups that are not large.
+template <class Key>
+__global__ __launch_bounds__(kWriteThreads) void write_strings(
+    const __grid_constant__ PayloadTask<Key> task) {
+  const GroupedStrings<Key>& grouped = task.grouped;
+  const DeviceStrings<Key>& strings = grouped.strings;
+  const std::uint32_t at = blockIdx.x * kWriteThreads + threadIdx.x;
+  if (at >= strings.size) return;
+  const std::uint32_t group = grouped.group_of(at), begin = grouped.group_begins[group];
+  if (grouped.is_large(group)) return;
+  const GroupPlace place = task.places[group];
+  std::uint64_t bases_at = place.lengths + place.bases, counts_at = place.lengths + place.counts;
+  for (std::uint32_t i = begin; i < at; ++i) {
+    bases_at += strings.base_bits(task.order[i]);
+    counts_at += strings.count_bits(task.order[i]);
+  }
+  const std::uint32_t s = task.order[at];
+  const std::uint32_t length_bits = groups::StringLengths(strings.kmers.flank_bases()).bits();
+  or_device(task.words, place.lengths + std::uint64_t{at - begin} * length_bits,
+            std::uint64_t{lengths_of(strings, s)});
+  BitAppender bases(task.words, bases_at);
+  write_bases(strings, s, bases);
+  bases.finish();
+  BitAppender counts(task.words, counts_at);
+  write_counts(strings, s, counts);
+  counts.finish();
 }
 
 /// Writes the record of one large group.
@@ -145,7 +203,7 @@ class RecordWriter {
     for (std::uint32_t first = 0; first < size_; first += kRecordThreads) {
       const std::uint32_t i = first + threadIdx.x;
       const bool is_one = i < size_;
-      const std::uint32_t s = is_one ? task_.order.strings[grouped_.group_begins[group_] + i] : 0;
+      const std::uint32_t s = is_one ? task_.order[grouped_.group_begins[group_] + i] : 0;
       std::uint64_t bases = is_one ? strings_.base_bits(s) / 2 : 0,
                     counts = is_one ? strings_.count_bits(s) : 0;
       std::uint64_t all_bases = 0, all_counts = 0;
@@ -224,19 +282,24 @@ __global__ __launch_bounds__(kRecordThreads) void write_records(
 }  // namespace
 
 template <class Key>
-void write_strings(const GroupedStrings<Key>& grouped, const StringGroups<Key>& groups,
-                   StringOrder<Key>& order, unsigned long long* words, cudaStream_t stream) {
+void StringPayload<Key>::write(const GroupedStrings<Key>& grouped, const StringGroups<Key>& groups,
+                               unsigned long long* words, cudaStream_t stream) {
   std::uint64_t word_count = 0, large = 0;
   for (const groups::ShardSizes& sizes : groups.sizes()) {
     word_count += sizes.words;
     large += sizes.large_groups;
   }
   if (word_count == 0) return;
-  const PayloadTask<Key> task{grouped, order.order(grouped, groups.most_strings(), stream), words};
+  const std::uint32_t strings = grouped.strings.size;
+  make_room(places_, strings, stream);  // there are no more groups than that
+  const PayloadTask<Key> task{grouped, order_.order(grouped, groups.most_strings(), stream), places_.data(),
+                              words};
   fill_bytes(words, 0, word_count, stream);
-  const std::uint32_t blocks = grouped.most_parts / kWriteThreads + 1;
-  write_offsets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
-  write_buckets<Key><<<blocks, kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
+  const auto blocks = [](std::uint32_t n) { return n / kWriteThreads + 1; };
+  write_offsets<Key>
+      <<<blocks(grouped.most_parts), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
+  place_groups<Key><<<blocks(strings), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
+  write_strings<Key><<<blocks(strings), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   if (large > 0) {
     write_records<Key>
         <<<static_cast<std::uint32_t>(large), kRecordThreads, 0, DriverLock::Shared(stream)>>>(task);
@@ -244,9 +307,7 @@ void write_strings(const GroupedStrings<Key>& grouped, const StringGroups<Key>& 
   check_launch("writing strings");
 }
 
-template void write_strings(const GroupedStrings<Key64>&, const StringGroups<Key64>&, StringOrder<Key64>&,
-                            unsigned long long*, cudaStream_t);
-template void write_strings(const GroupedStrings<Key128>&, const StringGroups<Key128>&, StringOrder<Key128>&,
-                            unsigned long long*, cudaStream_t);
+template class StringPayload<Key64>;
+template class StringPayload<Key128>;
 
 }  // namespace warpmer::gpu

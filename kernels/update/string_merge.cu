@@ -1,4 +1,3 @@
-#include "kernels/freeze/string_payload.cuh"
 #include "kernels/update/string_merge.cuh"
 
 namespace warpmer::gpu {
@@ -30,7 +29,7 @@ const std::vector<groups::ShardSizes>& StringMerger<Key>::measure(const MergeSha
 
 template <class Key>
 void StringMerger<Key>::write(unsigned long long* words, cudaStream_t stream) {
-  write_strings(grouped_, groups_, string_order_, words, stream);
+  payload_.write(grouped_, groups_, words, stream);
 }
 
 template <class Key>

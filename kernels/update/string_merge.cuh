@@ -12,7 +12,7 @@
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/freeze/string_groups.cuh"
-#include "kernels/freeze/string_order.cuh"
+#include "kernels/freeze/string_payload.cuh"
 #include "kernels/update/kmer_combine.cuh"
 #include "kernels/update/string_expand.cuh"
 
@@ -57,7 +57,7 @@ class StringMerger {
   backend::Tally large_;  ///< counts that these do not have
   KmerStrings<Key> strings_;
   StringGroups<Key> groups_;
-  StringOrder<Key> string_order_;
+  StringPayload<Key> payload_;
   GroupedStrings<Key> grouped_;  ///< what was measured last
 };
 
