@@ -15,20 +15,29 @@ namespace {
 
 constexpr std::uint32_t kLinkThreads = 256, kLinksEach = 4;
 
+/// The bits of a key that are its flanks, and those of all flanks but their first base. They are the same for
+/// all keys.
+template <class Key>
+struct FlankBits {
+  Key flanks, shared;
+
+  __device__ explicit FlankBits(std::uint32_t flank_bases)
+      : flanks(key_mask<Key>(flank_bases)), shared(flanks >> 2) {}
+};
+
 /// The k-mers around one: those that share all but its first base, and their place in a shard.
 template <class Key>
 class Neighbours {
  public:
-  __device__ Neighbours(const OrderedKmers<Key>& kmers, std::uint32_t i, std::uint32_t begin,
-                        std::uint32_t end)
-      : kmers_(kmers), i_(i), begin_(begin), end_(end), key_(kmers.key[i]) {}
+  __device__ Neighbours(const OrderedKmers<Key>& kmers, const FlankBits<Key>& bits, std::uint32_t i,
+                        std::uint32_t begin, std::uint32_t end)
+      : kmers_(kmers), bits_(bits), i_(i), begin_(begin), end_(end), key_(kmers.key[i]) {}
 
   /// Returns the k-mer that follows this one in its string, or this one when there is none.
   [[nodiscard]] __device__ std::uint32_t next() const {
-    const std::uint32_t n = kmers_.flank_bases();
     if (kmers_.keys.layer(key_) == 0) return i_;
-    const Key layer_begin = key_ & ~key_mask<Key>(n), shared = key_mask<Key>(n - 1);
-    const Key lowest = layer_begin - (Key{1} << (2 * n)) + ((key_ & shared) << 2);
+    const Key layer_begin = key_ & ~bits_.flanks;
+    const Key lowest = layer_begin - (bits_.flanks + 1) + ((key_ & bits_.shared) << 2);
     // Behind the lower ones, up to here, are few others.
     const std::uint32_t few = i_ - min(i_ - begin_, kFew);
     std::uint32_t at = i_, rank = 0, first = i_, lower = 0;
@@ -42,17 +51,17 @@ class Neighbours {
         if (other - lowest >= 4) continue;
         first = at;
         ++lower;
-      } else if (((other ^ key_) & shared) == 0) {
+      } else if (((other ^ key_) & bits_.shared) == 0) {
         rank += kmers_.is_more_frequent(i_, at) ? 0 : 1;
       }
     }
     if (!all && at > begin_) {
-      rank += rank_far_before(n, at);
+      rank += rank_far_before(at);
       first = lower_bound_before(kmers_.key, begin_, at, lowest);
       for (lower = 0; lower < 4 && first + lower < i_ && kmers_.key[first + lower] - lowest < 4;) ++lower;
     }
     if (rank >= lower) return i_;
-    rank += rank_behind(n, layer_begin | key_mask<Key>(n), shared);
+    rank += rank_behind(key_ | bits_.flanks);
     if (rank >= lower) return i_;
     return lower == 1 ? first : of_rank(first, lower, rank);
   }
@@ -63,30 +72,30 @@ class Neighbours {
 
   /// Return the number of k-mers that differ in the first base alone and come sooner: of those before `at`,
   /// and of those behind this one in the order of k-mers.
-  [[nodiscard]] __device__ std::uint32_t rank_far_before(std::uint32_t n, std::uint32_t at) const {
-    const Key one = Key{1} << (2 * (n - 1));
+  [[nodiscard]] __device__ std::uint32_t rank_far_before(std::uint32_t at) const {
+    const Key one = bits_.shared + 1;
     std::uint32_t rank = 0;
-    for (std::uint32_t base = first_base(n); base > 0; --base) {
-      const Key wanted = key_ - one * (first_base(n) - base + 1);
+    for (std::uint32_t base = first_base(); base > 0; --base) {
+      const Key wanted = key_ - one * (first_base() - base + 1);
       if (!(wanted < kmers_.key[at])) continue;
       at = lower_bound_before(kmers_.key, begin_, at, wanted);
       if (kmers_.key[at] == wanted && !kmers_.is_more_frequent(i_, at)) ++rank;
     }
     return rank;
   }
-  [[nodiscard]] __device__ std::uint32_t rank_behind(std::uint32_t n, Key layer_last, Key shared) const {
+  [[nodiscard]] __device__ std::uint32_t rank_behind(Key layer_last) const {
     const std::uint32_t few = i_ + 1 + min(end_ - i_ - 1, kFew);
     std::uint32_t rank = 0, at = i_ + 1;
     for (; at < few; ++at) {
       const Key other = kmers_.key[at];
       if (other > layer_last) return rank;
-      if (((other ^ key_) & shared) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
+      if (((other ^ key_) & bits_.shared) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
     }
     if (at == end_) return rank;
-    const Key one = Key{1} << (2 * (n - 1));
+    const Key one = bits_.shared + 1;
     --at;
-    for (std::uint32_t base = first_base(n) + 1; base < 4; ++base) {
-      const Key wanted = key_ + one * (base - first_base(n));
+    for (std::uint32_t base = first_base() + 1; base < 4; ++base) {
+      const Key wanted = key_ + one * (base - first_base());
       if (!(kmers_.key[at] < wanted)) continue;
       const std::uint32_t found = lower_bound_behind(kmers_.key, at, end_, wanted);
       if (found == end_) break;
@@ -95,8 +104,8 @@ class Neighbours {
     }
     return rank;
   }
-  [[nodiscard]] __device__ std::uint32_t first_base(std::uint32_t n) const {
-    return static_cast<std::uint32_t>(key_ >> (2 * (n - 1))) & 3;
+  [[nodiscard]] __device__ std::uint32_t first_base() const {
+    return static_cast<std::uint32_t>(key_ >> (2 * (kmers_.flank_bases() - 1))) & 3;
   }
   /// Returns which of consecutive k-mers has so many before it, by counts and then by order.
   [[nodiscard]] __device__ std::uint32_t of_rank(std::uint32_t first, std::uint32_t n,
@@ -114,6 +123,7 @@ class Neighbours {
   }
 
   const OrderedKmers<Key>& kmers_;
+  const FlankBits<Key>& bits_;
   std::uint32_t i_, begin_, end_;
   Key key_;
 };
@@ -123,13 +133,17 @@ __global__ __launch_bounds__(kLinkThreads) void link_kmers(const __grid_constant
                                                            std::uint32_t* steps, std::uint8_t* are_heads) {
   const std::uint32_t first = blockIdx.x * kLinkThreads * kLinksEach + threadIdx.x;
   std::uint32_t shard = warp_last_not_above(kmers.shard_begins, kmers.shards, first - first % 32);
+  std::uint32_t begin = kmers.shard_begins[shard], end = kmers.shard_begins[shard + 1];
+  const FlankBits<Key> bits(kmers.flank_bases());
 #pragma unroll 1
   for (std::uint32_t e = 0; e < kLinksEach; ++e) {
     const std::uint32_t i = first + e * kLinkThreads;
     if (i >= kmers.size) return;
-    while (kmers.shard_begins[shard + 1] <= i) ++shard;
-    const std::uint32_t next =
-        Neighbours<Key>(kmers, i, kmers.shard_begins[shard], kmers.shard_begins[shard + 1]).next();
+    while (end <= i) {
+      begin = end;
+      end = kmers.shard_begins[++shard + 1];
+    }
+    const std::uint32_t next = Neighbours<Key>(kmers, bits, i, begin, end).next();
     steps[i] = i - next;
     if (next != i) are_heads[next] = 0;
   }

@@ -55,9 +55,11 @@ struct DeviceStrings {
   /// Calls `visit(k-mer)` for each k-mer of a string.
   template <class Visit>
   __device__ void for_each_kmer(std::uint32_t string, Visit&& visit) const {
-    for (std::uint32_t i = heads[string];; i -= steps[i]) {
+    for (std::uint32_t i = heads[string];;) {
+      const std::uint32_t step = steps[i];  // is on its way during the visit
       visit(i);
-      if (steps[i] == 0) return;
+      if (step == 0) return;
+      i -= step;
     }
   }
   [[nodiscard]] __device__ std::uint64_t smallest_count(std::uint32_t string) const {

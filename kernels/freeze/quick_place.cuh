@@ -27,14 +27,15 @@ class QuickPlace {
     std::uint32_t best = UINT32_MAX, last_best = UINT32_MAX;
     windows.for_each([&](std::uint32_t i, std::uint32_t mmer) {
       const std::uint32_t hash = minimizer_hash(mmer) & ~kPlaces;
-      best = min(best, hash | i);
-      last_best = min(last_best, hash | (kPlaces - i));
+      best = min(best, hash + i);  // one instruction, of DPX
+      last_best = min(last_best, hash + (kPlaces - i));
     });
     // Where the minimizer stands twice only the definition says which place counts; that is rare.
     if ((best ^ last_best) != kPlaces) return keys_.place(kmer, canonical_);
     const std::uint32_t at = best & kPlaces;
-    const std::uint32_t mmer = static_cast<std::uint32_t>(~other >> (2 * at)) & (~0u >> (32 - 2 * shape.m));
-    const std::uint32_t reversed = other_strand(mmer, shape.m);
+    const std::uint32_t mask = ~0u >> (32 - 2 * shape.m);
+    const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
+    const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
     const bool is_forward = !canonical_ || mmer < reversed;
     const std::uint32_t layer = is_forward ? at : n - at;
     const Key flanks = groups::flanks_of<Key>(is_forward ? kmer : other, layer, shape);
