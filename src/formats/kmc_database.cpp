@@ -322,16 +322,40 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out) const
       decode(cursor.prefix, copy.data(), some);
     }
     const auto zero = std::ranges::find(some, std::uint64_t{0}, &CountedKmer::count);
-    if (zero != some.end()) {
-      refuse(suffixes_, fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
-                                    at + static_cast<std::uint64_t>(zero - some.begin()) * record_bytes));
-    }
+    if (zero != some.end()) refuse_zero(cursor.next_record + static_cast<std::uint64_t>(zero - some.begin()));
     cursor.next_record = last;
     n += some.size();
     at = end;
   }
   note_read(n * record_bytes);
   return n;
+}
+
+void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) const {
+  const auto bytes = suffixes_.bytes();
+  const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
+  const std::uint64_t mask = count_bytes_ == 0 ? 0 : largest_of_bytes(count_bytes_);
+  const std::uint64_t no_count = count_bytes_ == 0 ? 1 : 0;
+  std::uint64_t at = kMarkBytes + first * record_bytes + suffix_bytes_;
+  std::uint64_t least = UINT64_MAX;
+  for (std::uint64_t& count : out) {
+    std::uint64_t word = 0;
+    if (at + sizeof word <= bytes.size()) {
+      word = load<std::uint64_t>(bytes.data() + at);
+    } else {
+      std::memcpy(&word, bytes.data() + at, count_bytes_);
+    }
+    count = (word & mask) | no_count;
+    least = std::min(least, count);
+    at += record_bytes;
+  }
+  if (least == 0) refuse_zero(first + static_cast<std::uint64_t>(std::ranges::find(out, 0u) - out.begin()));
+  note_read(out.size() * record_bytes);
+}
+
+void KmcSource::refuse_zero(std::uint64_t record) const {
+  refuse(suffixes_, fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
+                                kMarkBytes + record * (suffix_bytes_ + count_bytes_)));
 }
 
 namespace {
@@ -447,24 +471,6 @@ std::size_t KmcRangeSource::read_merged(std::span<CountedKmer> out) {
   std::copy_n(sorted_.begin() + static_cast<std::ptrdiff_t>(next_), n, out.begin());
   next_ += n;
   return n;
-}
-
-KmcShareSource::KmcShareSource(std::shared_ptr<const KmcSource> database, const KmerRange& range)
-    : database_(std::move(database)) {
-  const std::uint64_t shares = std::uint64_t{1} << (2 * range.bases), bins = database_->header().bins;
-  stretches_ = database_->sorted_stretches(bins < shares ? range : KmerRange{});
-  if (bins < shares) return;
-  stretches_.erase(stretches_.begin() + static_cast<std::ptrdiff_t>(bins * range.end / shares),
-                   stretches_.end());
-  stretch_ = bins * range.first / shares;
-}
-
-std::size_t KmcShareSource::read(std::span<CountedKmer> out) {
-  for (; stretch_ < stretches_.size(); ++stretch_) {
-    if (const std::size_t n = database_->read(stretches_[stretch_], out)) return n;
-  }
-  database_->check_size();
-  return 0;
 }
 
 KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)

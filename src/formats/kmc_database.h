@@ -81,6 +81,8 @@ class KmcSource final : public KmerSource {
   [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range = {}) const;
   /// Reads on from a place. Thread-safe.
   std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out) const;
+  /// Reads the counts of records from number `first` on, and nothing else of them. Thread-safe.
+  void read_counts(std::uint64_t first, std::span<std::uint64_t> out) const;
   /// InputError when the file was cut off meanwhile; to be called when a range has been read.
   void check_size() const { suffixes_.check_size(); }
   /// InputError: a bin's k-mers are not in order.
@@ -96,6 +98,7 @@ class KmcSource final : public KmerSource {
   void narrow(KmcCursor& stretch, const KmerRange& range) const;
   void decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const;
   [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
+  [[noreturn]] void refuse_zero(std::uint64_t record) const;
 
   file::MappedInput prefixes_, suffixes_;
   StreamFacts facts_;
@@ -149,21 +152,6 @@ class KmcRangeSource final : public KmerSource {
   std::vector<CountedKmer> gathered_, sorted_;
   std::vector<std::uint32_t> bucket_ends_;
   std::size_t next_ = 0;  ///< of `sorted_`
-};
-
-/// Reads a share of a database in the order of the file: of KMC2 some of its bins, of KMC1 a range.
-class KmcShareSource final : public KmerSource {
- public:
-  /// All shares `range.first` of a number of `range.bases` bases together are all k-mers.
-  KmcShareSource(std::shared_ptr<const KmcSource> database, const KmerRange& range);
-
-  [[nodiscard]] const StreamFacts& facts() const override { return database_->facts(); }
-  std::size_t read(std::span<CountedKmer> out) override;
-
- private:
-  std::shared_ptr<const KmcSource> database_;
-  std::vector<KmcCursor> stretches_;
-  std::size_t stretch_ = 0;  ///< the one that is read
 };
 
 /// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to

@@ -154,22 +154,6 @@ RangedKmers recounted(RangedKmers kmers, std::uint64_t count) {
           }};
 }
 
-void visit_kmers(const RangedKmers& kmers, unsigned threads,
-                 const std::function<void(unsigned, std::span<const CountedKmer>)>& visit) {
-  const std::vector<formats::KmerRange> ranges = kmers.ranges();
-  std::atomic<std::size_t> next{0};
-  run_team(
-      threads,
-      [&](unsigned thread) {
-        std::vector<CountedKmer> some(kMergedAtOnce);
-        for (std::size_t i; (i = next.fetch_add(1)) < ranges.size();) {
-          const auto source = kmers.open(ranges[i]);
-          while (const std::size_t n = source->read(some)) visit(thread, {some.data(), n});
-        }
-      },
-      [&] { next = ranges.size(); });
-}
-
 namespace {
 
 /// Result of a range.

@@ -79,8 +79,7 @@ class RecountedKmers final : public formats::KmerSource {
   formats::StreamFacts facts_;
 };
 
-/// K-mers of which ranges can be read each by itself, at once; in lexicographic order, where nothing else is
-/// said.
+/// K-mers in lexicographic order, of which ranges can be read each by itself, at once.
 struct RangedKmers {
   std::uint32_t most_bases = 0;  ///< a range is of at most so many
   std::function<std::unique_ptr<formats::KmerSource>(const formats::KmerRange&)> open;
@@ -95,10 +94,6 @@ struct RangedKmers {
 RangedKmers merged(RangedKmers first, RangedKmers second, const MergerRule& rule);
 RangedKmers bounded(RangedKmers kmers, const backend::CountBounds& bounds);
 RangedKmers recounted(RangedKmers kmers, std::uint64_t count);
-
-/// Calls `visit(thread, kmers)` for all, in any order, on several threads. They need not be sorted.
-void visit_kmers(const RangedKmers& kmers, unsigned threads,
-                 const std::function<void(unsigned, std::span<const formats::CountedKmer>)>& visit);
 
 enum class StreamsCompared {
   equal,          ///< the same k-mers with the same counts

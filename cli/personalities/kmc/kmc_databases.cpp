@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
+#include <atomic>
 #include <filesystem>
+#include <span>
+#include <vector>
 
+#include "backend/tally.h"
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
 #include "file/output/temporary_name.h"
@@ -22,6 +26,9 @@ namespace warpmer::cli {
 namespace {
 
 using formats::Format;
+
+/// Records of a database that a thread reads before it asks for more.
+constexpr std::size_t kReadAtOnce = 4096;
 
 /// Returns the KFF file that a name stands for; empty if it is none.
 std::string kff_file_of(const std::string& name) {
@@ -89,20 +96,33 @@ std::unique_ptr<formats::KmerSource> NamedDatabase::open(const backend::CountBou
   return std::make_unique<jobs::BoundedKmers>(formats::open_source(path_, format_, true, 1), bounds);
 }
 
-jobs::RangedKmers NamedDatabase::unsorted(const backend::CountBounds& bounds) const {
+index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, unsigned threads) const {
+  std::vector<backend::Tally> tallies(threads, backend::Tally(bounds));
   if (is_kff()) {
-    return jobs::bounded(
-        {0, [path = path_](const auto&) { return std::make_unique<formats::KffSource>(path); }}, bounds);
+    const auto source = open(bounds);
+    std::vector<formats::CountedKmer> some(kReadAtOnce);
+    while (const std::size_t n = source->read(some)) {
+      for (std::size_t i = 0; i < n; ++i) tallies[0].note(some[i].count, 1);
+    }
+    return tallies[0].histogram();
   }
-  const auto database = std::make_shared<const formats::KmcSource>(path_);
-  const auto open = [database](const formats::KmerRange& range) {
-    return std::make_unique<formats::KmcShareSource>(database, range);
-  };
-  // A share of a binned database is some of its bins.
-  const formats::KmcHeader& header = database->header();
-  const auto bits = static_cast<std::uint32_t>(std::bit_width(header.bins));
-  const std::uint32_t bases = bits > 0 ? (bits - 1) / 2 : header.prefix_bases;
-  return jobs::bounded({bases, open}, bounds);
+  const formats::KmcSource database(path_);
+  const std::uint64_t records = database.header().kmers;
+  std::atomic<std::uint64_t> next{0};
+  run_team(
+      threads,
+      [&](unsigned thread) {
+        std::vector<std::uint64_t> counts(kReadAtOnce);
+        for (std::uint64_t first; (first = next.fetch_add(kReadAtOnce)) < records;) {
+          const auto some = std::span(counts).first(std::min<std::uint64_t>(kReadAtOnce, records - first));
+          database.read_counts(first, some);
+          tallies[thread].note(some.data(), some.size());
+        }
+      },
+      [&] { next = records; });
+  database.check_size();
+  for (unsigned thread = 1; thread < threads; ++thread) tallies[0].merge(tallies[thread]);
+  return tallies[0].histogram();
 }
 
 jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, const host::Resources& resources,

@@ -31,8 +31,8 @@ class NamedDatabase {
 
   /// Returns the k-mers whose counts are within `bounds`, in the order of the file.
   [[nodiscard]] std::unique_ptr<formats::KmerSource> open(const backend::CountBounds& bounds) const;
-  /// Returns them in any order.
-  [[nodiscard]] jobs::RangedKmers unsorted(const backend::CountBounds& bounds) const;
+  /// Returns how many of them have each count.
+  [[nodiscard]] index::Histogram histogram(const backend::CountBounds& bounds, unsigned threads) const;
   /// Returns them in lexicographic order. A KFF file is sorted by way of temporary files beside `output`.
   [[nodiscard]] jobs::RangedKmers sorted(const backend::CountBounds& bounds, const host::Resources& resources,
                                          const std::string& output) const;

@@ -115,29 +115,14 @@ Transform take_transform(CommandWords& words, const KmcInput& input) {
 }
 
 /// A row for every count of the range, also those that no k-mer has.
-void write_dense_histogram(const jobs::RangedKmers& kmers, const std::string& path,
-                           const backend::CountBounds& bounds, unsigned threads) {
-  struct ThreadHistogram {
-    std::map<std::uint64_t, std::uint64_t> large;
-    std::vector<std::uint64_t> small = std::vector<std::uint64_t>(kLastCount + 1);
-
-    [[nodiscard]] std::uint64_t at(std::uint64_t count) const {
-      if (count < small.size()) return small[count];
-      const auto found = large.find(count);
-      return found == large.end() ? 0 : found->second;
-    }
-  };
-  std::vector<ThreadHistogram> parts(threads);
-  jobs::visit_kmers(kmers, threads, [&](unsigned thread, std::span<const formats::CountedKmer> some) {
-    auto& [large, small] = parts[thread];
-    for (const formats::CountedKmer& each : some)
-      ++(each.count < small.size() ? small[each.count] : large[each.count]);
-  });
+void write_dense_histogram(const index::Histogram& histogram, const std::string& path,
+                           const backend::CountBounds& bounds) {
   TextOutput output(path);
+  auto next = histogram.lower_bound(bounds.min);
   for (std::uint64_t count = bounds.min; count <= bounds.max; ++count) {
-    std::uint64_t sum = 0;
-    for (const ThreadHistogram& part : parts) sum += part.at(count);
-    output.print("{}\t{}\n", count, sum);
+    const bool is_next = next != histogram.end() && next->first == count;
+    output.print("{}\t{}\n", count, is_next ? next->second : 0);
+    if (is_next) ++next;
   }
   output.finish();
 }
@@ -145,8 +130,8 @@ void write_dense_histogram(const jobs::RangedKmers& kmers, const std::string& pa
 void run_one(const Transform& transform, const KmcInput& input, const host::Resources& resources) {
   const DatabaseOutput& output = transform.output;
   if (transform.kind == TransformKind::histogram) {
-    return write_dense_histogram(input.database.unsorted(input.bounds), output.name, output.bounds,
-                                 resources.threads);
+    return write_dense_histogram(input.database.histogram(input.bounds, resources.threads), output.name,
+                                 output.bounds);
   }
   if (transform.kind == TransformKind::dump && !transform.is_sorted)
     return write_text(*input.database.open(input.bounds), output, resources);
