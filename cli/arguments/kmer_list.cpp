@@ -1,6 +1,8 @@
 #include "cli/arguments/kmer_list.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -29,6 +31,12 @@ bool KmerList::next(KmerChunk& chunk) {
 unsigned KmerList::useful_threads(unsigned threads) const noexcept {
   return bytes() == 0 ? threads
                       : static_cast<unsigned>(std::min<std::uint64_t>(threads, 1 + bytes() / kThreadBytes));
+}
+
+bool KmerList::is_short(const std::string& path) {
+  std::error_code unknown;
+  return std::filesystem::is_regular_file(path, unknown) &&
+         std::filesystem::file_size(path, unknown) < kThreadBytes && !unknown;
 }
 
 std::string_view kmer_of_line(std::string_view line) {

@@ -29,6 +29,8 @@ class KmerList {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return lines_.file_bytes(); }
   /// Returns how many of so many threads find a chunk for each of them.
   [[nodiscard]] unsigned useful_threads(unsigned threads) const noexcept;
+  /// Returns whether a file, by its size, has work for one thread at most.
+  [[nodiscard]] static bool is_short(const std::string& path);
   /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& name() const noexcept { return lines_.shown(); }
 

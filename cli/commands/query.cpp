@@ -373,6 +373,13 @@ void check(const QueryOptions& options) {
   }
 }
 
+/// A server's answer to a few k-mers takes one thread, and is there before it is known how many there may be.
+unsigned threads_for(const QueryOptions& options) {
+  const bool is_short = options.reads.empty() && !options.server.empty() &&
+                        (options.kmer_file.empty() || KmerList::is_short(options.kmer_file));
+  return is_short ? 1 : threads_or_default(options.threads);
+}
+
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
 jobs::DeviceChoice device_for(const QueryOptions& options, const AskedTable& table, unsigned threads) {
   DeviceFlags flags = options.device;
@@ -452,7 +459,7 @@ int run_query(QueryOptions options) {
   if (options.ranks->is_first()) options.expand_lists();
   check_output_ending(options);
   AskedTable table(options.index, options.server);
-  const unsigned threads = threads_or_default(options.threads);
+  const unsigned threads = threads_for(options);
   jobs::DeviceChoice device = device_for(options, table, threads);
   if (options.ranks->is_first()) warn_of(device);
   const backend::Lookup& lookup =

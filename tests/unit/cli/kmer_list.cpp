@@ -75,6 +75,10 @@ TEST_CASE("an empty list and a missing one") {
   KmerList list(file.path());
   KmerChunk chunk;
   CHECK(KmerList(TemporaryFile("ACGT\n").path()).useful_threads(4) == 1);
+  CHECK((KmerList::is_short(file.path()) && KmerList::is_short(TemporaryFile("ACGT\n").path())));
+  CHECK_FALSE(KmerList::is_short(TemporaryFile(std::string(32768, 'A')).path()));
+  CHECK_FALSE(KmerList::is_short("/dev/null"));
+  CHECK_FALSE(KmerList::is_short("/no/such/file"));
   CHECK_FALSE(list.next(chunk));
   CHECK_THROWS_AS(KmerList("/no/such/file"), warpmer::InputError);
 }
