@@ -17,9 +17,9 @@ namespace warpmer::gpu {
 template <class Kmer>
 class StringFreezer {
  public:
-  /// The bytes that a k-mer in order takes on the device beside its payload, at most: a flag, and 52 for a
+  /// The bytes that a k-mer in order takes on the device beside its payload, at most: a flag, and 44 for a
   /// string, if each is one; and those of a counted one, with its key and count.
-  static constexpr std::uint64_t kStringBytes = 1 + 52;
+  static constexpr std::uint64_t kStringBytes = 1 + 44;
   static constexpr std::uint64_t kEntryBytes = sizeof(Kmer) + sizeof(std::uint32_t) + kStringBytes;
 
   virtual ~StringFreezer() = default;

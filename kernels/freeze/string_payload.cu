@@ -1,9 +1,10 @@
-// A thread places a group in its bucket, and writes what is said of groups there; then a thread writes each
-// string. A block writes the record of a large group: the begins of its fields are known from sums, so that
+// A thread places a group in its bucket, and writes what is short there; then a thread writes each string. A
+// block writes the record of a large group: the begins of its fields are known from sums, so that
 // each thread writes those of its strings, and each string its number where its k-mers stand.
 
 #include <cub/block/block_scan.cuh>
 
+#include "base/error.h"
 #include "kernels/freeze/bit_appender.cuh"
 #include "kernels/freeze/string_payload.cuh"
 
@@ -79,7 +80,7 @@ struct GroupSums {
   }
 };
 
-/// Finds the places of groups in their buckets, and writes all but their strings.
+/// Finds the places of groups in their buckets, and writes all but bases and counts.
 template <class Key>
 __global__ __launch_bounds__(kWriteThreads) void place_groups(
     const __grid_constant__ PayloadTask<Key> task) {
@@ -127,18 +128,20 @@ __global__ __launch_bounds__(kWriteThreads) void place_groups(
   or_device(task.words, ends_at + before.strings, std::uint64_t{1});
   or_device(task.words, remainders_at + std::uint64_t{before.groups} * layout.remainder_bits,
             grouped.rest_of(group) - layout.first_of(part - grouped.shard_parts[shard]));
-  GroupPlace place;
-  place.lengths = lengths_at + std::uint64_t{before.strings} * layout.length_bits;
-  place.bases = static_cast<std::uint32_t>(bases_at + before.base_bits - place.lengths);
-  place.counts = static_cast<std::uint32_t>(bases_at + all.base_bits + before.count_bits - place.lengths);
+  const GroupPlace place(bases_at + before.base_bits, bases_at + all.base_bits + before.count_bits);
   task.places[group] = place;
-  if (!grouped.is_large(group)) return;
-  or_device(task.words, place.lengths,
-            std::uint64_t{groups::StringLengths(strings.kmers.flank_bases()).large()});
-  or_device(task.words, place.lengths + place.bases, std::uint64_t{grouped.large_number(group, shard)});
+  BitAppender lengths(task.words, lengths_at + std::uint64_t{before.strings} * layout.length_bits);
+  if (grouped.is_large(group)) {
+    lengths.write(groups::StringLengths(strings.kmers.flank_bases()).large(), layout.length_bits);
+    or_device(task.words, place.bases(), std::uint64_t{grouped.large_number(group, shard)});
+  } else {
+    for (std::uint32_t i = grouped.group_begins[group]; i < grouped.group_begins[group + 1]; ++i)
+      lengths.write(lengths_of(strings, task.order[i]), layout.length_bits);
+  }
+  lengths.finish();
 }
 
-/// Writes the strings of groups that are not large.
+/// Writes bases and counts of the strings of groups that are not large.
 template <class Key>
 __global__ __launch_bounds__(kWriteThreads) void write_strings(
     const __grid_constant__ PayloadTask<Key> task) {
@@ -148,16 +151,12 @@ __global__ __launch_bounds__(kWriteThreads) void write_strings(
   if (at >= strings.size) return;
   const std::uint32_t group = grouped.group_of(at), begin = grouped.group_begins[group];
   if (grouped.is_large(group)) return;
-  const GroupPlace place = task.places[group];
-  std::uint64_t bases_at = place.lengths + place.bases, counts_at = place.lengths + place.counts;
+  std::uint64_t bases_at = task.places[group].bases(), counts_at = task.places[group].counts();
   for (std::uint32_t i = begin; i < at; ++i) {
     bases_at += strings.base_bits(task.order[i]);
     counts_at += strings.count_bits(task.order[i]);
   }
   const std::uint32_t s = task.order[at];
-  const std::uint32_t length_bits = groups::StringLengths(strings.kmers.flank_bases()).bits();
-  or_device(task.words, place.lengths + std::uint64_t{at - begin} * length_bits,
-            std::uint64_t{lengths_of(strings, s)});
   BitAppender bases(task.words, bases_at);
   write_bases(strings, s, bases);
   bases.finish();
@@ -290,6 +289,8 @@ void StringPayload<Key>::write(const GroupedStrings<Key>& grouped, const StringG
     large += sizes.large_groups;
   }
   if (word_count == 0) return;
+  if (64 * word_count >> GroupPlace::kBasesBits != 0)
+    throw InternalError("32 GiB of payloads and more are to be written at once");
   const std::uint32_t strings = grouped.strings.size;
   make_room(places_, strings, stream);  // there are no more groups than that
   const PayloadTask<Key> task{grouped, order_.order(grouped, groups.most_strings(), stream), places_.data(),
