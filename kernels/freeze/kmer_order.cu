@@ -19,11 +19,11 @@ namespace {
 
 constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kSortThreads = 512;
-/// K-mers that a thread sorts, and those of a chunk: as many as leave room for two blocks on a multiprocessor.
+/// K-mers that a thread sorts, and those of a chunk: so many leave room for two blocks on a multiprocessor.
 template <class Key>
-constexpr std::uint32_t kEach = sizeof(Key) == 8 ? 8 : 4;
-template <class Key>
-constexpr std::uint32_t kCapacity = kSortThreads * kEach<Key>;
+struct SortSize {
+  static constexpr std::uint32_t kEach = sizeof(Key) == 8 ? 8 : 4, kChunk = kSortThreads * kEach;
+};
 constexpr std::uint32_t kBucketBits = 13, kBuckets = 1u << kBucketBits;
 /// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
 constexpr double kUsualFill = 0.85;
@@ -65,7 +65,7 @@ __global__ void measure_segments(const __grid_constant__ OrderTask<Kmer, Key> ta
     const std::uint32_t first = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
     for (std::uint32_t bin = 0; bin < task.bins_per_segment; ++bin) sum += task.counted.sizes[first + bin];
   }
-  task.segment_begins[segment] = (sum + kCapacity<Key> - 1) / kCapacity<Key> << 32 | sum;
+  task.segment_begins[segment] = (sum + SortSize<Key>::kChunk - 1) / SortSize<Key>::kChunk << 32 | sum;
 }
 
 template <class Kmer, class Key>
@@ -82,14 +82,15 @@ __global__ void find_chunks(const __grid_constant__ OrderTask<Kmer, Key> task, s
 
 template <class Key>
 struct KeySorter {
-  Key keys[kCapacity<Key>];
-  std::uint32_t counts[kCapacity<Key>];
+  Key keys[SortSize<Key>::kChunk];
+  std::uint32_t counts[SortSize<Key>::kChunk];
   union {
     alignas(16) std::uint16_t buckets[kBuckets + 8];  ///< of the first kind: sizes, then begins
-    std::uint16_t divided_of[kCapacity<Key>];  ///< afterwards, for each k-mer, its bucket of the second kind
+    /// Afterwards, for each k-mer, its bucket of the second kind.
+    std::uint16_t divided_of[SortSize<Key>::kChunk];
   };
-  alignas(16) std::uint16_t divided[kCapacity<Key> + 8];  ///< of the second kind
-  std::uint32_t bin_ends[kMostBinsPerShard];              ///< k-mers of the segment up to the end of each bin
+  alignas(16) std::uint16_t divided[SortSize<Key>::kChunk + 8];  ///< of the second kind
+  std::uint32_t bin_ends[kMostBinsPerShard];  ///< k-mers of the segment up to the end of each bin
   std::uint32_t warp_sums[kSortThreads / 32];
 };
 
@@ -187,18 +188,18 @@ __global__ __launch_bounds__(kSortThreads,
   if (blockIdx.x >= task.first_chunk(task.segments)) return;
   const std::uint32_t segment = task.chunk_segments[blockIdx.x];
   const std::uint32_t begin = task.begin_of(segment);
-  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * kCapacity<Key>;
-  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, kCapacity<Key>);
+  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * SortSize<Key>::kChunk;
+  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, SortSize<Key>::kChunk);
   const std::uint32_t bin = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
   const std::uint32_t size = threadIdx.x < task.bins_per_segment ? task.counted.sizes[bin + threadIdx.x] : 0;
   clear_buckets<kBuckets>(sorter.buckets);
-  clear_buckets<kCapacity<Key>>(sorter.divided);
+  clear_buckets<SortSize<Key>::kChunk>(sorter.divided);
   const std::uint32_t bin_end = size + sum_before(size, sorter.warp_sums);
   if (threadIdx.x < kMostBinsPerShard) sorter.bin_ends[threadIdx.x] = bin_end;
   __syncthreads();
 
-  const KeyBuckets<Key> buckets(task.keys, task.keys.shape().rest_bits() -
-                                               (31 - __clz(static_cast<int>(task.segments_per_shard))));
+  const KeyBuckets<Key> buckets(
+      task.keys, task.keys.shape().rest_bits() - (31 - __clz(static_cast<int>(task.segments_per_shard))));
   [[maybe_unused]] const QuickPlace<Kmer, Key> placing(task.keys, task.canonical);
 #pragma unroll 1
   for (std::uint32_t i = threadIdx.x; i < n; i += kSortThreads) {
@@ -221,11 +222,11 @@ __global__ __launch_bounds__(kSortThreads,
   __syncthreads();
   scan_buckets<kBuckets>(sorter.buckets, sorter.warp_sums);
   __syncthreads();
-  Key keys[kEach<Key>];
-  std::uint32_t counts[kEach<Key>], places[kEach<Key>];
+  Key keys[SortSize<Key>::kEach];
+  std::uint32_t counts[SortSize<Key>::kEach], places[SortSize<Key>::kEach];
   const auto for_each = [&](auto&& visit) {
 #pragma unroll
-    for (std::uint32_t e = 0; e < kEach<Key>; ++e) {
+    for (std::uint32_t e = 0; e < SortSize<Key>::kEach; ++e) {
       if (threadIdx.x + e * kSortThreads < n) visit(e, threadIdx.x + e * kSortThreads);
     }
   };
@@ -237,7 +238,7 @@ __global__ __launch_bounds__(kSortThreads,
     places[e] = divided | count_one(sorter.divided, divided) << 16;
   });
   __syncthreads();
-  scan_buckets<kCapacity<Key>>(sorter.divided, sorter.warp_sums);
+  scan_buckets<SortSize<Key>::kChunk>(sorter.divided, sorter.warp_sums);
   __syncthreads();
   for_each([&](std::uint32_t e, std::uint32_t) {
     const std::uint32_t divided = places[e] & 0xFFFF, place = sorter.divided[divided] + (places[e] >> 16);
@@ -277,11 +278,13 @@ __global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constan
     std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
     const std::uint32_t chunk = number - first_chunk, run = chunk >> pass;
     const auto begin_of = [&](std::uint32_t of) {
-      return static_cast<std::uint32_t>(min((std::uint64_t{kCapacity<Key>} << pass) * of, std::uint64_t{size}));
+      return static_cast<std::uint32_t>(
+          min((std::uint64_t{SortSize<Key>::kChunk} << pass) * of, std::uint64_t{size}));
     };
     const std::uint32_t run_begin = begin_of(run), pair_begin = begin_of(run & ~1u);
     const std::uint32_t other_begin = begin_of(run ^ 1u), other_end = begin_of((run ^ 1u) + 1);
-    const std::uint32_t first = chunk * kCapacity<Key>, end = min(size - first, kCapacity<Key>) + first;
+    const std::uint32_t first = chunk * SortSize<Key>::kChunk,
+                        end = min(size - first, SortSize<Key>::kChunk) + first;
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       const Key key = from[i];
       // Of equal keys those of the first run come first.
@@ -302,8 +305,8 @@ __global__ __launch_bounds__(kOrderThreads) void take_merged(
   for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
     const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
     if (groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1) % 2 == 0) continue;
-    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * kCapacity<Key>;
-    const std::uint32_t end = min(first + kCapacity<Key>, task.begin_of(segment + 1));
+    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * SortSize<Key>::kChunk;
+    const std::uint32_t end = min(first + SortSize<Key>::kChunk, task.begin_of(segment + 1));
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       task.sorted[i] = task.other_keys()[i];
       task.counts[i] = task.other_counts()[i];
@@ -333,7 +336,7 @@ template <class Key>
 std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t least, std::uint32_t most, bool are_ordered) {
   if (!are_ordered) return most;
   std::uint32_t bins = least;
-  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * kCapacity<Key>) bins *= 2;
+  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * SortSize<Key>::kChunk) bins *= 2;
   return bins;
 }
 
@@ -348,11 +351,11 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kme
   OrderTask<Kmer, Key> task{keys_, canonical_, shards.counted};
   task.first_bin = shards.first_shard * shards.bins_per_shard;
   task.bins_per_segment = segment_bins<Key>(static_cast<double>(entries) / bins, shards.bins_per_part,
-                                       shards.bins_per_shard, shards.bins_are_ordered);
+                                            shards.bins_per_shard, shards.bins_are_ordered);
   task.segments = bins / task.bins_per_segment;
   task.segments_per_shard = shards.bins_per_shard / task.bins_per_segment;
   task.first_shard = shards.first_shard;
-  const std::uint32_t chunks = task.segments + entries / kCapacity<Key>;  // at most
+  const std::uint32_t chunks = task.segments + entries / SortSize<Key>::kChunk;  // at most
   make_room(sorted_, entries, stream);
   make_room(counts_, entries, stream);
   make_room(segment_begins_, task.segments + 1, stream);
@@ -383,7 +386,7 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kme
   sort_chunks<Kmer, Key, kInput><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
   const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
-  for (std::uint32_t pass = 0; entries / kCapacity<Key> >> pass > 0; ++pass)
+  for (std::uint32_t pass = 0; entries / SortSize<Key>::kChunk >> pass > 0; ++pass)
     merge_runs<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
   take_merged<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),

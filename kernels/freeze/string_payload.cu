@@ -19,7 +19,7 @@ template <class Key>
 struct PayloadTask {
   GroupedStrings<Key> grouped;
   const std::uint32_t* order;  ///< of the strings of each group
-  GroupPlace* places;          ///< for each group
+  GroupFields* places;         ///< for each group
   unsigned long long* words;
 
   /// Returns the bit of `words` where a shard's part begins.
@@ -82,8 +82,7 @@ struct GroupSums {
 
 /// Finds the places of groups in their buckets, and writes all but bases and counts.
 template <class Key>
-__global__ __launch_bounds__(kWriteThreads) void place_groups(
-    const __grid_constant__ PayloadTask<Key> task) {
+__global__ __launch_bounds__(kWriteThreads) void place_groups(const __grid_constant__ PayloadTask<Key> task) {
   const GroupedStrings<Key>& grouped = task.grouped;
   const DeviceStrings<Key>& strings = grouped.strings;
   const std::uint32_t first = blockIdx.x * kWriteThreads, group = first + threadIdx.x;
@@ -128,7 +127,7 @@ __global__ __launch_bounds__(kWriteThreads) void place_groups(
   or_device(task.words, ends_at + before.strings, std::uint64_t{1});
   or_device(task.words, remainders_at + std::uint64_t{before.groups} * layout.remainder_bits,
             grouped.rest_of(group) - layout.first_of(part - grouped.shard_parts[shard]));
-  const GroupPlace place(bases_at + before.base_bits, bases_at + all.base_bits + before.count_bits);
+  const GroupFields place(bases_at + before.base_bits, bases_at + all.base_bits + before.count_bits);
   task.places[group] = place;
   BitAppender lengths(task.words, lengths_at + std::uint64_t{before.strings} * layout.length_bits);
   if (grouped.is_large(group)) {
@@ -289,7 +288,7 @@ void StringPayload<Key>::write(const GroupedStrings<Key>& grouped, const StringG
     large += sizes.large_groups;
   }
   if (word_count == 0) return;
-  if (64 * word_count >> GroupPlace::kBasesBits != 0)
+  if (64 * word_count >> GroupFields::kBasesBits != 0)
     throw InternalError("32 GiB of payloads and more are to be written at once");
   const std::uint32_t strings = grouped.strings.size;
   make_room(places_, strings, stream);  // there are no more groups than that
@@ -297,8 +296,7 @@ void StringPayload<Key>::write(const GroupedStrings<Key>& grouped, const StringG
                               words};
   fill_bytes(words, 0, word_count, stream);
   const auto blocks = [](std::uint32_t n) { return n / kWriteThreads + 1; };
-  write_offsets<Key>
-      <<<blocks(grouped.most_parts), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
+  write_offsets<Key><<<blocks(grouped.most_parts), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   place_groups<Key><<<blocks(strings), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   write_strings<Key><<<blocks(strings), kWriteThreads, 0, DriverLock::Shared(stream)>>>(task);
   if (large > 0) {

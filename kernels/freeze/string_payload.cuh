@@ -10,11 +10,11 @@ namespace warpmer::gpu {
 
 /// Where the bases and the counts of a group's strings begin in the payloads: bits of all words. One number,
 /// because memory for as many groups as k-mers has to be kept.
-class GroupPlace {
+class GroupFields {
  public:
   static constexpr std::uint32_t kBasesBits = 38;  ///< counts take the others
 
-  __device__ GroupPlace(std::uint64_t bases, std::uint64_t counts)
+  __device__ GroupFields(std::uint64_t bases, std::uint64_t counts)
       : packed_(bases | (counts - bases) << kBasesBits) {}
   [[nodiscard]] __device__ std::uint64_t bases() const {
     return packed_ & ((std::uint64_t{1} << kBasesBits) - 1);
@@ -38,7 +38,7 @@ class StringPayload {
 
  private:
   StringOrder<Key> order_;
-  DeviceArray<GroupPlace> places_;
+  DeviceArray<GroupFields> places_;
 };
 
 }  // namespace warpmer::gpu
