@@ -148,7 +148,7 @@ __device__ void scan_buckets(std::uint16_t* buckets, std::uint32_t* warp_sums) {
 
 /// The buckets of keys in a segment. Those of the first kind are by the group's id alone. One of the second
 /// kind is a part of one of the first: the groups in it, their layers and the first bases of flanks are one
-/// number, which is below `span`.
+/// number, of whose limit `factor_` is the reciprocal.
 template <class Key>
 class KeyBuckets {
  public:

@@ -58,7 +58,7 @@ class GroupedOrder {
   bool canonical_;
   DeviceArray<Key> sorted_;
   DeviceArray<std::uint32_t> counts_;
-  DeviceArray<std::uint64_t> segment_begins_;  ///< see SegmentPlan
+  DeviceArray<std::uint64_t> segment_begins_;  ///< see OrderTask, in the source
   DeviceArray<std::uint32_t> chunk_segments_;
   DeviceArray<std::uint32_t> shard_begins_;
   DeviceArray<std::uint32_t> most_chunks_;

@@ -1,6 +1,6 @@
-// K-mers of neighbouring layers that share k - 1 bases are at most four on either side. Each upper one finds
-// all of them by searches that begin at its own place, and takes the lower one of its own rank. Nobody takes
-// the same one, so that no order of work matters.
+// K-mers of neighbouring layers that share k - 1 bases are at most four on either side. Each upper one walks
+// from its own place to all of them, searches where they are far, and takes the lower one of its own rank. No
+// two take the same one, so that no order of work matters.
 
 #include <thrust/iterator/counting_iterator.h>
 
@@ -71,7 +71,7 @@ class Neighbours {
   static constexpr std::uint32_t kFew = 12;
 
   /// Return the number of k-mers that differ in the first base alone and come sooner: of those before `at`,
-  /// and of those behind this one in the order of k-mers.
+  /// in this layer or the one below; and of those behind this one in the order of k-mers.
   [[nodiscard]] __device__ std::uint32_t rank_far_before(std::uint32_t at) const {
     const Key one = bits_.shared + 1;
     std::uint32_t rank = 0;

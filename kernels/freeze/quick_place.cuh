@@ -53,7 +53,7 @@ class QuickPlace {
     __device__ Windows(Kmer other, Kmer complement, const groups::GroupShape& shape, bool canonical)
         : n_(shape.flank_bases()), down_(32 - 2 * shape.m) {
       // Both strands have their first m-mer at the high end of a word, and 32 - 2m bits of no meaning behind
-      // it. These never matter where strands are compared: of odd length, no m-mer is its own complement.
+      // it. These do not matter: the smaller word has the smaller m-mer, or both are equal.
       const Kmer forward = ~other, backward = complement << (kKeyBits<Kmer> - 2 * shape.k);
       std::uint32_t before = 0;
 #pragma unroll

@@ -39,10 +39,10 @@ __global__ void write_offsets(const __grid_constant__ PayloadTask<Key> task) {
   // The first offset is zero, and the words are, too.
   or_device(task.words + grouped.first_words[shard], std::uint64_t{part + 1 - begin} * bits,
             grouped.part_begins[part + 1] - grouped.part_begins[begin]);
-  // No group writes this where there is none.
+  // An empty bucket has no group that would write its number of strings.
   const bool is_empty = part - begin < grouped.layouts[shard].buckets &&
                         grouped.part_groups[part] == grouped.part_groups[part + 1];
-  if (is_empty) or_device(task.words, task.begin_of(shard, part), std::uint64_t{1});  // no strings
+  if (is_empty) or_device(task.words, task.begin_of(shard, part), std::uint64_t{1});
 }
 
 template <class Key>

@@ -12,15 +12,16 @@ namespace warpmer::gpu {
 /// because memory for as many groups as k-mers has to be kept.
 class GroupFields {
  public:
-  static constexpr std::uint32_t kBasesBits = 38;  ///< counts take the others
+  /// The bits of a place; 26 are left for the bits from bases to counts. A bucket has less than 2^25: with s
+  /// strings it is one of s / 4 or more, so that of the 2^18 ids of a shard 2^20 / s + 1 are its own, with 64
+  /// strings each at most. So s is below 8,300. A string has less than 4,000 bits, 64 for each of 50 counts.
+  static constexpr std::uint32_t kBasesBits = 38;
 
   __device__ GroupFields(std::uint64_t bases, std::uint64_t counts)
       : packed_(bases | (counts - bases) << kBasesBits) {}
   [[nodiscard]] __device__ std::uint64_t bases() const {
     return packed_ & ((std::uint64_t{1} << kBasesBits) - 1);
   }
-  /// A bucket has less than 2^25 bits: s strings there, of 64 in a group at most, make s / 4 buckets, so that
-  /// it has 2^20 / s + 1 groups at most; so s is below 8,300, and a string has less than 4,000 bits.
   [[nodiscard]] __device__ std::uint64_t counts() const { return bases() + (packed_ >> kBasesBits); }
 
  private:
