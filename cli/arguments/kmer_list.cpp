@@ -36,7 +36,7 @@ unsigned KmerList::useful_threads(unsigned threads) const noexcept {
 bool KmerList::is_short(const std::string& path) {
   std::error_code unknown;
   return std::filesystem::is_regular_file(path, unknown) &&
-         std::filesystem::file_size(path, unknown) < kThreadBytes && !unknown;
+         std::filesystem::file_size(path, unknown) < kThreadBytes;
 }
 
 std::string_view kmer_of_line(std::string_view line) {

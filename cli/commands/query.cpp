@@ -373,7 +373,7 @@ void check(const QueryOptions& options) {
   }
 }
 
-/// A server's answer to a few k-mers takes one thread, and is there before it is known how many there may be.
+/// For a server's answer to a few k-mers one thread will do: to find out how many there may be takes as long.
 unsigned threads_for(const QueryOptions& options) {
   const bool is_short = options.reads.empty() && !options.server.empty() &&
                         (options.kmer_file.empty() || KmerList::is_short(options.kmer_file));

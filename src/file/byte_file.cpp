@@ -20,9 +20,9 @@ namespace warpmer::file {
 namespace {
 
 constexpr int kPollMilliseconds = 100;
-/// Bytes that are read to look at a few: no more, because a small file takes as long as the pages of memory
-/// for what it does not have.
-constexpr std::size_t kPeekStep = std::size_t{16} << 10;
+/// Bytes that are read to look at a few. There are few of them because fresh memory, which a small file would
+/// not fill, takes most of the time; more at once where more is wanted.
+constexpr std::size_t kPeekStep = std::size_t{16} << 10, kMostPeekStep = std::size_t{64} << 10;
 
 int open_descriptor(const std::string& path) {
   const int inherited = descriptor_in_path(path);
@@ -76,7 +76,7 @@ std::string_view ByteFile::peek(std::size_t size) {
     head_.erase(0, std::exchange(head_taken_, 0));
   while (head_.size() - head_taken_ < size) {
     const std::size_t before = head_.size();
-    const std::size_t step = std::max(kPeekStep, size - (before - head_taken_));
+    const std::size_t step = std::clamp(size - (before - head_taken_), kPeekStep, kMostPeekStep);
     head_.resize(before + step);
     const std::size_t count = read_descriptor(head_.data() + before, step);
     head_.resize(before + count);

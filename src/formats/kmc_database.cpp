@@ -248,11 +248,8 @@ bool KmcSource::next_prefix(KmcCursor& cursor) const {
     cursor.prefix = cursor.next_entry++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
     cursor.prefix_end =
         cursor.next_entry < cursor.entry_end ? table_entry(cursor.next_entry) : cursor.record_end;
-    if (cursor.prefix_end < cursor.next_record || cursor.prefix_end > cursor.record_end) {
-      refuse(prefixes_,
-             fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
-                         kMarkBytes + 8 * cursor.next_entry));
-    }
+    if (cursor.prefix_end < cursor.next_record || cursor.prefix_end > cursor.record_end)
+      refuse_table(cursor.next_entry);
   }
   return true;
 }
@@ -329,6 +326,20 @@ std::size_t KmcSource::read(KmcCursor& cursor, std::span<CountedKmer> out) const
   }
   note_read(n * record_bytes);
   return n;
+}
+
+void KmcSource::check_table() const {
+  std::uint64_t before = 0;
+  for (std::uint64_t i = 0; i < table_size_; ++i) {
+    const std::uint64_t first = table_entry(i);
+    if (first < before || first > facts_.distinct) refuse_table(i);
+    before = first;
+  }
+}
+
+void KmcSource::refuse_table(std::uint64_t entry) const {
+  refuse(prefixes_, fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
+                                kMarkBytes + 8 * entry));
 }
 
 void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) const {

@@ -78,11 +78,14 @@ class KmcSource final : public KmerSource {
   [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
   /// Returns the stretches that are sorted, or what they have of a range; each k-mer is in one of them. A
   /// range of more than header().prefix_bases bases is of one number.
-  [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range = {}) const;
+  [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range) const;
   /// Reads on from a place. Thread-safe.
   std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out) const;
-  /// Reads the counts of records from number `first` on, and nothing else of them. Thread-safe.
+  /// Reads the counts of records from number `first` on, which there are, and nothing else of them.
+  /// Thread-safe.
   void read_counts(std::uint64_t first, std::span<std::uint64_t> out) const;
+  /// InputError unless the numbers of the table rise: for a reader that does not go by them.
+  void check_table() const;
   /// InputError when the file was cut off meanwhile; to be called when a range has been read.
   void check_size() const { suffixes_.check_size(); }
   /// InputError: a bin's k-mers are not in order.
@@ -98,6 +101,7 @@ class KmcSource final : public KmerSource {
   void narrow(KmcCursor& stretch, const KmerRange& range) const;
   void decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const;
   [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
+  [[noreturn]] void refuse_table(std::uint64_t entry) const;
   [[noreturn]] void refuse_zero(std::uint64_t record) const;
 
   file::MappedInput prefixes_, suffixes_;

@@ -102,7 +102,7 @@ class AgainstKmcTools(KmcToolsTest):
                 damaged = prefixes[:]
                 damaged[4 + 8 * entry : 12 + 8 * entry] = value.to_bytes(8, "little")
                 self.file("bad.kmc_pre", bytes(damaged))
-                for line in ("transform bad reduce x", "compare bad bad", "transform bad dump x"):
+                for line in ("transform bad reduce x", "compare bad bad", "transform bad dump x", "transform bad histogram x"):
                     self.refused_named("damaged: (its|at byte)", "kmc_tools", *line.split(), status=1)
 
     def test_failures(self):

@@ -107,6 +107,7 @@ index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, un
     return tallies[0].histogram();
   }
   const formats::KmcSource database(path_);
+  database.check_table();
   const std::uint64_t records = database.header().kmers;
   std::atomic<std::uint64_t> next{0};
   run_team(

@@ -109,6 +109,7 @@ TEST_CASE("ranges of a database in bins come in order, whatever their number of 
       CHECK(std::ranges::equal(counts, std::span(as_written).subspan(first, counts.size()), {}, {},
                                &CountedKmer::count));
     }
+    CHECK_NOTHROW(database->check_table());
   }
 }
 
@@ -136,4 +137,14 @@ TEST_CASE("a database whose bins are out of order is refused where they are merg
       }
     }
   }
+}
+
+TEST_CASE("a count of zero is refused where only counts are read") {
+  const ScratchFolder scratch;
+  Kmers kmers = random_kmers(31, 2000, true, kCountBytes);
+  kmers[1234].count = 0;
+  write_binned(scratch / "x", 31, 3, {in_order(kmers)});
+  const KmcSource database(scratch / "x");
+  std::vector<std::uint64_t> counts(database.header().kmers);
+  CHECK_THROWS_WITH_AS(database.read_counts(0, counts), doctest::Contains("has a count of 0"), InputError);
 }
