@@ -1,6 +1,6 @@
 // Times a live table on one GPU or several: the k-mers of reads in pinned host memory are added, asked for,
 // and both side by side, with copies under way while others are served. Prints a line. Or one that is larger
-// than the memory of its GPU, and how much of the link it uses. See docs/results.md.
+// than the memory of its GPUs, and how much of their links it uses. See docs/results.md.
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +19,8 @@
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/text/cut.cuh"
+#include "kmer/minimizer.h"
+#include "kmer/ownership.h"
 
 namespace {
 
@@ -172,7 +174,7 @@ class LiveBench {
   std::vector<OnOneDevice<TextSlot>> slots_;
 };
 
-/// Bytes that cross the link in each direction in a second, when both are used at once.
+/// Bytes that cross the link of a GPU in each direction in a second, when both are used at once.
 double link_rate() {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
   const PinnedArray<char> from(kBytes), to(kBytes);
@@ -191,26 +193,82 @@ double link_rate() {
   return best;
 }
 
-/// A table that is larger than the memory of its GPU: what is done to it, and what share of the time the
-/// children and texts that are moved would take if nothing were done but that.
+/// What one GPU has of a table that is larger than its memory.
+template <class Key>
+class PagedPart {
+ public:
+  PagedPart(const Options& options, const PagedKmersPlan& plan)
+      : text_bytes_(options.text_bytes()), table_(plan) {}
+
+  void add_all(const std::vector<io::Batch>& batches) {
+    using LiveRoom = typename PagedKmers<Key>::LiveRoom;
+    for (const io::Batch& batch : batches) {
+      const auto has_room = [&] { return table_.collect(batch) && table_.room() == LiveRoom::enough; };
+      if (!has_room()) {
+        table_.serve();
+        if (!has_room()) throw ResourceError("the table is full; raise --host-gb");
+      }
+      table_.commit();
+    }
+    table_.serve();
+  }
+  /// Asks for as many batches together as the table can.
+  void ask_all(const std::vector<io::Batch>& batches) {
+    const std::size_t together = std::min(batches.size(), table_.most_together() / text_bytes_);
+    questions_.resize(std::max<std::size_t>(1, together));
+    for (std::size_t at = 0; at < batches.size();) {
+      std::vector<PagedQuestion<Key>*> some;
+      for (PagedQuestion<Key>& question : questions_) {
+        if (at == batches.size()) break;
+        question.batch = &batches[at++];
+        question.answers.resize(text_bytes_);
+        some.push_back(&question);
+      }
+      table_.ask(some);
+    }
+  }
+
+  [[nodiscard]] const PagedKmers<Key>& table() const { return table_; }
+
+ private:
+  const std::uint32_t text_bytes_;
+  PagedKmers<Key> table_;
+  std::vector<PagedQuestion<Key>> questions_;
+};
+
+/// A table that is larger than the memory of its GPUs, each of which has some of the shards and gets all
+/// texts: what is done to it, and what share of the time the children and texts that are moved would take if
+/// nothing were done but that.
 template <class Key>
 class PagedBench {
  public:
   explicit PagedBench(const Options& options)
-      : options_(options),
-        batches_(batches_of(make_reads(options))),
-        link_(link_rate()),
-        table_({.kmers = {options.k, true},
-                .device_bytes = static_cast<std::uint64_t>(options.table_gb * 1e9),
-                .host_bytes = static_cast<std::uint64_t>(options.host_gb * 1e9)}) {}
+      : options_(options), gpus_(gpus_for(options.devices)), batches_(batches_of(make_reads(options))) {
+    std::vector<double> links(gpus_.size());
+    on_all([&](unsigned owner) { links[owner] = link_rate(); });
+    link_ = *std::min_element(links.begin(), links.end());
+    constexpr std::uint32_t kShards = 1u << kShardBits;
+    for (std::uint32_t owner = 0; owner < options.devices; ++owner) {
+      parts_.emplace_back(
+          gpus_[owner], options,
+          PagedKmersPlan{.kmers = {options.k, true},
+                         .shards = {first_shard_of(owner, options.devices, kShards),
+                                    first_shard_of(owner + 1, options.devices, kShards)},
+                         .device_bytes = static_cast<std::uint64_t>(options.table_gb * 1e9),
+                         .host_bytes = static_cast<std::uint64_t>(options.host_gb * 1e9 / options.devices)});
+    }
+  }
 
   void run() {
-    std::printf("link: %.1f GB/s each way, both used at once\n", link_ / 1e9);
-    std::printf("%3s %9s %9s %9s %9s %9s %9s %9s %6s\n", "k", "action", "G k-mers", "s", "G/s", "table GB",
-                "GB up", "GB down", "share");
-    measure("new", [&] { add_all(); });
-    for (std::uint32_t i = 0; i < options_.rounds; ++i) measure("again", [&] { add_all(); });
-    for (std::uint32_t i = 0; i < options_.rounds; ++i) measure("ask", [&] { ask_all(); });
+    std::printf("link: %.1f GB/s each way, both used at once%s\n", link_ / 1e9,
+                gpus_.size() > 1 ? ", by all GPUs" : "");
+    std::printf("%3s %4s %9s %9s %9s %9s %9s %9s %9s %6s\n", "k", "GPUs", "action", "G k-mers", "s", "G/s",
+                "table GB", "GB up", "GB down", "share");
+    const auto add = [this](PagedPart<Key>& part) { part.add_all(batches_); };
+    measure("new", add);
+    for (std::uint32_t i = 0; i < options_.rounds; ++i) measure("again", add);
+    for (std::uint32_t i = 0; i < options_.rounds; ++i)
+      measure("ask", [this](PagedPart<Key>& part) { part.ask_all(batches_); });
   }
 
  private:
@@ -228,55 +286,47 @@ class PagedBench {
     return static_cast<double>(batches_.size()) * options_.text_bytes();
   }
 
-  void add_all() {
-    using LiveRoom = typename PagedKmers<Key>::LiveRoom;
-    for (const io::Batch& batch : batches_) {
-      const auto has_room = [&] { return table_.collect(batch) && table_.room() == LiveRoom::enough; };
-      if (!has_room()) {
-        table_.serve();
-        if (!has_room()) throw ResourceError("the table is full; raise --host-gb");
-      }
-      table_.commit();
-    }
-    table_.serve();
-  }
-  /// Asks for as many batches together as the table can.
-  void ask_all() {
-    const std::size_t together = std::min(batches_.size(), table_.most_together() / options_.text_bytes());
-    questions_.resize(std::max<std::size_t>(1, together));
-    for (std::size_t at = 0; at < batches_.size();) {
-      std::vector<PagedQuestion<Key>*> some;
-      for (PagedQuestion<Key>& question : questions_) {
-        if (at == batches_.size()) break;
-        question.batch = &batches_[at++];
-        question.answers.resize(options_.text_bytes());
-        some.push_back(&question);
-      }
-      table_.ask(some);
-    }
+  /// Calls `work(owner)` for all GPUs, side by side.
+  template <class Work>
+  void on_all(const Work& work) const {
+    run_team(
+        options_.devices,
+        [&](unsigned owner) {
+          const CurrentDevice current(gpus_[owner]);
+          work(owner);
+        },
+        [] {});
   }
 
   template <class Work>
   void measure(const char* action, const Work& work) {
-    const table::PagingCounts before = table_.paging();
+    std::vector<table::PagingCounts> before;
+    for (const auto& part : parts_) before.push_back(part->table().paging());
     const auto begin = std::chrono::steady_clock::now();
-    work();
+    on_all([&](unsigned owner) { work(*parts_[owner]); });
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    const table::PagingCounts& after = table_.paging();
-    const double up = static_cast<double>(after.fetched_bytes - before.fetched_bytes) + text_bytes();
-    const auto down = static_cast<double>(after.written_bytes - before.written_bytes);
+    double up = 0, down = 0, most = 0, table_bytes = 0;
+    for (std::size_t owner = 0; owner < parts_.size(); ++owner) {
+      const PagedKmers<Key>& table = parts_[owner]->table();
+      const double fetched =
+          static_cast<double>(table.paging().fetched_bytes - before[owner].fetched_bytes) + text_bytes();
+      const auto written = static_cast<double>(table.paging().written_bytes - before[owner].written_bytes);
+      up += fetched;
+      down += written;
+      most = std::max({most, fetched, written});
+      table_bytes += static_cast<double>(table.host_bytes());
+    }
     const double kmers = text_bytes() / kReadBytes * (kReadBases - options_.k + 1);
-    std::printf("%3u %9s %9.3f %9.2f %9.3f %9.2f %9.1f %9.1f %6.2f\n", options_.k, action, kmers / 1e9,
-                seconds.count(), kmers / seconds.count() / 1e9,
-                static_cast<double>(table_.host_bytes()) / 1e9, up / 1e9, down / 1e9,
-                std::max(up, down) / link_ / seconds.count());
+    std::printf("%3u %4u %9s %9.3f %9.2f %9.3f %9.2f %9.1f %9.1f %6.2f\n", options_.k, options_.devices,
+                action, kmers / 1e9, seconds.count(), kmers / seconds.count() / 1e9, table_bytes / 1e9,
+                up / 1e9, down / 1e9, most / link_ / seconds.count());
   }
 
   const Options options_;
+  const std::vector<int> gpus_;
   const std::vector<io::Batch> batches_;
-  const double link_;
-  PagedKmers<Key> table_;
-  std::vector<PagedQuestion<Key>> questions_;
+  double link_ = 0;  ///< of the slowest
+  std::vector<OnOneDevice<PagedPart<Key>>> parts_;
 };
 
 }  // namespace
@@ -286,9 +336,9 @@ int main(int argc, char** argv) {
   bench::CommandLine line("Times a live table on one GPU or several.");
   line.add_option("--genome", options.genome, "bases of the genome");
   line.add_option("--reads", options.reads, "reads of 150 bases");
-  line.add_option("--table", options.scheme, "warpdrive, slab, or starfish, for one GPU");
+  line.add_option("--table", options.scheme, "warpdrive, slab or starfish");
   line.add_option("--gb", options.table_gb, "GB of the table on each GPU");
-  line.add_option("--host-gb", options.host_gb, "GB of host memory for a table of starfish");
+  line.add_option("--host-gb", options.host_gb, "GB of host memory for a table of starfish, on all GPUs");
   line.add_option("-k", options.k, "length of k-mers", 13, 64);
   line.add_option("--streams", options.streams, "texts of each GPU that are under way", 1);
   line.add_option("--text", options.text_reads, "reads of a text", 1, 100000);

@@ -1,5 +1,5 @@
-// Tests that words that GPUs exchange arrive, by copies and by NCCL, and that slices are those that shards
-// need.
+// Tests that words that GPUs exchange arrive, by copies and by NCCL, or that all GPUs hear of it when they
+// cannot, and that slices are those that shards need.
 
 #include <doctest/doctest.h>
 
@@ -7,10 +7,11 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
 #include "gpu/random_text.h"
@@ -46,19 +47,18 @@ Payloads on_several(const std::vector<std::string>& reads, const gpu::DeviceCoun
                     gpu::Peers& peers, std::unique_ptr<gpu::Carrier> carrier) {
   auto counters = gpu::make_device_counters(plan, std::move(carrier));
   // A GPU that is ahead waits for the others.
-  std::vector<std::thread> feeders;
-  for (std::uint32_t i = 0; i < peers.size(); ++i) {
-    feeders.emplace_back([&, i] {
-      const gpu::CurrentDevice current(peers.gpu(i));
-      std::vector<std::string> own;
-      for (std::size_t r = 0; r < reads.size(); ++r) {
-        if (i > 0 && r % (peers.size() - 1) == i - 1) own.push_back(reads[r]);
-      }
-      tests::feed(*counters[i], own, times);
-      counters[i]->end_of_input();
-    });
-  }
-  for (auto& feeder : feeders) feeder.join();
+  run_team(
+      peers.size(),
+      [&](unsigned i) {
+        const gpu::CurrentDevice current(peers.gpu(i));
+        std::vector<std::string> own;
+        for (std::size_t r = 0; r < reads.size(); ++r) {
+          if (i > 0 && r % (peers.size() - 1) == i - 1) own.push_back(reads[r]);
+        }
+        tests::feed(*counters[i], own, times);
+        counters[i]->end_of_input();
+      },
+      [] {});
   Payloads payloads;
   for (std::uint32_t i = 0; i < peers.size(); ++i) {
     const gpu::CurrentDevice current(peers.gpu(i));
@@ -68,16 +68,65 @@ Payloads on_several(const std::vector<std::string>& reads, const gpu::DeviceCoun
   return payloads;
 }
 
-TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks do") {
-  const auto reads = tests::random_reads(4000, 30000, 4);
-  const std::vector<int> all = tests::all_gpus();
-  bool has_nccl = all.size() > 1;
+/// True when there are several GPUs, and NCCL for them.
+bool has_nccl() {
   try {
     gpu::NcclLibrary::open();
   } catch (const ResourceError& error) {
     MESSAGE("without NCCL: ", error.what());
-    has_nccl = false;
+    return false;
   }
+  return tests::all_gpus().size() > 1;
+}
+
+constexpr const char* kLost = "a GPU has fallen off the bus";
+
+/// Another carrier, until something was carried or waited for so many times. From then on all of that fails.
+class FailingCarrier final : public gpu::Carrier {
+ public:
+  FailingCarrier(std::unique_ptr<gpu::Carrier> carrier, int steps)
+      : Carrier(carrier->gpus()), carrier_(std::move(carrier)), steps_left_(steps) {}
+
+  mpi::Rounds& rounds() override { return carrier_->rounds(); }
+  void connect() override { carrier_->connect(); }
+  void carry(const std::vector<gpu::Move>& moves, const std::vector<cudaStream_t>& streams) override {
+    step();
+    carrier_->carry(moves, streams);
+  }
+  void wait(const gpu::Event& event) override {
+    step();
+    carrier_->wait(event);
+  }
+  void abandon() noexcept override { carrier_->abandon(); }
+  void give_up() noexcept override { carrier_->give_up(); }
+
+ private:
+  void step() {
+    if (--steps_left_ < 0) throw ResourceError(kLost);
+  }
+  const std::unique_ptr<gpu::Carrier> carrier_;
+  int steps_left_;
+};
+
+/// True when all GPUs have what they should in spite of a carrier that fails after so many steps. Else they
+/// have to say why not.
+bool survives(const std::vector<std::string>& reads, const gpu::DeviceCountPlan& plan, int times,
+              gpu::Peers& peers, std::unique_ptr<gpu::Carrier> carrier, int steps, const Payloads& expected) {
+  Payloads payloads;
+  try {
+    payloads =
+        on_several(reads, plan, times, peers, std::make_unique<FailingCarrier>(std::move(carrier), steps));
+  } catch (const ResourceError& error) {
+    CHECK(error.what() == std::string(kLost));
+    return false;
+  }
+  CHECK((payloads == expected));
+  return true;
+}
+
+TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks do") {
+  const auto reads = tests::random_reads(4000, 30000, 4);
+  const bool by_nccl = has_nccl();
   for (const std::uint32_t k : {21u, 31u, 55u}) {
     if (!tests::can_count(k)) continue;
     CAPTURE(k);
@@ -90,11 +139,31 @@ TEST_CASE("GPUs of one process exchange by copies, or by NCCL as those of ranks 
         gpu::Peers peers(gpus);
         CHECK((on_several(reads, plan, times, peers, std::make_unique<gpu::PeerCarrier>(peers)) == expected));
       }
-      if (!has_nccl) continue;
-      gpu::Peers peers(all);
+      if (!by_nccl) continue;
+      gpu::Peers peers(tests::all_gpus());
       CHECK((on_several(reads, plan, times, peers, gpu::make_rank_carrier(peers, mpi::single_process())) ==
              expected));
     }
+  }
+}
+
+TEST_CASE("when an exchange fails, at whatever step, all GPUs hear of it") {
+  const auto reads = tests::random_reads(4000, 30000, 4);
+  constexpr int kTimes = 10;
+  const auto plan = plan_for(31);
+  const Payloads expected = on_one(reads, plan, kTimes);
+  for (const std::vector<int>& gpus : tests::sets_of_gpus()) {
+    gpu::Peers peers(gpus);
+    int steps = 0;
+    while (!survives(reads, plan, kTimes, peers, std::make_unique<gpu::PeerCarrier>(peers), steps, expected))
+      ++steps;
+    CHECK(steps > static_cast<int>(gpu::kSlices));
+  }
+  if (!has_nccl()) return;
+  gpu::Peers peers(tests::all_gpus());
+  for (const int steps : {0, 1, 2, 5, 20}) {
+    CHECK_FALSE(survives(reads, plan, kTimes, peers, gpu::make_rank_carrier(peers, mpi::single_process()),
+                         steps, expected));
   }
 }
 
