@@ -42,6 +42,17 @@ T load(const std::byte* at) {
   return value;
 }
 
+/// Takes the count out of the 8 bytes that begin with it. A k-mer of a database without counts is there once.
+class CountReader {
+ public:
+  explicit CountReader(std::uint32_t bytes)
+      : mask_(bytes == 0 ? 0 : largest_of_bytes(bytes)), absent_(bytes == 0 ? 1 : 0) {}
+  std::uint64_t operator()(std::uint64_t word) const { return (word & mask_) | absent_; }
+
+ private:
+  std::uint64_t mask_, absent_;
+};
+
 bool has_mark(std::span<const std::byte> bytes, std::uint64_t at, std::string_view mark) {
   return std::memcmp(bytes.data() + at, mark.data(), kMarkBytes) == 0;
 }
@@ -258,14 +269,13 @@ bool KmcSource::next_prefix(KmcCursor& cursor) const {
 void KmcSource::decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const {
   const auto big_endian = [](const std::byte* at) { return __builtin_bswap64(load<std::uint64_t>(at)); };
   const std::uint32_t suffix_bits = 8 * suffix_bytes_, record_bytes = suffix_bytes_ + count_bytes_;
-  const std::uint64_t count_mask = count_bytes_ == 0 ? 0 : largest_of_bytes(count_bytes_);
-  const std::uint64_t no_count = count_bytes_ == 0 ? 1 : 0;
+  const CountReader count_of(count_bytes_);
   const std::byte* counts = record + suffix_bytes_;
   if (suffix_bits > 64) {
     const Key128 high = suffix_bits == 128 ? 0 : Key128{prefix} << suffix_bits;
     for (CountedKmer& each : out) {
       each.kmer = high | (Key128{big_endian(record)} << 64 | big_endian(record + 8)) >> (128 - suffix_bits);
-      each.count = (load<std::uint64_t>(counts) & count_mask) | no_count;
+      each.count = count_of(load<std::uint64_t>(counts));
       record += record_bytes;
       counts += record_bytes;
     }
@@ -276,7 +286,7 @@ void KmcSource::decode(std::uint64_t prefix, const std::byte* record, std::span<
   const std::uint64_t suffix_mask = suffix_bits == 0 ? 0 : UINT64_MAX;
   for (CountedKmer& each : out) {
     each.kmer = high | ((big_endian(record) & suffix_mask) >> unused_bits);
-    each.count = (load<std::uint64_t>(counts) & count_mask) | no_count;
+    each.count = count_of(load<std::uint64_t>(counts));
     record += record_bytes;
     counts += record_bytes;
   }
@@ -345,8 +355,7 @@ void KmcSource::refuse_table(std::uint64_t entry) const {
 void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) const {
   const auto bytes = suffixes_.bytes();
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
-  const std::uint64_t mask = count_bytes_ == 0 ? 0 : largest_of_bytes(count_bytes_);
-  const std::uint64_t no_count = count_bytes_ == 0 ? 1 : 0;
+  const CountReader count_of(count_bytes_);
   std::uint64_t at = kMarkBytes + first * record_bytes + suffix_bytes_;
   std::uint64_t least = UINT64_MAX;
   for (std::uint64_t& count : out) {
@@ -356,7 +365,7 @@ void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) c
     } else {
       std::memcpy(&word, bytes.data() + at, count_bytes_);
     }
-    count = (word & mask) | no_count;
+    count = count_of(word);
     least = std::min(least, count);
     at += record_bytes;
   }
