@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,12 @@ backend::LiveScheme scheme_of(const std::string& name) {
 void check(const ServeCommand& command) {
   serve::check_socket_path(command.socket);
   if (!command.save.empty()) check_index_output(command.save);
+  const auto full_path = [](const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal();
+  };
+  if (!command.save.empty() && full_path(command.save) == full_path(command.socket))
+    throw UsageError(
+        fmt::format("--save and --socket both name {}; give the index another name", command.save));
   check_standard_input({{"for --load", {command.load}}});
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <memory>
@@ -110,20 +111,28 @@ std::optional<double> parse_time(std::string_view text) {
   return number && *number >= 0 ? std::optional(*number * unit) : std::nullopt;
 }
 
-/// Reads one limit: coverage=N, new<N or time=N.
+/// Reads one limit: coverage=N, new<N or time=N. Of several of a kind, the one that holds first counts.
 void read_limit(std::string_view text, jobs::WatchLimits& limits) {
   const auto value_behind = [&](std::string_view name) {
     return text.starts_with(name) ? std::optional(text.substr(name.size())) : std::nullopt;
   };
   if (const auto value = value_behind("coverage=")) {
-    limits.coverage = parse_decimal(*value);
-    if (limits.coverage && *limits.coverage > 0) return;
+    const std::optional<double> coverage = parse_decimal(*value);
+    if (coverage && *coverage > 0) {
+      limits.coverage = std::min(*coverage, limits.coverage.value_or(*coverage));
+      return;
+    }
   } else if (const auto fraction = value_behind("new<")) {
-    limits.fresh = parse_decimal(*fraction);
-    if (limits.fresh && *limits.fresh > 0 && *limits.fresh <= 1) return;
+    const std::optional<double> fresh = parse_decimal(*fraction);
+    if (fresh && *fresh > 0 && *fresh <= 1) {
+      limits.fresh = std::max(*fresh, limits.fresh.value_or(*fresh));
+      return;
+    }
   } else if (const auto time = value_behind("time=")) {
-    limits.seconds = parse_time(*time);
-    if (limits.seconds) return;
+    if (const std::optional<double> seconds = parse_time(*time)) {
+      limits.seconds = std::min(*seconds, limits.seconds.value_or(*seconds));
+      return;
+    }
   }
   throw UsageError(fmt::format(
       "--until {}: say coverage=N, new<F with a fraction F up to 1, or time=N with s, m, h or d behind it",
@@ -208,14 +217,16 @@ void add_watch_command(Application& application) {
   there. A file that cannot be read is named on stderr and left out until it
   changes; if that is so in the end, the exit status is 3.
 
-Lines, on standard output, with tabs between: seconds since the beginning;
-  files, reads, bases, k-mers and distinct k-mers counted; how often the genome
-  is sequenced, and its size, as the spectrum says (NA while it is not clear);
-  the fraction of the k-mers since the last line that were new; and, with
-  --against, the fraction of reads that match.
+Lines:
+  On standard output, with tabs between: seconds since the beginning; files,
+  reads, bases, k-mers and distinct k-mers counted; how often the genome is
+  sequenced, and its size, as the spectrum says (NA while it is not clear); the
+  fraction of the k-mers since the last line that were new; and, with --against,
+  the fraction of reads that match.
 
-Signals: SIGUSR1 writes the index and goes on. SIGTERM and SIGINT end the job:
-  files that are being read are finished, and the index is written.
+Signals:
+  SIGUSR1 writes the index and goes on. SIGTERM and SIGINT end the job: files
+  that are being read are finished, and the index is written.
 
 Examples:
   warpmer watch run7/fastq_pass -k 31 -o run7.wmi

@@ -150,6 +150,7 @@ StopSignals::StopSignals() {
     throw ResourceError("cannot wait for signals: " + std::string(std::strerror(error)));
   stop_pipe = pipe_[1];
   handle_stop_signals(note_stop);
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 StopSignals::~StopSignals() {

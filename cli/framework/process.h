@@ -10,8 +10,8 @@ namespace warpmer::cli {
 void install_signal_handlers();
 
 /// While it lives, the first SIGINT, SIGTERM or SIGHUP does not end the process but makes a descriptor
-/// readable: for who has something to finish. Later ones do what they would do without it. One lives at a
-/// time.
+/// readable: for who has something to finish. Later ones do what they would do without it. SIGPIPE is ignored
+/// from then on: an output that nobody reads is an error of the write. One lives at a time.
 class StopSignals {
  public:
   /// ResourceError where there are no descriptors.

@@ -101,6 +101,15 @@ class WatchJob {
       against_index_ = std::make_unique<index::IndexFile>(options.against);
       against_ = backend::make_cpu_lookup(*against_index_, {.lenient = options.reading.lenient});
     }
+    if (base_) {
+      const std::string now = inputs_of(options.folder, {}).front();
+      const std::string& earlier = base_->provenance().inputs.front();
+      if (now != earlier) {
+        listener.problem(
+            fmt::format("{} is of {}: files of {} that have names and sizes of files there are not counted",
+                        options.output, earlier, now));
+      }
+    }
     const index::Totals before = table_->tally().totals();
     last_kmers_ = before.counted_kmers;
     last_distinct_ = before.counted_distinct;
@@ -110,13 +119,13 @@ class WatchJob {
     try {
       while (report_.why.empty()) step();
     } catch (const ResourceError&) {
-      save();
+      if (half_counted_ == 0) save();
       throw;
     }
     if (!is_told_) tell_line();
     save();
     report_.files = folder_.read().size();
-    report_.damaged = folder_.damaged();
+    report_.damaged = folder_.damaged() + (is_away_ ? 1 : 0);
     return report_;
   }
 
@@ -133,8 +142,7 @@ class WatchJob {
   }
 
   void step() {
-    const std::vector<FilePart> parts =
-        folder_.look(WatchedFolder::Clock::now(), [&](const std::string& what) { listener_.problem(what); });
+    const std::vector<FilePart> parts = look();
     if (!parts.empty()) {
       is_told_ = false;
       read(parts);
@@ -147,7 +155,7 @@ class WatchJob {
     }
     switch (listener_.wait(parts.empty() ? seconds_to_wait() : 0)) {
       case WatchListener::Wish::save:
-        save();
+        save_meanwhile();
         break;
       case WatchListener::Wish::end:
         report_.why = "it was told to";
@@ -155,6 +163,23 @@ class WatchJob {
       case WatchListener::Wish::go_on:
         break;
     }
+  }
+
+  /// Looks at the folder. One that was there, and cannot be listed, may come back.
+  std::vector<FilePart> look() {
+    std::vector<FilePart> parts;
+    try {
+      parts = folder_.look(WatchedFolder::Clock::now(),
+                           [&](const std::string& what) { listener_.problem(what); });
+    } catch (const InputError& error) {
+      if (!has_looked_) throw;
+      if (!std::exchange(is_away_, true))
+        listener_.problem(fmt::format("{}; it is looked for again and again", error.what()));
+      return {};
+    }
+    has_looked_ = true;
+    is_away_ = false;
+    return parts;
   }
 
   [[nodiscard]] bool is_late() const {
@@ -193,6 +218,10 @@ class WatchJob {
         return true;
       });
     } catch (const InputError& error) {
+      if (added > 0 && folder_.has_lost(part)) {
+        keep(part, error);
+        return;
+      }
       take_back(part, threads, added);
       const std::lock_guard lock(mutex_);
       folder_.note_damaged(part);
@@ -226,9 +255,18 @@ class WatchJob {
     while (input.next(batch) && visit(batch)) continue;
   }
 
-  /// Removes the first batches of a part.
+  /// What was counted of a part stays, because it cannot be read again, and its file counts as read.
+  void keep(const FilePart& part, const InputError& error) {
+    const std::lock_guard lock(mutex_);
+    folder_.note_read(part);
+    problems_.push_back(
+        fmt::format("{}; what was counted of it stays, and the rest is left out", error.what()));
+  }
+
+  /// Removes the first batches of a part. While that is not done, the table must not be saved.
   void take_back(const FilePart& part, unsigned threads, std::size_t batches) {
     if (batches == 0) return;
+    ++half_counted_;
     std::size_t removed = 0;
     backend::Shortfall shortfall;
     try {
@@ -238,14 +276,19 @@ class WatchJob {
       });
     } catch (const InputError&) {
       shortfall.note(0, 1);
+    } catch (const ResourceError& error) {
+      throw ResourceError(
+          fmt::format("{}; {} is counted in part, which cannot be taken back, so that nothing "
+                      "is saved; begin again from what was saved last",
+                      error.what(), folder_.input(part).shown));
     }
     if (removed < batches || !shortfall.is_none()) {
       throw InputError(
           fmt::format("{} changed while it was read, and what was counted of it cannot be taken back; begin "
-                      "again from what was "
-                      "saved last",
+                      "again from what was saved last",
                       folder_.input(part).shown));
     }
+    --half_counted_;
   }
 
   struct MatchedReads {
@@ -305,6 +348,15 @@ class WatchJob {
     }
   }
 
+  /// Writes the index, which can be tried again later: a disk that is full may have room then.
+  void save_meanwhile() {
+    try {
+      save();
+    } catch (const Error& error) {
+      listener_.problem(fmt::format("{}; nothing is saved now, and counting goes on", error.what()));
+    }
+  }
+
   /// Writes the index as it is now.
   void save() {
     index::Provenance provenance = options_.provenance;
@@ -329,7 +381,10 @@ class WatchJob {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_line_ = start_;
   std::uint64_t last_kmers_ = 0, last_distinct_ = 0;
-  bool is_told_ = false;  ///< the last line says what is there
+  bool is_told_ = false;                    ///< the last line says what is there
+  bool has_looked_ = false;                 ///< the folder has been there
+  bool is_away_ = false;                    ///< it cannot be listed now
+  std::atomic<unsigned> half_counted_ = 0;  ///< parts of which some batches are in the table
   WatchReport report_;
 };
 

@@ -147,8 +147,9 @@ void WatchedFolder::see(const std::string& name, Clock::time_point now) {
   const std::int64_t changed = nanoseconds(system::changed_at(status));
   const auto [place, is_new] = seen_.try_emplace(name);
   SeenFile& file = place->second;
+  file.look = looks_;
   if (!is_new && file.bytes == bytes && file.changed == changed) return;
-  file = {.bytes = bytes, .changed = changed, .since = now};
+  file = {.bytes = bytes, .changed = changed, .since = now, .look = looks_};
   const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
   if (is_new && age > kOld) file.since -= std::chrono::ceil<Clock::duration>(settle_);
 }
@@ -173,23 +174,49 @@ std::uint64_t WatchedFolder::read_of(const std::string& name) const {
   return before == read_.end() ? 0 : before->second;
 }
 
-std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
-                                          const std::function<void(std::string)>& problem) {
+/// Sees the files of one folder within, or of the watched one, whose name is empty, and appends the folders
+/// that are in it.
+std::error_code WatchedFolder::list_folder(const std::string& name, Clock::time_point now,
+                                           std::vector<std::string>& folders) {
   std::error_code error;
-  fs::recursive_directory_iterator entry(folder_, fs::directory_options::skip_permission_denied, error);
-  if (error) throw InputError(fmt::format("{} cannot be listed: {}", folder_, error.message()));
-  while (entry != fs::recursive_directory_iterator()) {
-    const std::string name = entry->path().filename().string();
+  for (fs::directory_iterator entry(path_of(name), error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string own = entry->path().filename().string();
+    std::string within = name.empty() ? own : name + "/" + own;
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
-      if (is_skipped_folder(name)) entry.disable_recursion_pending();
-    } else if (is_sequence_name(name)) {
-      see(entry->path().string().substr(folder_.size() + (folder_.ends_with('/') ? 0 : 1)), now);
+      // A link to a folder might lead back.
+      if (!is_skipped_folder(own) && !entry->is_symlink(ignored)) folders.push_back(std::move(within));
+    } else if (is_sequence_name(own)) {
+      see(within, now);
     }
-    entry.increment(error);
-    // What vanishes while it is listed is not there.
-    if (error) break;
   }
+  return error;
+}
+
+/// Sees what files there are. Of folders within, one that vanishes meanwhile is not there, and another that
+/// cannot be listed is a problem that is told once.
+void WatchedFolder::list(const std::function<void(std::string)>& problem, Clock::time_point now) {
+  ++looks_;
+  std::set<std::string> unlisted;
+  std::vector<std::string> folders = {""};
+  while (!folders.empty()) {
+    const std::string name = std::move(folders.back());
+    folders.pop_back();
+    const std::error_code error = list_folder(name, now, folders);
+    if (!error || (!name.empty() && error == std::errc::no_such_file_or_directory)) continue;
+    const std::string what = fmt::format("{} cannot be listed: {}", path_of(name), error.message());
+    if (name.empty()) throw InputError(what);
+    if (!unlisted_.contains(name)) problem(what + "; files in it are left out until it can be");
+    unlisted.insert(name);
+  }
+  unlisted_ = std::move(unlisted);
+  std::erase_if(seen_, [&](const auto& named) { return named.second.look != looks_; });
+}
+
+std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
+                                          const std::function<void(std::string)>& problem) {
+  list(problem, now);
   std::vector<FilePart> parts;
   for (auto& [name, file] : seen_) {
     const std::uint64_t before = read_of(name);
@@ -212,10 +239,17 @@ void WatchedFolder::note_damaged(const FilePart& part) {
   file.damaged_bytes = file.bytes;
 }
 
+bool WatchedFolder::has_lost(const FilePart& part) const {
+  struct stat status = {};
+  return ::stat(path_of(part.name).c_str(), &status) != 0 ||
+         static_cast<std::uint64_t>(status.st_size) < part.end;
+}
+
 std::size_t WatchedFolder::damaged() const {
-  return static_cast<std::size_t>(std::count_if(seen_.begin(), seen_.end(), [](const auto& named) {
+  const auto files = std::count_if(seen_.begin(), seen_.end(), [](const auto& named) {
     return named.second.damaged_bytes == named.second.bytes;
-  }));
+  });
+  return static_cast<std::size_t>(files) + unlisted_.size();
 }
 
 std::uint64_t WatchedFolder::unread_bytes() const {

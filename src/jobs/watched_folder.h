@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "io/text/input_list.h"
@@ -36,7 +38,7 @@ class WatchedFolder {
   /// Lists the folder, and returns what can be read now, in order of names: what is new of finished files,
   /// and whole records of plain FASTA and FASTQ, also of those that grow; not all at once of large ones.
   /// InputError when the folder cannot be listed. `problem` is told, once, of each file that has changed so
-  /// that what is new of it cannot be read.
+  /// that what is new of it cannot be read, and of each folder within that cannot be listed.
   std::vector<FilePart> look(Clock::time_point now, const std::function<void(std::string)>& problem);
 
   /// Takes note that a part has been read.
@@ -46,7 +48,9 @@ class WatchedFolder {
 
   /// Names and bytes that have been read.
   [[nodiscard]] const std::map<std::string, std::uint64_t>& read() const { return read_; }
-  /// Number of files that cannot be read as they are.
+  /// True when a file ends before a part of it does, or is gone.
+  [[nodiscard]] bool has_lost(const FilePart& part) const;
+  /// Number of files that cannot be read as they are, and of folders that cannot be listed.
   [[nodiscard]] std::size_t damaged() const;
   /// Number of bytes of sequence files that have not been read, as of the last look.
   [[nodiscard]] std::uint64_t unread_bytes() const;
@@ -61,17 +65,25 @@ class WatchedFolder {
     std::int64_t changed = 0;                  ///< time that the file system has for it
     Clock::time_point since;                   ///< it has been like this since then
     std::uint64_t damaged_bytes = UINT64_MAX;  ///< what is new cannot be read while it has so many
+    std::uint64_t look = 0;                    ///< that it was seen in
   };
 
+  void list(const std::function<void(std::string)>& problem, Clock::time_point now);
+  std::error_code list_folder(const std::string& name, Clock::time_point now,
+                              std::vector<std::string>& folders);
   void see(const std::string& name, Clock::time_point now);
   [[nodiscard]] FilePart part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const;
   [[nodiscard]] std::uint64_t read_of(const std::string& name) const;
-  [[nodiscard]] std::string path_of(const std::string& name) const { return folder_ + "/" + name; }
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return name.empty() ? folder_ : folder_ + "/" + name;
+  }
 
   std::string folder_;
   std::map<std::string, std::uint64_t> read_;
   std::chrono::duration<double> settle_;
-  std::map<std::string, SeenFile> seen_;
+  std::map<std::string, SeenFile> seen_;  ///< that are there
+  std::set<std::string> unlisted_;        ///< folders that cannot be listed
+  std::uint64_t looks_ = 0;
 };
 
 /// Returns where the last whole record of text ends of which [begin, end) of a file are known: `begin` where

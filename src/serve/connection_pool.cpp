@@ -77,7 +77,7 @@ void ConnectionPool::send(FrameStream& stream, FrameKind kind, std::string_view 
 
 void ConnectionPool::throw_lost() const {
   throw ResourceError(
-      fmt::format("the server at {} is gone; what it had not answered may not be done", path_));
+      fmt::format("the server at {} is gone; what it had not answered may be done or not", path_));
 }
 
 void ConnectionPool::throw_malformed() const {

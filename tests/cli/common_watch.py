@@ -65,9 +65,9 @@ class Watcher:
 
 
 class WatchTest(CliTest):
-    def start(self, *options, k=21, folder="run", name="x"):
-        """A job with lines every second, which writes NAME.wmi."""
-        every_second = ("-o", f"{name}.wmi", "--every", 1, "--settle", 1)
+    def start(self, *options, k=21, folder="run", name="x", output=None):
+        """A job with lines every second, which writes NAME.wmi, or another output."""
+        every_second = ("-o", output or f"{name}.wmi", "--every", 1, "--settle", 1)
         return Watcher(self, name, (folder, "-k", k, *every_second, *options))
 
     def content(self, index):

@@ -453,6 +453,7 @@ class Refusals(Serve):
         self.refused(USAGE, "the table is on the CPU or on GPUs", "serve", "--socket", SOCKET, "--device", "cpu:2")
         self.refused(USAGE, "is one of the inputs", "serve", "--socket", SOCKET, "--load", "x.wmi", "--save", "x.wmi")
         self.refused(RESOURCE, "not_there", "serve", "--socket", SOCKET, "--save", "not_there/x.wmi")
+        self.refused(USAGE, "--save and --socket both name", "serve", "--socket", SOCKET, "--save", "./" + SOCKET)
         self.refused(INPUT, "not_there.wmi", "serve", "--socket", SOCKET, "--load", "not_there.wmi")
         self.serve("-k", 21)
         for command in ("histo", "stats", "info"):

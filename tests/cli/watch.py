@@ -8,9 +8,10 @@ import gzip
 import os
 import random
 import signal
+import subprocess
 import time
 
-from common_cli import INPUT, USAGE, main, naive_count
+from common_cli import INPUT, RESOURCE, USAGE, WARPMER, main, naive_count
 from common_watch import WatchTest, fastq
 
 
@@ -110,6 +111,49 @@ class Watch(WatchTest):
         self.assertIn("the coverage is", messages)
         self.assertAlmostEqual(float(lines[-1]["coverage"]), 20, delta=2)
         self.assertAlmostEqual(float(lines[-1]["genome_size"]), 3000, delta=150)
+
+    def test_a_folder_that_is_away_for_a_while(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        watcher = self.start()
+        watcher.wait_for_reads(100)
+        self.run_folder.rename(self.folder / "away")
+        watcher.wait_for_message("cannot be listed")
+        (self.folder / "away").rename(self.run_folder)
+        self.write("1.fastq", fastq(self.reads[100:200]))
+        watcher.wait_for_reads(200)
+        _, messages = watcher.end()
+        self.assertEqual(messages.count("cannot be listed"), 1)
+        self.check_index(self.reads[:200])
+
+    def test_a_save_that_fails_can_be_tried_again(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        out = self.folder / "out"
+        out.mkdir()
+        watcher = self.start(output="out/x.wmi")
+        watcher.wait_for_reads(100)
+        out.rename(self.folder / "away")
+        watcher.process.send_signal(signal.SIGUSR1)
+        watcher.wait_for_message("nothing is saved now, and counting goes on")
+        out.mkdir()
+        watcher.end()
+        self.assertEqual(self.dump(out / "x.wmi"), naive_count(self.reads[:100], 21))
+
+    def test_nobody_reads_the_lines(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "1", "--settle", "1"]
+        status = subprocess.run(command, cwd=self.folder, stdout=write_end, stderr=subprocess.DEVNULL, timeout=60).returncode
+        os.close(write_end)
+        self.assertEqual(status, RESOURCE)
+        self.dump("x.wmi")
+
+    def test_another_folder_s_index(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        self.start("--until", "time=2s").end(None)
+        self.run_folder.rename(self.folder / "run2")
+        _, messages = self.start("--until", "time=50", "--until", "time=1", "--until", "time=60", folder="run2").end(None)
+        self.assertIn("x.wmi is of run/: files of run2/ that have names", messages)
 
     def test_what_is_refused(self):
         watch = ("watch", "run", "-k", "21")

@@ -7,7 +7,9 @@
 namespace warpmer::backend {
 
 /// Any number pass side by side, or any number stop it. Who stops it waits for those that have passed to be
-/// done, and no other passes. A turn may be taken by one thread and end on another.
+/// done, and no other passes. While somebody waits to pass, no stop begins, so that stops which follow one
+/// another without end keep nobody away for ever; but others do beside one that is alone, which may wait for
+/// them. A turn may be taken by one thread and end on another.
 class Gate {
  public:
   class Pass {
@@ -36,8 +38,10 @@ class Gate {
  private:
   void begin_pass() {
     std::unique_lock lock(mutex_);
+    ++waiting_;
     moved_.wait(lock, [&] { return stops_ == 0; });
     ++passes_;
+    if (--waiting_ == 0) moved_.notify_all();
   }
   void end_pass() {
     const std::lock_guard lock(mutex_);
@@ -45,10 +49,8 @@ class Gate {
   }
   void begin_stop(bool alone) {
     std::unique_lock lock(mutex_);
-    if (alone) {
-      moved_.wait(lock, [&] { return !is_taken_; });
-      is_taken_ = true;
-    }
+    moved_.wait(lock, [&] { return is_taken_ ? !alone : waiting_ == 0; });
+    if (alone) is_taken_ = true;
     ++stops_;
     moved_.wait(lock, [&] { return passes_ == 0; });
   }
@@ -62,6 +64,7 @@ class Gate {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable moved_;
   unsigned passes_ = 0, stops_ = 0;
+  unsigned waiting_ = 0;   ///< who wait to pass
   bool is_taken_ = false;  ///< there is a stop that is alone
 };
 

@@ -27,16 +27,27 @@ class CutBatch {
   CutBatch(const Kernels& kernels, const KmerParams& kmers)
       : kernels_(kernels), kmers_(kmers), format_(kmers.k), begins_(kShards + 1), kmers_of_(kShards) {}
 
-  /// Cuts a batch. InputError for a character that is no nucleotide code, unless `lenient`.
-  void cut(const io::Batch& batch, bool lenient) {
+  /// Cuts a batch. InputError for a character that is no nucleotide code, unless `lenient`. Calls
+  /// `hold(bytes)` before it takes more memory: so much at once. Of repeats of one base, each k-mer is a
+  /// word.
+  template <class Hold>
+  void cut(const io::Batch& batch, bool lenient, Hold&& hold) {
     auto& cutter = cutters_[lenient ? 1 : 0];
     if (!cutter) cutter.emplace(kernels_, kmers_.k, kmers_.canonical, lenient);
     cutter->clear();
     cut_.clear();
     shards_.clear();
+    words_.clear();
     kmers_in_batch_ = 0;
     const auto take = [&] {
       const auto& list = cutter->list();
+      if (const std::size_t size = cut_.size() + list.size; size > cut_.capacity()) {
+        const std::size_t room = std::max(size, 2 * cut_.capacity());
+        hold(memory_bytes() + room * kBytesOfWord);
+        cut_.reserve(room);
+        shards_.reserve(room);
+        words_.reserve(room);
+      }
       shards_.insert(shards_.end(), list.shards, list.shards + list.size);
       cut_.insert(cut_.end(), list.words, list.words + list.size);
       cutter->clear();
@@ -55,6 +66,17 @@ class CutBatch {
   /// Returns the number of k-mers in these.
   [[nodiscard]] std::uint32_t kmers(std::uint32_t shard) const { return kmers_of_[shard]; }
 
+  /// Gives back the memory of a batch that had more words than most have.
+  void trim() {
+    if (cut_.size() <= kUsualWords) return;
+    cut_.clear();
+    cut_.shrink_to_fit();
+    shards_.clear();
+    shards_.shrink_to_fit();
+    words_.clear();
+    words_.shrink_to_fit();
+  }
+
   [[nodiscard]] std::uint64_t memory_bytes() const {
     return (cut_.capacity() + words_.capacity()) * sizeof(Word) + shards_.capacity() * sizeof(std::uint16_t) +
            (begins_.capacity() + kmers_of_.capacity()) * sizeof(std::uint32_t) +
@@ -62,6 +84,10 @@ class CutBatch {
   }
 
  private:
+  static constexpr std::size_t kBytesOfWord = 2 * sizeof(Word) + sizeof(std::uint16_t);
+  /// A batch of 4 MiB has fewer, if it is of reads.
+  static constexpr std::size_t kUsualWords = std::size_t{1} << 19;
+
   void order() {
     std::fill(begins_.begin(), begins_.end(), 0u);
     std::fill(kmers_of_.begin(), kmers_of_.end(), 0u);

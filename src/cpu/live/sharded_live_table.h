@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -131,7 +132,8 @@ class ShardedLiveTable : public backend::LiveTable {
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
-    cut(*changer, batch, lenient);
+    Work work(*this, *changer);
+    work.begin(batch, lenient, false);
     const backend::Gate::Pass turn(gate_);
     Reservation reservation(*this, *changer);
     reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
@@ -141,20 +143,15 @@ class ShardedLiveTable : public backend::LiveTable {
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
-    cut(*changer, batch, lenient);
+    Work work(*this, *changer);
+    work.begin(batch, lenient, true);
     const backend::Gate::Pass turn(gate_);
     Reservation reservation(*this, *changer);
-    // What may be damaged is looked at before anything is changed, and there is memory to work in.
-    std::size_t most = 0;
+    // What may be damaged is looked at before anything is changed.
     for (const std::uint16_t shard : reservation.shards()) {
-      most = std::max(most, changer->cut.words(shard).size() * kMostWordKmers<Words> + 8);
       const std::shared_lock lock(shards_[shard].mutex);
       static_cast<void>(shards_.strings(shard));
     }
-    changer->hashes.get(most);
-    changer->weights.get(most);
-    changer->low.get(most);
-    changer->changes.get(most);
     backend::Removal removal{changer->cut.kmers(), {}};
     reservation.use([&](std::uint16_t shard, std::size_t room) {
       remove_from(shard, room, *changer, removal.shortfall);
@@ -194,6 +191,10 @@ class ShardedLiveTable : public backend::LiveTable {
  private:
   /// Super-k-mers that are made k-mers of at a time.
   static constexpr std::size_t kWordsAtOnce = 128;
+  /// So many k-mers of a batch in one shard may be few that are there often, and are looked at twice.
+  static constexpr std::size_t kMany = 4096;
+  /// A thread keeps memory for so many keys from batch to batch.
+  static constexpr std::size_t kKeptKeys = std::size_t{1} << 16;
 
   /// Working memory of a thread that adds or removes.
   struct Changer {
@@ -202,11 +203,38 @@ class ShardedLiveTable : public backend::LiveTable {
           folder(table.kernels_.template shard<Key, Words>(), table.params_),
           bytes(table.budget_, 0) {
       std::fill_n(twos, kWordsAtOnce, 2u);
-      hashes.get(kWordsAtOnce * kMostWordKmers<Words> + 8);
-      weights.get(kWordsAtOnce * kMostWordKmers<Words> + 8);
+      get_room(0, false);
     }
     [[nodiscard]] std::uint64_t memory_bytes() const {
       return cut.memory_bytes() + hashes.bytes() + weights.bytes() + low.bytes() + changes.bytes();
+    }
+    /// Returns how many keys there is to be room for when a shard gets so many k-mers, and more words are
+    /// made k-mers of.
+    static std::size_t room_for(std::size_t kmers) {
+      return std::bit_ceil(kmers + kWordsAtOnce * kMostWordKmers<Words> + 8);
+    }
+    /// Returns the bytes that working with so many keys takes.
+    static std::uint64_t work_bytes(std::size_t room, bool removes) {
+      return room * (sizeof(Key) + sizeof(std::uint32_t) +
+                     (removes ? sizeof(std::uint32_t) + sizeof(std::uint64_t) : 0));
+    }
+    void get_room(std::size_t kmers, bool removes) {
+      const std::size_t room = room_for(kmers);
+      hashes.get(room);
+      weights.get(room);
+      if (!removes) return;
+      low.get(room);
+      changes.get(room);
+    }
+    /// Gives back what few batches want.
+    void trim() {
+      cut.trim();
+      if (hashes.bytes() <= kKeptKeys * sizeof(Key)) return;
+      hashes.clear();
+      weights.clear();
+      low.clear();
+      changes.clear();
+      get_room(0, false);
     }
 
     CutBatch<Words> cut;
@@ -217,6 +245,42 @@ class ShardedLiveTable : public backend::LiveTable {
     Scratch<Key> hashes;
     Scratch<std::uint32_t> weights, low;
     Scratch<std::uint64_t> changes;
+  };
+
+  /// Memory to work on a batch, of which the budget knows before it is taken, and which is given back.
+  class Work {
+   public:
+    Work(ShardedLiveTable& table, Changer& changer) : table_(table), changer_(changer) {}
+    /// Cuts the batch. ResourceError where there is no memory for it.
+    void begin(const io::Batch& batch, bool lenient, bool removes) {
+      changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) {
+        hold(changer_.memory_bytes() - changer_.cut.memory_bytes() + bytes);
+      });
+      std::size_t kmers = 0;
+      for (const std::uint16_t shard : changer_.cut.shards()) {
+        const std::size_t of_shard = changer_.cut.kmers(shard);
+        if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
+      }
+      hold(std::max(changer_.memory_bytes(),
+                    changer_.cut.memory_bytes() + Changer::work_bytes(Changer::room_for(kmers), removes)));
+      changer_.get_room(kmers, removes);
+    }
+    ~Work() {
+      changer_.trim();
+      changer_.bytes.set(changer_.memory_bytes());
+    }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+   private:
+    void hold(std::uint64_t bytes) {
+      if (changer_.bytes.try_set(bytes)) return;
+      table_.make_room(bytes - changer_.bytes.bytes(), changer_);
+      changer_.bytes.set(bytes);
+    }
+
+    ShardedLiveTable& table_;
+    Changer& changer_;
   };
 
   /// Room for a batch in the tables of its shards, until they have been changed. When it is made nothing can
@@ -300,14 +364,6 @@ class ShardedLiveTable : public backend::LiveTable {
     return Shards::kShards * kShardBytes + plan.threads * kThreadBytes;
   }
 
-  void cut(Changer& changer, const io::Batch& batch, bool lenient) {
-    changer.cut.cut(batch, lenient);
-    if (!changer.bytes.try_set(changer.memory_bytes())) {
-      make_room(changer.memory_bytes() - changer.bytes.bytes(), changer);
-      changer.bytes.set(changer.memory_bytes());
-    }
-  }
-
   /// Folds shards until there are so many bytes. ResourceError when that is no help.
   void make_room(std::uint64_t bytes, Changer& changer) {
     for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes); ++tried)
@@ -389,7 +445,6 @@ class ShardedLiveTable : public backend::LiveTable {
   /// Returns how many keys a batch may bring a shard, at most. Where there are many k-mers, few may be
   /// distinct.
   [[nodiscard]] std::size_t most_keys(std::uint32_t number, Changer& changer) const {
-    constexpr std::size_t kMany = 4096;
     const std::size_t kmers = changer.cut.kmers(number);
     return kmers <= kMany ? kmers : distinct(number, changer).size;
   }

@@ -284,6 +284,28 @@ TEST_CASE("k-mers that come very often in one batch") {
   }
 }
 
+TEST_CASE("memory for a batch with very many k-mers of one shard is within the cap, and is given back") {
+  for (const std::uint32_t k : {31u, 64u}) {
+    CAPTURE(k);
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.threads = 1;
+    plan.memory_bytes = std::uint64_t{24} << 20;
+    const io::Batch many = std::move(batches_of({std::string(std::size_t{2} << 20, 'A')}, 1).front());
+    std::mt19937_64 random(k);
+    const io::Batch few = std::move(batches_of({random_bases(random, 1000)}, 1).front());
+    const auto small = backend::make_cpu_live_table(plan);
+    CHECK(refusal([&] { small->add(many, false); }).find("has no room") != std::string::npos);
+    CHECK(small->add(few, false) == 1001 - k);
+    plan.memory_bytes = std::uint64_t{512} << 20;
+    const auto large = backend::make_cpu_live_table(plan);
+    large->add(few, false);
+    const std::uint64_t before = large->memory_bytes();
+    large->add(many, false);
+    CHECK(large->remove(many, false).shortfall.is_none());
+    CHECK(large->memory_bytes() < before + (std::uint64_t{8} << 20));
+  }
+}
+
 TEST_CASE("a cap that is too small for an empty table is refused") {
   for (const std::uint32_t k : {12u, 31u}) {
     backend::LiveTablePlan plan = live_plan(k);

@@ -4,6 +4,7 @@
 #include "jobs/watched_folder.h"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -145,6 +146,47 @@ TEST_CASE("a damaged file is left out until it changes") {
   watched.look(0);
   CHECK(watched.folder.damaged() == 0);
   CHECK(watched.look(10) == Parts{{"x.fq.gz", 0, 5}});
+}
+
+TEST_CASE("what is there no more is not left out") {
+  Watched watched;
+  watched.write("x.fq.gz", "123");
+  watched.look(10);
+  watched.folder.note_damaged({"x.fq.gz", 0, 3});
+  CHECK(watched.folder.damaged() == 1);
+  CHECK_FALSE(watched.folder.has_lost({"x.fq.gz", 0, 3}));
+  CHECK(watched.folder.has_lost({"x.fq.gz", 0, 4}));
+  fs::remove(watched.files.path("x.fq.gz"));
+  CHECK(watched.folder.has_lost({"x.fq.gz", 0, 3}));
+  CHECK(watched.look(10) == Parts());
+  CHECK(watched.folder.damaged() == 0);
+  CHECK(watched.problems.empty());
+}
+
+TEST_CASE("folders deep within are listed, and links to folders are not followed") {
+  Watched watched;
+  std::string deep = "d";
+  for (int i = 0; i < 60; ++i) deep += "/d";
+  watched.write(deep + "/x.fq.gz", "123");
+  watched.write("e/y.fq.gz", "123");
+  fs::create_directory_symlink(watched.files.path("e"), watched.files.path(deep + "/loop"));
+  watched.look(0);
+  CHECK(watched.look(10) == Parts{{deep + "/x.fq.gz", 0, 3}, {"e/y.fq.gz", 0, 3}});
+}
+
+TEST_CASE("a folder that cannot be listed is told once, and is left out") {
+  if (::geteuid() == 0) return;  // who may list everything
+  Watched watched;
+  watched.write("a/x.fq.gz", "123");
+  fs::permissions(watched.files.path("a"), fs::perms::none);
+  CHECK(watched.look(10) == Parts());
+  CHECK(watched.look(10) == Parts());
+  CHECK(watched.problems.size() == 1);
+  CHECK(watched.folder.damaged() == 1);
+  fs::permissions(watched.files.path("a"), fs::perms::owner_all);
+  watched.look(10);
+  CHECK(watched.look(10) == Parts{{"a/x.fq.gz", 0, 3}});
+  CHECK(watched.folder.damaged() == 0);
 }
 
 TEST_CASE("an old file is finished at once; a folder that is not there is an error") {

@@ -1,0 +1,49 @@
+// Who may change a live table, and who sees it at one moment.
+
+#include "backend/live/gate.h"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+using namespace warpmer::backend;
+using namespace std::chrono_literals;
+
+TEST_CASE("stops that follow one another without end keep nobody away for ever") {
+  Gate gate;
+  std::atomic<bool> is_over = false;
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
+  std::vector<std::thread> looking;
+  for (int i = 0; i < 4; ++i) {
+    looking.emplace_back([&] {
+      while (!is_over && !is_late()) {
+        const Gate::Stop view(gate);
+        std::this_thread::sleep_for(2ms);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) const Gate::Pass change(gate);
+  CHECK_FALSE(is_late());
+  is_over = true;
+  for (std::thread& thread : looking) thread.join();
+}
+
+TEST_CASE("beside a stop that is alone others begin, whoever waits to pass") {
+  Gate gate;
+  std::atomic<bool> has_passed = false;
+  auto first = std::make_unique<Gate::Stop>(gate, true);
+  std::thread changing([&] {
+    const Gate::Pass change(gate);
+    has_passed = true;
+  });
+  std::this_thread::sleep_for(20ms);
+  { const Gate::Stop second(gate); }
+  CHECK_FALSE(has_passed);
+  first.reset();
+  changing.join();
+}
