@@ -330,6 +330,10 @@ class Yak(NamesTest):
         (raw, adjusted), = [row[1:] for row in rows if row[0] == "QV"]
         self.assertEqual(raw, f"{-10 * math.log10(math.log(len(kept) / (len(kept) - histogram[0])) / 21):.3f}")
         self.assertLess(abs(float(adjusted) - 30), 2)  # an error in a thousand, and a quarter of these is none
+        long = self.named("yak", "qv", "-p", "-l", 1000, "reads.yak", "asm.fa")
+        for least in ("-l1k", "-l0.001M", "-l1e3"):
+            self.assertEqual(self.named("yak", "qv", "-p", least, "reads.yak", "asm.fa"), long)
+        self.assertNotEqual(self.named("yak", "qv", "-p", "-l50", "reads.yak", "asm.fa"), long)
 
     @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
     def test_quality_as_of_yak(self):

@@ -95,6 +95,12 @@ class AgainstJellyfish(CliTest):
                 self.assertEqual(self.same(command, "-o", "text", name), "")
                 self.assertTrue((self.folder / "text").stat().st_size)
         self.assertEqual(self.same("histo", "theirs.jf"), self.same("histo", "ours.jf"))
+        database = (self.folder / "ours.jf").read_bytes()
+        for command in (("histo",), ("stats",), ("dump", "-c")):
+            process = subprocess.run([WARPMER, "jellyfish", *command, "/dev/stdin"], input=database, cwd=self.folder, capture_output=True)
+            self.assertEqual((process.returncode, process.stdout.decode()), (0, self.same(*command, "ours.jf")), process.stderr)
+        for command in ("count", "histo", "dump", "query"):
+            self.assertEqual(self.same(command, "--version"), "2.3.0\n")
 
     def test_query(self):
         sequences = [line for line in (DATA / "forty.fa").read_text().splitlines() if line and line[0] != ">"]

@@ -79,6 +79,17 @@ class BloomCounters(NamesTest):
                 headers.append({name: header[name] for name in ("alignment", "canonical", "format", "key_len", "nb_hashes", "size")})
             self.assertEqual(*headers)
 
+    def test_hash_functions(self):
+        """Two of them, so that few k-mers that occur once are taken for others; the counter is twice as large as it has to be."""
+        kmers = naive_count(self.sequences, 21)
+        once = sum(count == 1 for count in kmers.values())
+        self.run_both("jellyfish", "bc", "-m", 21, "-s", 2 * len(kmers), "-C", "a.fq", "-o", "{}.bc")
+        for name in (THEIRS, OURS):
+            header, _ = digits_of((self.folder / f"{name}.bc").read_bytes())
+            self.assertNotEqual(header["matrix1"]["columns"], header["matrix2"]["columns"], name)
+            lines = self.count_alike("-m", 21, "-C", "--bc", f"{name}.bc", "a.fq")
+            self.assertLess(sum(line.endswith(" 1") for line in lines), once / 500, name)
+
     def test_counting(self):
         """With either counter, the share of errors included."""
         for k, share, options in ((13, "0.001", ("-C",)), (21, "0.3", ("-C", "-L", "3")), (25, "0.2", ()), (21, "0.1", ("-C", "--if", "genome.fa"))):

@@ -78,6 +78,10 @@ int run_jellyfish(const NamedCall& call) {
     throw UsageError(fmt::format("jellyfish: there is no command '{}' (see 'jellyfish --help')", name));
   if (found->run == nullptr) throw UsageError(fmt::format("jellyfish {}: {}", name, found->refusal));
   JellyfishWords command{call, {call.words.begin() + 1, call.words.end()}};
+  if (!command.words.empty() && (command.words.front() == "--version" || command.words.front() == "-V")) {
+    print_on_standard_output("2.3.0\n");
+    return kDone;
+  }
   // -h is an option of histo's.
   command.wants_help = std::ranges::any_of(command.words, [](const std::string& word) {
     return word == "--help" || word == "--full-help" || word == "--usage";
@@ -103,13 +107,11 @@ std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords
 }
 
 std::unique_ptr<formats::KmerSource> open_jellyfish(const std::string& path) {
-  std::string format;
-  {
-    const file::MappedInput file(path, formats::kJellyfishMarkBytes, formats::check_is_jellyfish);
-    format = formats::read_jellyfish_header(file, {}).format;
-  }
-  if (format == formats::kJellyfishText) return std::make_unique<formats::JellyfishTextSource>(path);
-  return std::make_unique<formats::JellyfishSource>(path, formats::JellyfishZeros::keep);
+  auto file = formats::map_jellyfish(path);
+  const std::string format = formats::read_jellyfish_header(*file, {}).format;
+  if (format == formats::kJellyfishText)
+    return std::make_unique<formats::JellyfishTextSource>(std::move(file));
+  return std::make_unique<formats::JellyfishSource>(std::move(file), formats::JellyfishZeros::keep);
 }
 
 formats::JellyfishCall jellyfish_call(const NamedCall& call) {

@@ -124,6 +124,10 @@ int run_yak(const NamedCall& call) {
     return call.words.empty() ? kUsageError : kDone;
   }
   const std::string& name = call.words.front();
+  if (name == "version") {
+    print_on_standard_output("0.1-r93\n");
+    return kDone;
+  }
   const std::vector<std::string> words(call.words.begin() + 1, call.words.end());
   if (name == "count") return run_yak_count(words, call.provenance);
   if (name == "qv") return run_yak_qv(words, call.provenance);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -48,11 +49,30 @@ TakeOption store_share(double& to) {
   };
 }
 
+/// Takes a number of bases as yak does: 100000, 100k or 0.1m.
+TakeOption store_bases(std::uint64_t& to) {
+  return [&to](const GivenOption& given) {
+    constexpr std::string_view kUnits = "kmg";
+    const char* const end = given.value.data() + given.value.size();
+    double bases = 0;
+    const auto [rest, error] = std::from_chars(given.value.data(), end, bases);
+    std::size_t unit = std::string_view::npos;
+    if (rest + 1 == end) unit = kUnits.find(static_cast<char>(*rest | 0x20));
+    if (unit != std::string_view::npos) bases *= std::pow(1000, static_cast<double>(unit + 1));
+    if (error != std::errc() || (rest != end && unit == std::string_view::npos) ||
+        !(bases >= 0 && bases < 1e18)) {
+      throw UsageError(fmt::format("{} must have a number of bases such as 100000 or 100k, not '{}'",
+                                   given.name, given.value));
+    }
+    to = static_cast<std::uint64_t>(bases + 0.5);
+  };
+}
+
 OptionTable qv_options(QvCall& call) {
   using enum ValuePlace;
   return {
       "yak qv",
-      {taken("-l", free, "leave out sequences of fewer bases", store_number(call.least_bases)),
+      {taken("-l", free, "leave out sequences of fewer bases", store_bases(call.least_bases)),
        taken("-f", free, "leave out sequences of which a smaller share of k-mers is found; 0.5 unless given",
              store_share(call.least_share)),
        taken("-e", free, "share of false k-mers that is found; 0.00004 unless given",

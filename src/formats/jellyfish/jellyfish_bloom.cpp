@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <random>
 
@@ -39,7 +40,7 @@ JellyfishBloomHeader sized(std::uint32_t k, bool canonical, std::uint64_t kmers,
   std::mt19937_64 random;  // the same columns for all
   for (std::vector<std::uint64_t>& columns : header.columns) {
     columns.resize(2 * std::size_t{k});
-    std::ranges::generate(columns, random);
+    std::ranges::generate(columns, std::ref(random));
   }
   return header;
 }

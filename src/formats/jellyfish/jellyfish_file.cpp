@@ -24,18 +24,25 @@ constexpr std::uint64_t kJellyfishDecodedBytes = 24;
 
 }  // namespace
 
+std::unique_ptr<file::MappedInput> map_jellyfish(const std::string& path) {
+  return std::make_unique<file::MappedInput>(path, kJellyfishMarkBytes, check_is_jellyfish);
+}
+
 JellyfishSource::JellyfishSource(const std::string& path, JellyfishZeros zeros)
-    : file_(path, kJellyfishMarkBytes, check_is_jellyfish), keeps_zeros_(zeros == JellyfishZeros::keep) {
+    : JellyfishSource(map_jellyfish(path), zeros) {}
+
+JellyfishSource::JellyfishSource(std::unique_ptr<file::MappedInput> file, JellyfishZeros zeros)
+    : file_(std::move(file)), keeps_zeros_(zeros == JellyfishZeros::keep) {
   read_header();
-  file_.will_need(at_, file_.bytes().size() - at_);
+  file_->will_need(at_, file_->bytes().size() - at_);
 }
 
 void JellyfishSource::refuse(const std::string& what) const {
-  throw InputError(fmt::format("{}: {}", file_.name(), what));
+  throw InputError(fmt::format("{}: {}", file_->name(), what));
 }
 
 void JellyfishSource::read_header() {
-  const JellyfishHeader header = read_jellyfish_header(file_, kJellyfishBinary);
+  const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishBinary);
   facts_.k = header.k;
   facts_.canonical = header.canonical;
   count_bytes_ = header.count_bytes;
@@ -43,7 +50,7 @@ void JellyfishSource::read_header() {
   limit_.set(count_bytes_, facts_.max_count);
   key_bytes_ = (2 * header.k + 7) / 8;
   at_ = header.bytes;
-  const std::uint64_t size = file_.bytes().size();
+  const std::uint64_t size = file_->bytes().size();
   if (const std::uint64_t rest = (size - at_) % (key_bytes_ + count_bytes_); rest != 0) {
     refuse(
         fmt::format("this Jellyfish database is cut off or damaged: the record at byte {} has {} bytes of {}",
@@ -59,7 +66,7 @@ std::size_t JellyfishSource::read(std::span<CountedKmer> out) {
 
 template <class Key>
 std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
-  const std::span<const std::byte> bytes = file_.bytes();
+  const std::span<const std::byte> bytes = file_->bytes();
   const std::uint32_t record_bytes = key_bytes_ + count_bytes_;
   const Key no_base = ~key_mask<Key>(facts_.k);
   // Bits that are read with a k-mer and are not the k-mer's.
@@ -96,8 +103,8 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
 
 void JellyfishSource::release_read() {
   if (at_ - released_ < kReleaseBytes) return;
-  file_.check_size();
-  file_.release(released_, at_ - released_);
+  file_->check_size();
+  file_->release(released_, at_ - released_);
   released_ = at_;
 }
 

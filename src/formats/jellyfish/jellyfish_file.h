@@ -18,6 +18,7 @@
 /// Verified with Jellyfish 2.3.0.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "file/mapped_input.h"
@@ -34,12 +35,17 @@ inline constexpr std::uint64_t kLargestJellyfishCount = (std::uint64_t{1} << 56)
 /// K-mers with a count of 0, which `jellyfish count --if` writes.
 enum class JellyfishZeros : std::uint8_t { leave_out, keep };
 
+/// Opens a file that a source then reads. InputError for files that cannot be read or are no Jellyfish
+/// database.
+std::unique_ptr<file::MappedInput> map_jellyfish(const std::string& path);
+
 /// Reads in the order of the file. Any matrix will do, it is not looked at.
 class JellyfishSource final : public KmerSource {
  public:
   /// InputError for files that cannot be read, that are damaged or cut off, for Jellyfish's other formats,
   /// and for longer k-mers than warpmer has.
   explicit JellyfishSource(const std::string& path, JellyfishZeros zeros = JellyfishZeros::leave_out);
+  JellyfishSource(std::unique_ptr<file::MappedInput> file, JellyfishZeros zeros);
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
@@ -52,7 +58,7 @@ class JellyfishSource final : public KmerSource {
   void release_read();
   [[noreturn]] void refuse(const std::string& what) const;
 
-  file::MappedInput file_;
+  std::unique_ptr<file::MappedInput> file_;
   StreamFacts facts_;
   std::uint32_t key_bytes_ = 0;
   std::uint32_t count_bytes_ = 0;

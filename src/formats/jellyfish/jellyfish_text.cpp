@@ -8,16 +8,15 @@
 
 namespace warpmer::formats {
 
-JellyfishTextSource::JellyfishTextSource(const std::string& path)
-    : file_(path, kJellyfishMarkBytes, check_is_jellyfish) {
-  const JellyfishHeader header = read_jellyfish_header(file_, kJellyfishText);
+JellyfishTextSource::JellyfishTextSource(std::unique_ptr<file::MappedInput> file) : file_(std::move(file)) {
+  const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishText);
   facts_.k = header.k;
   facts_.canonical = header.canonical;
   at_ = header.bytes;
 }
 
 std::size_t JellyfishTextSource::read(std::span<CountedKmer> out) {
-  const auto bytes = file_.bytes();
+  const auto bytes = file_->bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t n = 0;
   for (; n < out.size() && at_ < text.size(); ++n) {
@@ -30,11 +29,11 @@ std::size_t JellyfishTextSource::read(std::span<CountedKmer> out) {
       throw InputError(
           fmt::format("{}: this Jellyfish database is cut off or damaged: the line at byte {} is no "
                       "{}-mer with a count",
-                      file_.name(), at_, facts_.k));
+                      file_->name(), at_, facts_.k));
     }
     at_ += line.size() + 1;
   }
-  file_.check_size();
+  file_->check_size();
   return n;
 }
 

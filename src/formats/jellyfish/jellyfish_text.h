@@ -2,6 +2,7 @@
 /// Jellyfish's text databases (`jellyfish count --text`): a header, and a line `KMER COUNT` for each k-mer.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "file/mapped_input.h"
@@ -14,14 +15,14 @@ namespace warpmer::formats {
 /// Reads k-mers in the order of the file, also those with a count of 0.
 class JellyfishTextSource final : public KmerSource {
  public:
-  /// InputError for files that cannot be read or are no such database; from `read` for lines that are none.
-  explicit JellyfishTextSource(const std::string& path);
+  /// InputError for files that are no such database; from `read` for lines that are none.
+  explicit JellyfishTextSource(std::unique_ptr<file::MappedInput> file);
 
   [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
-  file::MappedInput file_;
+  std::unique_ptr<file::MappedInput> file_;
   StreamFacts facts_;
   std::uint64_t at_ = 0;  ///< offset of the next line
 };
