@@ -131,7 +131,8 @@ void add_dump_command(Application& application) {
   counts  of each, uint64
   k       a number
 
-Arrow and Parquet: a column kmer of texts, and count, uint64.
+Arrow and Parquet:
+  A column kmer of texts, and count, uint64.
 
 Examples:
   warpmer dump sample.wmi | head

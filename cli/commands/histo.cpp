@@ -430,7 +430,7 @@ void add_histo_command(Application& application) {
       "counted, all inputs together, and no index is written: with the flags for counting that 'warpmer "
       "count' has.",
       formats_help() + R"(  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
-  format ('jellyfish histo -h N+1' does so); with --cut, larger counts are left
+  format ('jellyfish histo -h N' does so); with --cut, larger counts are left
   out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
   a row, the largest may be 1000000: then --max-count is needed.
 

@@ -129,7 +129,8 @@ NumPy:
   samples  their names
   k        a number
 
-Arrow and Parquet: columns kmer (text), and one of uint64 for each sample.
+Arrow and Parquet:
+  Columns kmer (text), and one of uint64 for each sample.
 
 Adding samples:
   With --append, the rows of a matrix are copied and get a number for each of

@@ -19,6 +19,7 @@
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
@@ -32,6 +33,7 @@
 #include "cli/output/sequence_sizes.h"
 #include "cli/pictures/blob_plot.h"
 #include "cli/pictures/png_picture.h"
+#include "file/output/output_group.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
@@ -52,6 +54,7 @@ struct MerquryCommand {
   stats::PhaseLimits phase_limits;
   PlotFormats plots;
   std::string phase_flag;  ///< the last flag that is for phase blocks; empty without one
+  Force force = Force::none;
   bool progress = false;
 };
 
@@ -321,6 +324,14 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
   job.tmp_directory = host::tmp_directory(job.tmp_directory, files.path("qv"));
 }
 
+/// Checks all files that were written and have not got their names yet.
+void check_outputs(const MerquryCommand& command) {
+  std::vector<std::string> inputs = command.job.assemblies;
+  inputs.push_back(command.job.reads);
+  inputs.insert(inputs.end(), command.job.hapmers.begin(), command.job.hapmers.end());
+  check_files(file::OutputGroup::current()->names(), inputs, command.force);
+}
+
 int run_merqury(MerquryCommand command) {
   const MerquryFiles files(command.prefix, command.job.assemblies, command.job.hapmers);
   complete(command, files);
@@ -347,6 +358,7 @@ int run_merqury(MerquryCommand command) {
   write_completeness(files, spectra, solid);
   write_spectra(files, spectra);
   draw_spectra(files, command.plots, reads, spectra);
+  check_outputs(command);
   print_last_line(fmt::format("judged {} by {}, {:.1f} s, {}.*", counted(files.assemblies().size(), "file"),
                               command.job.reads, seconds, command.prefix));
   return kDone;
@@ -432,7 +444,10 @@ Examples:
   app.add_option("ASSEMBLY", command->job.assemblies, "Sequences of one assembly, or of two haplotypes.")
       ->required()
       ->type_name("FILE");
-  application.on_run(app, [command] { return run_merqury(*command); });
+  application.on_run(app, [command, &app] {
+    command->force = force_of(app);
+    return run_merqury(*command);
+  });
 }
 
 }  // namespace warpmer::cli

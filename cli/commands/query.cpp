@@ -170,15 +170,17 @@ bool any_found(std::span<const std::uint32_t> counts) {
   });
 }
 
-/// Appends a piece's intervals, or what is known of them.
-void answer_track(const Query& query, std::string_view name, const io::Piece& piece,
+/// Appends a piece's intervals, or what is known of them. False where there are none.
+bool answer_track(const Query& query, std::string_view name, const io::Piece& piece,
                   std::span<const std::uint64_t> counts, BatchText& result) {
   TrackPart part = make_track_part(query.track, name, counts, piece.first_base, piece.last);
+  const bool has_intervals = part.first.has_value();
   if (piece.first_base == 0 && piece.last) {
     TrackJoiner(query.track.format).add(part, text_of(result));
   } else {
     result.emplace_back(std::move(part));
   }
+  return has_intervals;
 }
 
 struct BatchAnswer {
@@ -220,11 +222,12 @@ void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile
   std::vector<std::uint64_t> counts;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
     const io::Piece& piece = batch.pieces[i];
-    if (query.options.exit_status) {
-      answer.found = answer.found || any_found(profile.narrow(i));
-    }
+    const bool is_bed = query.is_track() && query.track.format == TrackRule::TrackFormat::bed;
+    if (query.options.exit_status && !is_bed) answer.found = answer.found || any_found(profile.narrow(i));
     if (query.is_track()) {
-      answer_track(query, batch.name(piece), piece, profile.exact(i, counts), result);
+      const bool has_intervals =
+          answer_track(query, batch.name(piece), piece, profile.exact(i, counts), result);
+      answer.found = answer.found || (is_bed && has_intervals);
     } else if (query.options.profile) {
       append_profile(text_of(result), batch.name(piece), profile.exact(i, counts), piece.first_base == 0,
                      piece.last);
@@ -562,8 +565,9 @@ NumPy, with --format npz or -o FILE.npz:
   With --reads, an array for each column instead: read (bytes), kmers, found,
   min, median, max (uint64; 0 instead of NA, where kmers is 0).
 
-Arrow and Parquet: columns kmer (text) and count (uint64); with --reads those of
-the text, with nulls for NA.
+Arrow and Parquet:
+  Columns kmer (text) and count (uint64); with --reads those of the text, with
+  nulls for NA.
 
 Examples:
   warpmer query sample.wmi ACGTTGCAACGTTGCAACGTTGCAACGTTGC

@@ -144,8 +144,10 @@ void check_help_flags(const std::vector<std::string>& arguments) {
 /// CLI11's words for a missing or repeated value, in ours.
 std::string render_mismatch(const std::string& message) {
   const std::string name = message.substr(0, message.find(':'));
-  return message.find("At Most") != std::string::npos ? name + " is given more than once"
-                                                      : name + " needs a value";
+  if (message.find("At Most") != std::string::npos) return name + " is given more than once";
+  const std::size_t number = message.find_first_of("23456789", name.size());
+  return number == std::string::npos ? name + " needs a value"
+                                     : fmt::format("{} needs {} values", name, message[number]);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "cli/framework/command_doc.h"
 
+#include <fmt/format.h>
+
 #include <sstream>
+
+#include "base/error.h"
 
 namespace warpmer::cli {
 namespace {
@@ -24,13 +28,15 @@ OptionDoc describe_option(const CLI::Option& option) {
   return doc;
 }
 
-/// Splits a footer into its sections: a line that is not indented begins one.
+/// Splits a footer into its sections: a line that is not indented is the title of one, with a colon behind.
 std::vector<SectionDoc> split_sections(const std::string& footer) {
   std::vector<SectionDoc> sections;
   std::istringstream lines(footer);
   for (std::string line; std::getline(lines, line);) {
     if (!line.empty() && line.front() != ' ') {
-      sections.push_back({line.substr(0, line.find(':')), {}});
+      if (line.find(':') != line.size() - 1)
+        throw InternalError(fmt::format("'{}' is no title of a section of the help", line));
+      sections.push_back({line.substr(0, line.size() - 1), {}});
     } else if (!sections.empty() && !line.empty()) {
       sections.back().lines.push_back(line);
     }

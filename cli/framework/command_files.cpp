@@ -147,15 +147,15 @@ void check_is_no_input(const Output& output, const std::vector<std::string>& inp
   }
 }
 
-void check_replaces_no_sequences(const Output& output, bool has_force) {
-  if (file::is_stream(output.path)) return;
+void check_replaces_no_sequences(const Output& output, Force force) {
+  if (force == Force::given || file::is_stream(output.path)) return;
   const std::string what = io::sequence_data_in(output.path);
   if (what.empty()) return;
   // An archive, but none of reads.
   if (formats::content_of_path(output.path).content == formats::Content::npz) return;
   throw UsageError(
       fmt::format("the output '{}' is there already and is sequence data ({}); choose another name{}",
-                  output.path, what, has_force ? ", or add --force to replace it" : ""));
+                  output.path, what, force == Force::absent ? ", or add --force to replace it" : ""));
 }
 
 }  // namespace
@@ -170,29 +170,34 @@ void add_force_flag(CLI::App& command) {
       "or not), which is refused otherwise. Never one of the inputs.");
 }
 
+Force force_of(const CLI::App& command) {
+  const CLI::Option* force = command.get_option_no_throw("--force");
+  if (force == nullptr) return Force::none;
+  return force->count() > 0 ? Force::given : Force::absent;
+}
+
 void check_files(const CLI::App& command) {
   const std::vector<Output> outputs = outputs_of(command);
   if (outputs.empty()) return;
   check_they_differ(outputs);
   const std::vector<std::string> inputs = inputs_of(command);
   for (const Output& output : outputs) check_is_no_input(output, inputs);
-  const CLI::Option* force = command.get_option_no_throw("--force");
-  const bool is_forced = force != nullptr && force->count() > 0;
   for (const Output& output : outputs) {
     file::check_output_path(output.path);
-    if (!is_forced) check_replaces_no_sequences(output, true);
+    check_replaces_no_sequences(output, force_of(command));
   }
 }
 
-void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                 Force force) {
   std::vector<Output> all;
   all.reserve(outputs.size());
-  for (const std::string& path : outputs) all.push_back({fmt::format("the outputs '{}'", path), path});
+  for (const std::string& path : outputs) all.push_back({fmt::format("the output '{}'", path), path});
   check_they_differ(all);
   for (const Output& output : all) {
     check_is_no_input(output, inputs);
     file::check_output_path(output.path);
-    check_replaces_no_sequences(output, false);
+    check_replaces_no_sequences(output, force);
   }
 }
 

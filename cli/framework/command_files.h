@@ -2,6 +2,7 @@
 /// The files that a command reads and writes, as its options name them, and the checks of them that are the
 /// same for all commands.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,13 @@ void add_force_flag(CLI::App& command);
 /// yet: `expand_lists` checks them.
 void check_files(const CLI::App& command);
 
-/// Does the same for outputs and inputs of a program by another's name, which has no `--force`; lists have
-/// been expanded.
-void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+/// Says whether a command may replace sequence data; a program by another's name has no `--force`.
+enum class Force : std::uint8_t { none, absent, given };
+Force force_of(const CLI::App& command);
+
+/// Does the same for outputs that a command names itself, and its inputs; lists have been expanded.
+void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
+                 Force force = Force::none);
 
 /// Gives all outputs of the command their names, all or none (file/output/output_group.h), for a command that
 /// has something to say about them afterwards. Throws a ResourceError.

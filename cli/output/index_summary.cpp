@@ -26,11 +26,14 @@ Json totals_json(const index::Totals& totals) {
   const auto counted = [&](std::uint64_t number) {
     return index::knows_counted(totals) ? Json(number) : Json(nullptr);
   };
+  const auto distinct = [&](std::uint64_t number) {
+    return index::knows_distinct(totals) ? Json(number) : Json(nullptr);
+  };
   return {{"sequences", read(totals.records)},
           {"bases", read(totals.bases)},
           {"counted_kmers", counted(totals.counted_kmers)},
-          {"counted_distinct", counted(totals.counted_distinct)},
-          {"counted_unique", counted(totals.counted_unique)},
+          {"counted_distinct", distinct(totals.counted_distinct)},
+          {"counted_unique", distinct(totals.counted_unique)},
           {"stored_kmers", totals.stored_kmers},
           {"stored_distinct", totals.stored_distinct},
           {"largest_count", totals.largest_count},

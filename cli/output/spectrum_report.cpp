@@ -93,8 +93,8 @@ ReportFields counted_fields(const index::IndexParams& params, const index::Total
   fields.add("sequences", text(index::knows_reads(totals), totals.records));
   fields.add("bases", text(index::knows_reads(totals), totals.bases));
   fields.add("k-mers counted", text(index::knows_counted(totals), totals.counted_kmers));
-  fields.add("  distinct", text(index::knows_counted(totals), totals.counted_distinct));
-  fields.add("  unique", text(index::knows_counted(totals), totals.counted_unique));
+  fields.add("  distinct", text(index::knows_distinct(totals), totals.counted_distinct));
+  fields.add("  unique", text(index::knows_distinct(totals), totals.counted_unique));
   fields.add("counts kept", filter_text(totals));
   fields.add("k-mers stored", totals.stored_kmers);
   fields.add("  distinct", totals.stored_distinct);

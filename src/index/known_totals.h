@@ -18,6 +18,12 @@ namespace warpmer::index {
   return knows_reads(totals) || (totals.min_count <= 1 && totals.max_count == UINT64_MAX);
 }
 
+/// False where occurrences were left out of what an index was made of, and nobody knows of how many k-mers.
+[[nodiscard]] inline bool knows_distinct(const Totals& totals) noexcept {
+  return knows_counted(totals) &&
+         (totals.counted_kmers == totals.stored_kmers || totals.counted_distinct > totals.stored_distinct);
+}
+
 /// True where the counts of all k-mers add up to more than an index can hold.
 [[nodiscard]] inline bool exceeds_totals(const Histogram& histogram) noexcept {
   Key128 sum = 0;

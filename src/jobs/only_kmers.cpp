@@ -230,7 +230,7 @@ OnlyKmers::OnlyKmers(const CountOptions& job) {
     const index::IndexParams& params = index_->params();
     if (params.k != job.kmers.k || params.canonical != job.kmers.canonical) {
       const auto of = [](std::uint32_t k, bool canonical) {
-        return fmt::format("{}k = {}", canonical ? "" : "--forward and ", k);
+        return fmt::format("k = {} {} --forward", k, canonical ? "without" : "and");
       };
       throw UsageError(fmt::format("the index {} of --only was made with {}, and this job counts with {}",
                                    job.only, of(params.k, params.canonical),

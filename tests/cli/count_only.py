@@ -87,9 +87,9 @@ class CountOnly(CliTest):
     def test_refusals(self):
         count = ("count", "-k", 31, "-o", "o.wmi", "reads.fa", "--only")
         self.count("panel.fa", k=21, output="k21.wmi")
-        self.refused(USAGE, r"the index k21.wmi of --only was made with k = 21, and this job counts with k = 31", *count, "k21.wmi")
+        self.refused(USAGE, r"the index k21.wmi of --only was made with k = 21 without --forward, and this job counts with k = 31 without --forward", *count, "k21.wmi")
         self.count("panel.fa", k=31, output="forward.wmi", options=["--forward"])
-        self.refused(USAGE, "was made with --forward and k = 31", *count, "forward.wmi")
+        self.refused(USAGE, "was made with k = 31 and --forward", *count, "forward.wmi")
         self.refused(INPUT, "list, line 2: 'ACGT' has 4 characters, and k-mers of 31 are counted", *count, self.file("list", "A" * 31 + "\nACGT\n").name)
         self.refused(INPUT, "odd, line 1: .*other than A C G T U", *count, self.file("odd", "N" * 31 + "\n").name)
         self.refused(INPUT, "none.fa", *count, "none.fa")

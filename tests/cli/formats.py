@@ -288,6 +288,10 @@ class Readers(CliTest):
         reads = self.file("absent.fa", fasta([("r", absent)]))
         self.warpmer("query", "--exit-status", self.index, "--reads", reads, status=NOTHING_FOUND)
         self.warpmer("query", "--exit-status", self.index, "--reads", DATA / "reads_1.fq.gz")
+        bed = ("query", "--exit-status", self.index, "--format", "bed")
+        self.warpmer(*bed, "--reads", DATA / "reads_1.fq.gz")
+        self.warpmer(*bed, "--reads", DATA / "reads_1.fq.gz", "--min-count", 10**9, status=NOTHING_FOUND)
+        self.warpmer(*bed, "--reads", reads, "--min-count", 0, "--max-count", 0)
 
 
 class RunReport(CliTest):

@@ -141,6 +141,23 @@ class Merqury(MerquryTest):
         self.count("reads.fa", k=21, output="forward.wmi", options=["--forward"])
         self.refused(USAGE, "--forward", "merqury", "forward.wmi", "mat.fasta", "-o", "x")
         self.assertEqual(set(self.files()) - {"even.wmi", "forward.wmi"}, set(before))
+        self.refused(USAGE, "--hapmers needs 2 values", *run, "mat.fasta", "--hapmers", "hapA.wmi")
+
+    def test_no_file_is_replaced_that_is_read_or_has_sequences(self):
+        self.make(21)
+        for name in ("x.qv", "x.mat.only.hist", "mat_only.bed", "x.spectra-asm.fl.svg"):
+            with self.subTest(name=name):
+                kept = (self.folder / "mat.fasta").read_bytes()
+                (self.folder / name).write_bytes(kept)
+                before = self.files()
+                self.refused(USAGE, f"output '{name}' is there already and is sequence data", "merqury", "reads.wmi", "mat.fasta", "-o", "x")
+                self.refused(USAGE, f"output '{name}' is one of the inputs", "merqury", "reads.wmi", "mat.fasta", name, "-o", "x", "--force")
+                self.assertEqual((self.folder / name).read_bytes(), kept)
+                self.assertEqual(self.files(), before)
+                (self.folder / name).unlink()
+        (self.folder / "x.qv").write_bytes(kept)
+        self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "x", "--force")
+        self.assertNotEqual((self.folder / "x.qv").read_bytes(), kept)
 
 
 SHARED = pathlib.Path(os.environ.get("WARPMER_SHARED", "../shared")) / "data"

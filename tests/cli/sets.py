@@ -96,6 +96,8 @@ class Sets(CliTest):
         self.assertEqual(self.dump(self.combine("union", "--min-count", 4, one)), within(a, 4))
         # What a filter left out is not known later, either.
         few = self.count(READS_1, k=17, options=("--min-count", 2), output="few.wmi")
+        self.assertGreater(self.totals(few)["counted_distinct"], self.totals(few)["stored_distinct"])
+        self.assertIsNone(self.totals(self.combine("union", "-q", few, two))["counted_distinct"])
         for others in (few, two):
             self.refused(INPUT, "without --min-count", "update", self.combine("union", "-q", few, others), "--add", READS_2, "-o", "x.wmi")
         # Counts of which all together are too many, of which the result has few.

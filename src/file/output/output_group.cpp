@@ -116,6 +116,12 @@ OutputGroup::~OutputGroup() {
 
 OutputGroup* OutputGroup::current() noexcept { return current_group; }
 
+std::vector<std::string> OutputGroup::names() const {
+  std::vector<std::string> names;
+  for (const CompleteFile& file : waiting_) names.push_back(file.shown());
+  return names;
+}
+
 void OutputGroup::add(CompleteFile&& file) { waiting_.push_back(std::move(file)); }
 
 void OutputGroup::add_named(CompleteFile&& file) {

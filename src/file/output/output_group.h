@@ -61,6 +61,9 @@ class OutputGroup {
   /// Returns the outermost of this thread; null if there is none.
   static OutputGroup* current() noexcept;
 
+  /// Returns the names of the files that `name_all` will name, as the user knows them.
+  [[nodiscard]] std::vector<std::string> names() const;
+
   void add(CompleteFile&& file);
   /// For a file that other processes believe finished when `commit` has returned: it gets its name now, and
   /// loses it should one of the others not get theirs. ResourceError as `name_all`.

@@ -137,10 +137,11 @@ void CramWatch::begin() {
 /// Reads a container's header (section 7), and as much of its first block as is wanted.
 void CramWatch::enter_container() {
   constexpr std::int32_t kNoReference = -1;
+  constexpr std::int32_t kStartOfEnd = 0x454f46;  // "EOF" (section 9)
   Numbers numbers(pending_);
   const std::uint64_t body_bytes = little_endian(numbers.take(4), 0, 4);
   const std::int32_t reference = numbers.itf8();
-  numbers.itf8();  // where it begins there
+  const std::int32_t start = numbers.itf8();
   numbers.itf8();  // how much of it there is
   const std::int64_t records = numbers.itf8();
   if (version_ >= 3) {
@@ -151,6 +152,13 @@ void CramWatch::enter_container() {
   const std::int64_t bases = numbers.ltf8();
   numbers.itf8();  // blocks
   const std::int32_t slices = numbers.itf8();
+  const bool is_end = containers_ > 0 && records == 0 && reference == kNoReference && start == kStartOfEnd;
+  // Some programs end a file twice.
+  if (has_ended_ && !is_end) {
+    fail(
+        "something follows the marker of its end, as where files were put together by `cat`; put them "
+        "together by `samtools cat`, or name them one by one");
+  }
   constexpr std::int64_t kMostBases = std::int64_t{1} << 40;  // of any container that was ever made, by far
   if (body_bytes > INT32_MAX || records < 0 || bases < 0 || bases > kMostBases || slices < 0)
     fail("damaged: a container of impossible size");
@@ -167,6 +175,7 @@ void CramWatch::enter_container() {
     size_.slice_bases = std::max(size_.slice_bases, all_bases / slices);
   }
   ++containers_;
+  has_ended_ = is_end;
   pass_over(header_bytes + body_bytes);
 }
 

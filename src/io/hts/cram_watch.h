@@ -24,8 +24,8 @@ class CramWatch {
   /// `shown`: the file's name for messages.
   explicit CramWatch(std::string shown) : shown_(std::move(shown)) {}
 
-  /// Goes on with `bytes`, which come next. InputError where no container can be, or if the file's version is
-  /// none that htslib writes.
+  /// Goes on with `bytes`, which come next. InputError where no container can be, behind the one that ends a
+  /// file, or if the file's version is none that htslib writes.
   void see(std::string_view bytes);
   [[nodiscard]] const CramSize& size() const noexcept { return size_; }
   /// Returns the number of containers whose beginnings were seen; the first has the file's header.
@@ -42,6 +42,7 @@ class CramWatch {
   CramSize size_;
   unsigned version_ = 0;  ///< major; 0: at the beginning of the file
   std::uint64_t containers_ = 0;
+  bool has_ended_ = false;  ///< the container that ends a file was seen
   std::uint64_t skip_ = 0;  ///< bytes of a container of which nothing is wanted any more
   std::string pending_;     ///< the beginning of a container, or of the file, as far as it was seen
 };

@@ -136,6 +136,23 @@ TEST_CASE("io cram watch: what cannot be is said") {
   CHECK(contains(error_of(start + endless + std::string(3 << 20, 'x')), "no container"));
 }
 
+TEST_CASE("io cram watch: nothing follows the end") {
+  for (const char version : {'\2', '\3'}) {
+    CAPTURE(version);
+    const std::string end = little_endian(8, 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
+                            (version == 3 ? ltf8(0) : itf8(0)) + ltf8(0) + itf8(1) + itf8(0) +
+                            (version == 3 ? "CRC." : "") + "8 bytes.";
+    const std::string file = definition(version) + encode(file_header(), version) +
+                             encode({-1, 10, 1000, 1, kWith, 50}, version) + end;
+    io::CramWatch watch("file");
+    for (const char byte : file) watch.see({&byte, 1});
+    watch.see(end);
+    CHECK(watch.containers() == 4);
+    CHECK_THROWS_WITH_AS(watch.see(file), doctest::Contains("something follows the marker of its end"),
+                         warpmer::InputError);
+  }
+}
+
 TEST_CASE("io cram memory: what is foreseen of a file") {
   const TempFolder folder;
   const std::string usual = definition(3) + encode(file_header(), 3) + encode({-1, 10, 1000, 1, kWith, 9}, 3);
