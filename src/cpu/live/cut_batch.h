@@ -66,9 +66,8 @@ class CutBatch {
   /// Returns the number of k-mers in these.
   [[nodiscard]] std::uint32_t kmers(std::uint32_t shard) const { return kmers_of_[shard]; }
 
-  /// Gives back the memory of a batch that had more words than most have.
+  /// Gives back what depends on the batch.
   void trim() {
-    if (cut_.size() <= kUsualWords) return;
     cut_.clear();
     cut_.shrink_to_fit();
     shards_.clear();
@@ -85,8 +84,6 @@ class CutBatch {
 
  private:
   static constexpr std::size_t kBytesOfWord = 2 * sizeof(Word) + sizeof(std::uint16_t);
-  /// A batch of 4 MiB has fewer, if it is of reads.
-  static constexpr std::size_t kUsualWords = std::size_t{1} << 19;
 
   void order() {
     std::fill(begins_.begin(), begins_.end(), 0u);

@@ -193,8 +193,8 @@ class ShardedLiveTable : public backend::LiveTable {
   static constexpr std::size_t kWordsAtOnce = 128;
   /// So many k-mers of a batch in one shard may be few that are there often, and are looked at twice.
   static constexpr std::size_t kMany = 4096;
-  /// A thread keeps memory for so many keys from batch to batch.
-  static constexpr std::size_t kKeptKeys = std::size_t{1} << 16;
+  /// From batch to batch, all threads together keep one of so many parts of the memory, at most.
+  static constexpr std::uint64_t kKeptShare = 8;
 
   /// Working memory of a thread that adds or removes.
   struct Changer {
@@ -213,10 +213,14 @@ class ShardedLiveTable : public backend::LiveTable {
     static std::size_t room_for(std::size_t kmers) {
       return std::bit_ceil(kmers + kWordsAtOnce * kMostWordKmers<Words> + 8);
     }
-    /// Returns the bytes that working with so many keys takes.
-    static std::uint64_t work_bytes(std::size_t room, bool removes) {
-      return room * (sizeof(Key) + sizeof(std::uint32_t) +
-                     (removes ? sizeof(std::uint32_t) + sizeof(std::uint64_t) : 0));
+    /// Returns `memory_bytes` with room for so many k-mers of a shard.
+    [[nodiscard]] std::uint64_t bytes_with_room(std::size_t kmers, bool removes) const {
+      const std::size_t room = room_for(kmers), more = removes ? room : 0;
+      const auto larger = [](const auto& scratch, std::size_t n) {
+        return std::max<std::uint64_t>(scratch.bytes(), n * sizeof(*scratch.data()));
+      };
+      return cut.memory_bytes() + larger(hashes, room) + larger(weights, room) + larger(low, more) +
+             larger(changes, more);
     }
     void get_room(std::size_t kmers, bool removes) {
       const std::size_t room = room_for(kmers);
@@ -226,15 +230,12 @@ class ShardedLiveTable : public backend::LiveTable {
       low.get(room);
       changes.get(room);
     }
-    /// Gives back what few batches want.
     void trim() {
       cut.trim();
-      if (hashes.bytes() <= kKeptKeys * sizeof(Key)) return;
       hashes.clear();
       weights.clear();
       low.clear();
       changes.clear();
-      get_room(0, false);
     }
 
     CutBatch<Words> cut;
@@ -247,26 +248,30 @@ class ShardedLiveTable : public backend::LiveTable {
     Scratch<std::uint64_t> changes;
   };
 
-  /// Memory to work on a batch, of which the budget knows before it is taken, and which is given back.
+  /// Memory to work on a batch, of which the budget knows before it is taken. If it is much, it is given
+  /// back.
   class Work {
    public:
     Work(ShardedLiveTable& table, Changer& changer) : table_(table), changer_(changer) {}
     /// Cuts the batch. ResourceError where there is no memory for it.
     void begin(const io::Batch& batch, bool lenient, bool removes) {
-      changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) {
-        hold(changer_.memory_bytes() - changer_.cut.memory_bytes() + bytes);
-      });
-      std::size_t kmers = 0;
-      for (const std::uint16_t shard : changer_.cut.shards()) {
-        const std::size_t of_shard = changer_.cut.kmers(shard);
-        if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
+      try {
+        const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
+        changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes); });
+        std::size_t kmers = 0;
+        for (const std::uint16_t shard : changer_.cut.shards()) {
+          const std::size_t of_shard = changer_.cut.kmers(shard);
+          if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
+        }
+        hold(changer_.bytes_with_room(kmers, removes));
+        changer_.get_room(kmers, removes);
+      } catch (const std::bad_alloc&) {
+        throw_no_memory();
       }
-      hold(std::max(changer_.memory_bytes(),
-                    changer_.cut.memory_bytes() + Changer::work_bytes(Changer::room_for(kmers), removes)));
-      changer_.get_room(kmers, removes);
     }
     ~Work() {
-      changer_.trim();
+      const std::uint64_t kept = table_.budget_.most() / (kKeptShare * table_.plan_.threads);
+      if (changer_.memory_bytes() > kept) changer_.trim();
       changer_.bytes.set(changer_.memory_bytes());
     }
     Work(const Work&) = delete;
@@ -299,8 +304,7 @@ class ShardedLiveTable : public backend::LiveTable {
         }
       } catch (const std::bad_alloc&) {
         release();
-        throw ResourceError(
-            "the system has no memory for more k-mers in a live table; lower -m or free memory");
+        throw_no_memory();
       } catch (...) {
         release();
         throw;
@@ -362,6 +366,10 @@ class ShardedLiveTable : public backend::LiveTable {
     constexpr std::uint64_t kShardBytes = sizeof(LiveShard<Key>) + sizeof(groups::ShardBits) + 512;
     constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
     return Shards::kShards * kShardBytes + plan.threads * kThreadBytes;
+  }
+
+  [[noreturn]] static void throw_no_memory() {
+    throw ResourceError("the system has no memory for more k-mers in a live table; lower -m or free memory");
   }
 
   /// Folds shards until there are so many bytes. ResourceError when that is no help.

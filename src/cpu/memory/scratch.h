@@ -18,9 +18,10 @@ class Scratch {
   /// Returns room for `n` elements; what was there is lost when it grows.
   T* get(std::size_t n) {
     if (n > capacity_) {
-      data_.reset();
-      capacity_ = std::bit_ceil(n);
-      data_.reset(static_cast<T*>(::operator new[](capacity_ * sizeof(T), kAlignment)));
+      clear();
+      const std::size_t capacity = std::bit_ceil(n);
+      data_.reset(static_cast<T*>(::operator new[](capacity * sizeof(T), kAlignment)));
+      capacity_ = capacity;
     }
     return data_.get();
   }
