@@ -215,7 +215,8 @@ void add_watch_command(Application& application) {
   end in _fail or _skip. Plain text is counted record by record while it grows,
   all others when they are finished; one that has grown since goes on from
   there. A file that cannot be read is named on stderr and left out until it
-  changes; if that is so in the end, the exit status is 3.
+  changes, and so is a folder that cannot be listed; if that is so in the end,
+  the exit status is 3.
 
 Lines:
   On standard output, with tabs between: seconds since the beginning; files,

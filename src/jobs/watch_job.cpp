@@ -118,11 +118,17 @@ class WatchJob {
   WatchReport run() {
     try {
       while (report_.why.empty()) step();
-    } catch (const ResourceError&) {
-      if (half_counted_ == 0) save();
+      if (!is_told_) tell_line();
+    } catch (const ResourceError& error) {
+      if (half_counted_ > 0) {
+        throw ResourceError(fmt::format(
+            "{}; files are counted in part, which cannot be taken back, so that nothing is saved; "
+            "begin again from what was saved last",
+            error.what()));
+      }
+      save();
       throw;
     }
-    if (!is_told_) tell_line();
     save();
     report_.files = folder_.read().size();
     report_.damaged = folder_.damaged() + (is_away_ ? 1 : 0);
@@ -207,6 +213,12 @@ class WatchJob {
     for (const std::string& what : std::exchange(problems_, {})) listener_.problem(what);
   }
 
+  struct MatchedReads {
+    std::uint64_t reads = 0, matching = 0;
+    backend::Profile profile{};
+    std::vector<std::uint64_t> counts{};
+  };
+
   void read_part(const FilePart& part, unsigned threads) {
     std::size_t added = 0;
     MatchedReads matched;
@@ -219,7 +231,7 @@ class WatchJob {
       });
     } catch (const InputError& error) {
       if (added > 0 && folder_.has_lost(part)) {
-        keep(part, error);
+        keep(part, error, matched);
         return;
       }
       take_back(part, threads, added);
@@ -233,8 +245,16 @@ class WatchJob {
     } catch (const ResourceError&) {
       take_back(part, threads, added);
       throw;
+    } catch (...) {
+      half_counted_ += added > 0 ? 1 : 0;
+      throw;
     }
     const std::lock_guard lock(mutex_);
+    note_read(part, matched);
+  }
+
+  /// Under the lock.
+  void note_read(const FilePart& part, const MatchedReads& matched) {
     folder_.note_read(part);
     looked_up_ += matched.reads;
     matched_ += matched.matching;
@@ -256,9 +276,9 @@ class WatchJob {
   }
 
   /// What was counted of a part stays, because it cannot be read again, and its file counts as read.
-  void keep(const FilePart& part, const InputError& error) {
+  void keep(const FilePart& part, const InputError& error, const MatchedReads& matched) {
     const std::lock_guard lock(mutex_);
-    folder_.note_read(part);
+    note_read(part, matched);
     problems_.push_back(
         fmt::format("{}; what was counted of it stays, and the rest is left out", error.what()));
   }
@@ -276,11 +296,6 @@ class WatchJob {
       });
     } catch (const InputError&) {
       shortfall.note(0, 1);
-    } catch (const ResourceError& error) {
-      throw ResourceError(
-          fmt::format("{}; {} is counted in part, which cannot be taken back, so that nothing "
-                      "is saved; begin again from what was saved last",
-                      error.what(), folder_.input(part).shown));
     }
     if (removed < batches || !shortfall.is_none()) {
       throw InputError(
@@ -291,11 +306,6 @@ class WatchJob {
     --half_counted_;
   }
 
-  struct MatchedReads {
-    std::uint64_t reads = 0, matching = 0;
-    backend::Profile profile{};
-    std::vector<std::uint64_t> counts{};
-  };
   void match(const io::Batch& batch, MatchedReads& matched) const {
     against_->profile(batch, matched.profile);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -384,7 +394,7 @@ class WatchJob {
   bool is_told_ = false;                    ///< the last line says what is there
   bool has_looked_ = false;                 ///< the folder has been there
   bool is_away_ = false;                    ///< it cannot be listed now
-  std::atomic<unsigned> half_counted_ = 0;  ///< parts of which some batches are in the table
+  std::atomic<unsigned> half_counted_ = 0;  ///< parts that are being taken back, or could not be
   WatchReport report_;
 };
 

@@ -70,13 +70,14 @@ class WatchListener {
 struct WatchReport : IndexReport {
   std::string why;            ///< why it ended, in a few words
   std::uint64_t files = 0;    ///< files that were read, by this job or before
-  std::uint64_t damaged = 0;  ///< files of which something is left out
+  std::uint64_t damaged = 0;  ///< files of which something is left out, and folders that cannot be listed
 };
 
 /// Runs the job: until a limit is reached, or the listener says so; then the index is written, as it is when
 /// the listener wishes. Its provenance has the folder, and each file with the number of its bytes that were
 /// counted, by which a later job goes on. Throws Error; then the output is what it was when it was saved
-/// last, but a ResourceError for want of memory is thrown after saving.
+/// last, but a ResourceError is thrown after saving, unless files are counted in part that cannot be taken
+/// back.
 WatchReport watch(const WatchOptions& options, WatchListener& listener);
 
 }  // namespace warpmer::jobs

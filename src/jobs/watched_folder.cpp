@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -211,7 +212,12 @@ void WatchedFolder::list(const std::function<void(std::string)>& problem, Clock:
     unlisted.insert(name);
   }
   unlisted_ = std::move(unlisted);
-  std::erase_if(seen_, [&](const auto& named) { return named.second.look != looks_; });
+  const auto is_unlisted = [&](const std::string& name) {
+    return std::ranges::any_of(unlisted_,
+                               [&](const std::string& folder) { return name.starts_with(folder + "/"); });
+  };
+  std::erase_if(seen_,
+                [&](const auto& named) { return named.second.look != looks_ && !is_unlisted(named.first); });
 }
 
 std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
@@ -241,8 +247,8 @@ void WatchedFolder::note_damaged(const FilePart& part) {
 
 bool WatchedFolder::has_lost(const FilePart& part) const {
   struct stat status = {};
-  return ::stat(path_of(part.name).c_str(), &status) != 0 ||
-         static_cast<std::uint64_t>(status.st_size) < part.end;
+  if (::stat(path_of(part.name).c_str(), &status) != 0) return errno == ENOENT;
+  return static_cast<std::uint64_t>(status.st_size) < part.end;
 }
 
 std::size_t WatchedFolder::damaged() const {

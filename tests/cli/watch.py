@@ -146,13 +146,25 @@ class Watch(WatchTest):
         status = subprocess.run(command, cwd=self.folder, stdout=write_end, stderr=subprocess.DEVNULL, timeout=60).returncode
         os.close(write_end)
         self.assertEqual(status, RESOURCE)
-        self.dump("x.wmi")
+        self.check_index(self.reads[:100])
+
+    def test_nobody_reads_the_last_line(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "3600", "--settle", "0"]
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        time.sleep(5)
+        process.stdout.close()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=60), RESOURCE)
+        self.check_index(self.reads[:100])
 
     def test_another_folder_s_index(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         self.start("--until", "time=2s").end(None)
         self.run_folder.rename(self.folder / "run2")
-        _, messages = self.start("--until", "time=50", "--until", "time=1", "--until", "time=60", folder="run2").end(None)
+        _, messages = self.start("--until", "time=1h", "--until", "time=1", "--until", "time=2h", folder="run2").end(None)
         self.assertIn("x.wmi is of run/: files of run2/ that have names", messages)
 
     def test_what_is_refused(self):
