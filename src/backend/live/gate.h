@@ -8,8 +8,8 @@ namespace warpmer::backend {
 
 /// Any number pass side by side, or any number stop it. Who stops it waits for those that have passed to be
 /// done, and no other passes. While somebody waits to pass, no stop begins, so that stops which follow one
-/// another without end keep nobody away for ever; but others do beside one that is alone, which may wait for
-/// them. A turn may be taken by one thread and end on another.
+/// another without end keep nobody away for ever. While there is a stop that is alone, others begin all the
+/// same, because it may wait for them. A turn may be taken by one thread and end on another.
 class Gate {
  public:
   class Pass {
