@@ -54,7 +54,7 @@ struct MerquryCommand {
   stats::PhaseLimits phase_limits;
   PlotFormats plots;
   std::string phase_flag;  ///< the last flag that is for phase blocks; empty without one
-  Force force = Force::none;
+  Force force = Force::no_flag;
   bool progress = false;
 };
 
@@ -328,6 +328,7 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
 void check_outputs(const MerquryCommand& command) {
   std::vector<std::string> inputs = command.job.assemblies;
   inputs.push_back(command.job.reads);
+  if (!command.job.reading.reference.empty()) inputs.push_back(command.job.reading.reference);
   inputs.insert(inputs.end(), command.job.hapmers.begin(), command.job.hapmers.end());
   check_files(file::OutputGroup::current()->names(), inputs, command.force);
 }

@@ -185,7 +185,7 @@ bool answer_track(const Query& query, std::string_view name, const io::Piece& pi
 
 struct BatchAnswer {
   BatchText text;
-  bool found = false;             ///< any k-mer; only if --exit-status asks
+  bool found = false;             ///< any k-mer, or any line of BED; only if --exit-status asks
   std::uint64_t input_bytes = 0;  ///< input bytes of the batch
 };
 
@@ -511,8 +511,10 @@ void declare_flags(CLI::App& command, QueryOptions& options) {
       command, options.found,
       {.what = "With --format bed: found are k-mers", .where = " in the index", .least = 0});
   command.add_flag("--no-header", options.no_header, "With --reads: no line of column names.");
-  command.add_flag("--exit-status", options.exit_status,
-                   "Exit with status 1 when none of the k-mers was found.");
+  command.add_flag(
+      "--exit-status", options.exit_status,
+      "Exit with status 1 when none of the k-mers was found; with --format bed, when there is no "
+      "line.");
   add_progress_flag(command, options.progress);
   add_reading_flags(command, options.reading);
   add_threads_flag(command, options.threads);

@@ -55,9 +55,10 @@ void check(const ServeCommand& command) {
   const auto full_path = [](const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal();
   };
-  if (!command.save.empty() && full_path(command.save) == full_path(command.socket))
+  if (!command.save.empty() && full_path(command.save) == full_path(command.socket)) {
     throw UsageError(
         fmt::format("--save and --socket both name {}; give the index another name", command.save));
+  }
   check_standard_input({{"for --load", {command.load}}});
 }
 

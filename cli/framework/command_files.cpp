@@ -155,7 +155,7 @@ void check_replaces_no_sequences(const Output& output, Force force) {
   if (formats::content_of_path(output.path).content == formats::Content::npz) return;
   throw UsageError(
       fmt::format("the output '{}' is there already and is sequence data ({}); choose another name{}",
-                  output.path, what, force == Force::absent ? ", or add --force to replace it" : ""));
+                  output.path, what, force == Force::not_given ? ", or add --force to replace it" : ""));
 }
 
 }  // namespace
@@ -172,8 +172,8 @@ void add_force_flag(CLI::App& command) {
 
 Force force_of(const CLI::App& command) {
   const CLI::Option* force = command.get_option_no_throw("--force");
-  if (force == nullptr) return Force::none;
-  return force->count() > 0 ? Force::given : Force::absent;
+  if (force == nullptr) return Force::no_flag;
+  return force->count() > 0 ? Force::given : Force::not_given;
 }
 
 void check_files(const CLI::App& command) {

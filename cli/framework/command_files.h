@@ -23,12 +23,12 @@ void add_force_flag(CLI::App& command);
 void check_files(const CLI::App& command);
 
 /// Says whether a command may replace sequence data; a program by another's name has no `--force`.
-enum class Force : std::uint8_t { none, absent, given };
+enum class Force : std::uint8_t { no_flag, not_given, given };
 Force force_of(const CLI::App& command);
 
 /// Does the same for outputs that a command names itself, and its inputs; lists have been expanded.
 void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
-                 Force force = Force::none);
+                 Force force = Force::no_flag);
 
 /// Gives all outputs of the command their names, all or none (file/output/output_group.h), for a command that
 /// has something to say about them afterwards. Throws a ResourceError.

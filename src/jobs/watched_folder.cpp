@@ -183,7 +183,9 @@ std::error_code WatchedFolder::list_folder(const std::string& name, Clock::time_
   for (fs::directory_iterator entry(path_of(name), error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const std::string own = entry->path().filename().string();
-    std::string within = name.empty() ? own : name + "/" + own;
+    std::string within = name;
+    if (!within.empty()) within += '/';
+    within += own;
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
       // A link to a folder might lead back.

@@ -396,9 +396,10 @@ class Modeller {
 
   void note_curve(const PeakMixture& fit) {
     for (std::size_t i = 0; i < fit.kmers.size(); ++i) {
-      if (fit.kmers[i] > 0)
+      if (fit.kmers[i] > 0) {
         model_.curve.push_back(
             {static_cast<double>(fit.copies[i]) * fit.unit, fit.dispersion, fit.kmers[i], fit.copies[i]});
+      }
     }
     if (fit.foreign)
       model_.curve.push_back({fit.foreign->mean, fit.foreign->dispersion, fit.foreign->kmers, 0});

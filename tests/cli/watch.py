@@ -153,7 +153,6 @@ class Watch(WatchTest):
         command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "3600", "--settle", "0"]
         process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.addCleanup(process.kill)
-        process.stdout.readline()
         time.sleep(5)
         process.stdout.close()
         process.send_signal(signal.SIGTERM)

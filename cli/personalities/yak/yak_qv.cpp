@@ -64,7 +64,7 @@ TakeOption store_bases(std::uint64_t& to) {
       throw UsageError(fmt::format("{} must have a number of bases such as 100000 or 100k, not '{}'",
                                    given.name, given.value));
     }
-    to = static_cast<std::uint64_t>(bases + 0.5);
+    to = static_cast<std::uint64_t>(std::llround(bases));
   };
 }
 

@@ -19,6 +19,7 @@ TEST_CASE("stops that follow one another without end keep nobody away for ever")
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
   std::vector<std::thread> looking;
+  looking.reserve(4);
   for (int i = 0; i < 4; ++i) {
     looking.emplace_back([&] {
       while (!is_over && !is_late()) {
