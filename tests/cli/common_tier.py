@@ -4,6 +4,7 @@ import os
 import unittest
 
 FULL = os.environ.get("WARPMER_TIER", "full") != "sample"
+UNDER_TSAN = os.environ.get("WARPMER_SANITIZE") == "thread"
 
 
 def some(cases, number=1):
@@ -21,7 +22,7 @@ def by_tier(full, sample):
 
 def one_thread(test):
     """For a test in which threads do nothing that they do not do in others of its file: not with the thread sanitizer."""
-    return unittest.skipIf(os.environ.get("WARPMER_SANITIZE") == "thread", "one thread")(test)
+    return unittest.skipIf(UNDER_TSAN, "one thread")(test)
 
 
 def without_sanitizers(test):
