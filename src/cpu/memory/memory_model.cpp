@@ -33,7 +33,7 @@ double word_bytes_of_page_byte(const WordSizes& words) {
 }  // namespace
 
 MemoryModel::Division::Division(const backend::CountPlan& plan, const SessionKind& kind)
-    : counters(plan.threads * (kCounterBytes + kFreezerBytes)),
+    : counters(plan.threads * (kCounterBytes + kEncoderBytes)),
       fixed(plan.threads * kind.thread_bytes + kind.shards * kind.shard_bytes),
       writer(std::max(plan.memory_cap_bytes, plan.memory_bytes) / kWriterShare),
       // A shard in each thread's hands while others are pending, of this rank's; it may be twice the mean.

@@ -27,9 +27,9 @@ struct WordSizes {
 /// A session's share of memory, divided. All of it is in bytes.
 class MemoryModel {
  public:
-  /// Bytes that a thread counts shards of ordinary size in, and what puts them in order.
+  /// Bytes that a thread counts shards of ordinary size in, and bytes in which it encodes them.
   static constexpr std::uint64_t kCounterBytes = std::uint64_t{4} << 20;
-  static constexpr std::uint64_t kFreezerBytes = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t kEncoderBytes = std::uint64_t{1} << 20;
 
   /// A session of one kind, whatever its plan.
   struct SessionKind {

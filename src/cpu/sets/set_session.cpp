@@ -5,18 +5,17 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "cpu/count/freezer.h"
 #include "cpu/sets/list_sets.h"
 #include "cpu/sets/sorted_lists.h"
 #include "cpu/sets/string_sets.h"
 #include "groups/group_key.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::cpu {
 
@@ -40,19 +39,18 @@ class EntrySetWorker {
   using Lists = ListSets<Key64>;
 
  public:
-  EntrySetWorker(const Kernels& kernels, const backend::SetPlan& plan,
-                 const std::vector<index::IndexFile>& inputs, MemoryBudget& budget)
+  EntrySetWorker(const backend::SetPlan& plan, const std::vector<index::IndexFile>& inputs,
+                 MemoryBudget& budget)
       : parts_(inputs, plan.of_inputs),
         budget_(budget),
         lists_(plan.rule, inputs.size(), [this] { account(0); }),
-        freezer_(kernels, inputs.front().params().k),
+        k_(inputs.front().params().k),
         tally_(plan.rule.of_result) {}
 
   /// Returns what it holds, at most, while it makes a shard of up to `entries` of parts of up to
   /// `part_entries`.
   static std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t part_entries, std::size_t inputs) {
-    const std::uint64_t freezer = 2 * sizeof(std::uint32_t) * std::bit_ceil(entries + 1);
-    return Lists::bytes_for(entries, part_entries, inputs) + payload_bytes(entries) + freezer;
+    return Lists::bytes_for(entries, part_entries, inputs) + payload_bytes(entries);
   }
 
   /// Returns the entries of all inputs that it takes at a time, at most.
@@ -70,7 +68,7 @@ class EntrySetWorker {
     parts_.close();
     const std::size_t kept = tally_.filter(result.hashes(), result.counts(), result.size);
     account(payload_bytes(kept));
-    index::FrozenShard frozen = freezer_.freeze(result.hashes(), result.counts(), kept);
+    index::FrozenShard frozen = index::freeze(result.hashes(), result.counts(), kept, k_);
     trim();
     return frozen;
   }
@@ -82,12 +80,9 @@ class EntrySetWorker {
   static std::uint64_t payload_bytes(std::uint64_t entries) {
     return entries * 2 * (sizeof(Key64) + sizeof(std::uint32_t));
   }
-  void account(std::uint64_t more) { budget_.change(held_, lists_.bytes() + freezer_.memory_bytes() + more); }
+  void account(std::uint64_t more) { budget_.change(held_, lists_.bytes() + more); }
   void trim() {
-    if (held_ > kKeptBytes) {
-      lists_.clear();
-      freezer_.trim(kKeptBytes);
-    }
+    if (held_ > kKeptBytes) lists_.clear();
     account(0);
   }
 
@@ -95,17 +90,16 @@ class EntrySetWorker {
   MemoryBudget& budget_;
   std::uint64_t held_ = 0;
   Lists lists_;
-  Freezer freezer_;
+  const std::uint32_t k_;
   backend::Tally tally_;
 };
 
 template <class Worker>
 class SetOperator : public backend::SetSession {
  public:
-  SetOperator(const Kernels& kernels, const backend::SetPlan& plan,
-              const std::vector<index::IndexFile>& inputs)
+  SetOperator(const backend::SetPlan& plan, const std::vector<index::IndexFile>& inputs)
       : plan_(plan), shards_(inputs.front().params().shards()), budget_(plan.memory, enough(plan, inputs)) {
-    for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(kernels, plan_, inputs, budget_);
+    for (unsigned t = 0; t < plan.memory.threads; ++t) workers_.emplace_back(plan_, inputs, budget_);
   }
 
   void finish(unsigned thread, const backend::ShardSink& sink,
@@ -153,11 +147,10 @@ namespace warpmer::backend {
 
 std::unique_ptr<SetSession> make_cpu_set_session(const SetPlan& plan,
                                                  const std::vector<index::IndexFile>& inputs) {
-  const cpu::Kernels& kernels = cpu::best_kernels();
   const std::uint32_t k = inputs.front().params().k;
-  if (k <= kMaxDenseK) return std::make_unique<cpu::SetOperator<cpu::EntrySetWorker>>(kernels, plan, inputs);
+  if (k <= kMaxDenseK) return std::make_unique<cpu::SetOperator<cpu::EntrySetWorker>>(plan, inputs);
   return groups::with_key_types(k, [&]<class Key, class Flanks>() -> std::unique_ptr<SetSession> {
-    return std::make_unique<cpu::SetOperator<cpu::StringSetWorker<Key, Flanks>>>(kernels, plan, inputs);
+    return std::make_unique<cpu::SetOperator<cpu::StringSetWorker<Key, Flanks>>>(plan, inputs);
   });
 }
 

@@ -31,8 +31,8 @@ class StringSetWorker {
   using CountRule = backend::CountRule;
 
  public:
-  StringSetWorker(const Kernels& /*kernels*/, const backend::SetPlan& plan,
-                  const std::vector<index::IndexFile>& inputs, MemoryBudget& budget)
+  StringSetWorker(const backend::SetPlan& plan, const std::vector<index::IndexFile>& inputs,
+                  MemoryBudget& budget)
       : rule_(plan.rule),
         bounds_(plan.of_inputs),
         inputs_(inputs),

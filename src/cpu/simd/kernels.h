@@ -23,12 +23,6 @@ inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;
 /// Keys a kernel inserts between two looks at the table's size.
 inline constexpr std::size_t kInsertKeys = 256;
 
-/// The narrowest and the widest fields that pack_offsets and pack_entries take, and how many words past the
-/// last field's they may write to.
-inline constexpr std::uint32_t kLeastPackedBits = 8;
-inline constexpr std::uint32_t kMostPackedBits = 56;
-inline constexpr std::size_t kPackedPastEnd = 64;
-
 struct FlankedCutParams {
   std::uint32_t k;
   bool canonical;
@@ -190,14 +184,6 @@ struct Kernels {
                         std::size_t size, std::uint32_t* counts);
   bool (*find_strings4)(const groups::ShardBits* shards, std::uint32_t k, const AskedSuperKmer<4>* asked,
                         std::size_t size, std::uint32_t* counts);
-  /// Adds to of_width[b] how many counts need exactly b bits.
-  void (*count_widths)(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width);
-  /// The parts of a frozen shard (index/frozen_shard.h), of kLeastPackedBits to kMostPackedBits a field.
-  /// `offsets` has room for 2^bucket_bits + 1. Whole words are written, with zeros where no field is.
-  void (*pack_offsets)(const Key64* hashes, std::size_t n, std::uint32_t bucket_bits, std::uint32_t rest_bits,
-                       std::uint32_t* offsets, std::uint32_t offset_bits, std::uint64_t* words);
-  void (*pack_entries)(const Key64* hashes, const std::uint64_t* counts, std::size_t n,
-                       std::uint32_t rest_bits, std::uint32_t count_bits, std::uint64_t* words);
   ShardKernels<Key64, 2> narrow;
   ShardKernels<Key128, 2> wide;
   ShardKernels<Key128, 4> wide_long;

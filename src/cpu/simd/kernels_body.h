@@ -29,15 +29,6 @@ constexpr Lanes64 kIota64 = {0, 1, 2, 3, 4, 5, 6, 7};
 [[gnu::always_inline]] inline void store(std::uint64_t* p, Lanes64 v) { __builtin_memcpy(p, &v, sizeof v); }
 [[gnu::always_inline]] inline void store(std::uint64_t* p, std::uint64_t v) { *p = v; }
 
-/// Returns each lane's neighbour from below; the lowest gets 0.
-[[gnu::always_inline]] inline Lanes64 one_lane_up(Lanes64 v) {
-#if defined(__clang__)
-  return __builtin_shufflevector(v, Lanes64{}, 8, 0, 1, 2, 3, 4, 5, 6);
-#else  // whose version 11 does not have it
-  return __builtin_shuffle(v, Lanes64{}, Lanes64{8, 0, 1, 2, 3, 4, 5, 6});
-#endif
-}
-
 /// Returns 64 bits of a packed text, from any bit on.
 [[gnu::always_inline]] inline std::uint64_t bits_from(const std::uint64_t* packed, std::size_t bit) {
   const std::size_t word = bit / 64, shift = bit % 64;
@@ -740,105 +731,6 @@ std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts
 template <class Key, int Words>
 constexpr ShardKernels<Key, Words> kShardKernels = {
     combine<Words>, append<Key, Words>, insert<Key>, place<Key>, reduce<Key>, rehash<Key>, harvest<Key>};
-
-// ---------------------------------------------------------------------------------------------
-// Freezing.
-
-void count_widths(const std::uint64_t* counts, std::size_t n, std::uint64_t* of_width) {
-  // Neighbours often have the same width: each waits for its own sum only.
-  std::uint32_t sums[4][65] = {};
-  std::size_t i = 0;
-  std::uint64_t ones = 0;
-  for (; i + 8 <= n; i += 8) {
-    std::uint64_t different = 0;
-    for (int j = 0; j < 8; ++j) different |= counts[i + j] ^ 1;
-    if (different == 0) {  // nearly always so where there is no coverage
-      ones += 8;
-    } else {
-      for (int j = 0; j < 8; ++j) ++sums[j % 4][std::bit_width(counts[i + j])];
-    }
-  }
-  for (; i < n; ++i) ++sums[0][std::bit_width(counts[i])];
-  of_width[1] += ones;
-  for (int b = 0; b <= 64; ++b)
-    of_width[b] += std::uint64_t{sums[0][b]} + sums[1][b] + sums[2][b] + sums[3][b];
-}
-
-/// Packs fields eight at a time: then every eighth begins on a byte boundary, and where the others begin is
-/// the same in every group. A lane is moved to its bit within a byte, takes over what the lane before has in
-/// that byte, and is written as a whole over what the lane before wrote beyond it.
-class FieldPacker {
- public:
-  [[gnu::always_inline]] inline FieldPacker(std::uint32_t bits, std::uint64_t* words)
-      : out_(reinterpret_cast<char*>(words)), bits_(bits) {
-    for (std::uint32_t i = 0; i < 8; ++i) {
-      starts_[i] = i * bits / 8;
-      shifts_[i] = i * bits % 8;
-      carries_[i] = 8 * ((i + 1) * bits / 8 - i * bits / 8);
-    }
-  }
-  [[gnu::always_inline]] inline void write(Lanes64 fields) {
-    const Lanes64 lanes = fields << shifts_;
-    const Lanes64 carries = lanes >> carries_;
-    alignas(64) std::uint64_t bytes[8];
-    store(bytes, lanes | one_lane_up(carries));
-    for (int i = 0; i < 8; ++i) __builtin_memcpy(out_ + starts_[i], bytes + i, 8);
-    out_ += bits_;
-  }
-  /// Completes the last word.
-  [[gnu::always_inline]] inline void flush() { __builtin_memset(out_, 0, 8); }
-
- private:
-  char* out_;
-  std::uint32_t bits_;
-  std::uint32_t starts_[8];
-  Lanes64 shifts_, carries_;
-};
-
-void pack_offsets(const Key64* hashes, std::size_t n, std::uint32_t bucket_bits, std::uint32_t rest_bits,
-                  std::uint32_t* offsets, std::uint32_t offset_bits, std::uint64_t* words) {
-  const std::size_t number = (std::size_t{1} << bucket_bits) + 1;
-  for (std::size_t b = 0; b < number; ++b) offsets[b] = 0;
-  // The last of a bucket says where the next begins; empty buckets begin where the one before does.
-  for (std::size_t i = 0; i < n; ++i)
-    offsets[(hashes[i] >> rest_bits) + 1] = static_cast<std::uint32_t>(i + 1);
-  for (std::size_t b = 1; b < number; ++b) offsets[b] = offsets[b] == 0 ? offsets[b - 1] : offsets[b];
-  FieldPacker packer(offset_bits, words);
-  std::size_t b = 0;
-  for (; b + 8 <= number; b += 8) {
-    Lanes64 fields;
-    for (int j = 0; j < 8; ++j) fields[j] = offsets[b + j];
-    packer.write(fields);
-  }
-  Lanes64 fields = {};
-  for (int j = 0; b < number; ++j, ++b) fields[j] = offsets[b];
-  packer.write(fields);
-  packer.flush();
-}
-
-void pack_entries(const Key64* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t rest_bits,
-                  std::uint32_t count_bits, std::uint64_t* words) {
-  const std::uint64_t escape = (std::uint64_t{1} << count_bits) - 1;
-  const std::uint64_t rest_mask = (std::uint64_t{1} << rest_bits) - 1;
-  FieldPacker packer(rest_bits + count_bits, words);
-  const auto write = [&](const Key64* keys, const std::uint64_t* numbers) __attribute__((always_inline)) {
-    const Lanes64 codes = load(numbers) - 1;
-    const Lanes64 rests = load(keys) & rest_mask;
-    packer.write((rests << count_bits) | (codes < escape ? codes : Lanes64{} + escape));
-  };
-  std::size_t i = 0;
-  for (; i + 8 <= n; i += 8) write(hashes + i, counts + i);
-  if (i < n) {
-    Key64 keys[8] = {};
-    std::uint64_t numbers[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-    for (std::size_t j = 0; i + j < n; ++j) {
-      keys[j] = hashes[i + j];
-      numbers[j] = counts[i + j];
-    }
-    write(keys, numbers);
-  }
-  packer.flush();
-}
 
 #undef WARPMER_BASE_BY_NIBBLE
 #undef WARPMER_CODE_BY_NIBBLE

@@ -10,13 +10,11 @@
 #include <random>
 #include <string>
 
-#include "cpu/count/freezer.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/shard_counter.h"
 #include "cpu/memory/page_pool.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/group_key.h"
-#include "index/shard_codec.h"
 #include "kmer/alphabet.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"
@@ -238,37 +236,6 @@ TEST_CASE("shards one after the other, in a list or in a table") {
   }
   for (const auto table : std::span(backend::kCountTables).subspan(1))
     count_steps(cpu::best_kernels(), table, {steps[1], steps[2], steps[5]});
-}
-
-TEST_CASE("shards are frozen to the same bytes as by definition") {
-  std::mt19937_64 random(8);
-  for (const Kernels* kernels : cpu::available_kernels()) {
-    CAPTURE(kernels->name);
-    for (const std::uint32_t k : {13u, 17u, 31u, 32u}) {
-      CAPTURE(k);
-      cpu::Freezer freezer(*kernels, k);
-      for (const std::size_t n : {0, 1, 8, 9, 60, 127, 128, 130, 1000, 1023, 30001}) {
-        CAPTURE(n);
-        // The last exponent decides how large counts become; buckets may be empty or full.
-        const std::uint32_t width = n % 3 == 0 ? 1 : n % 3 == 1 ? 9 : 60;
-        std::vector<Key64> hashes(2 * n);
-        for (Key64& hash : hashes) hash = random() & key_mask<Key64>(k) >> (n % 2 == 0 ? 0 : 3);
-        std::sort(hashes.begin(), hashes.end());
-        hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
-        hashes.resize(std::min(n, hashes.size()));
-        std::vector<std::uint64_t> counts(hashes.size());
-        for (auto& count : counts) count = random() % 3 == 0 ? 1 + (random() >> (63 - random() % width)) : 1;
-        const auto expected = index::freeze(hashes.data(), counts.data(), hashes.size(), k);
-        const auto frozen = freezer.freeze(hashes.data(), counts.data(), hashes.size());
-        CHECK((frozen.payload == expected.payload));
-        CHECK(frozen.shape.entries == expected.shape.entries);
-        CHECK(frozen.shape.exceptions == expected.shape.exceptions);
-        CHECK(frozen.shape.bucket_bits == expected.shape.bucket_bits);
-        CHECK(frozen.shape.count_bits == expected.shape.count_bits);
-        CHECK(frozen.shape.exception_bits == expected.shape.exception_bits);
-      }
-    }
-  }
 }
 
 TEST_CASE("counts beyond 2^32, and the hash that marks empty slots") {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/count/freezer.h"
 #include "cpu/count/spilled_runs.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/simd/kernels.h"
