@@ -62,7 +62,8 @@ void write_places(const std::string& path, const index::IndexParams& params, con
       totals.largest_count = std::max(totals.largest_count, at->second);
     }
     if (params.k <= kMaxDenseK) {
-      writer.put(shard, index::freeze(keys.data(), counts.data(), keys.size(), params.k));
+      const std::vector<Key64> hashes(keys.begin(), keys.end());
+      writer.put(shard, index::freeze(hashes.data(), counts.data(), hashes.size(), params.k));
     } else {
       groups::EncodedShard strings = groups::KeyEncoder<Key, Key>(params.k).encode(keys, counts);
       writer.put(shard, {{}, std::move(strings.payload), {}, std::nullopt, strings.sizes});
@@ -84,7 +85,7 @@ KmerPlaces<Key> read_places(const index::IndexFile& file) {
     const auto note = [&](Key key, std::uint64_t count) { places[{shard, key}] = count; };
     if (file.kmers(shard) == 0) continue;
     if (k <= kMaxDenseK) {
-      index::ShardReader<Key>(file.shard(shard), k).for_each(note);
+      REQUIRE(index::ShardReader(file.shard(shard), k).for_each(note));
     } else {
       groups::for_each_key(file.strings(shard), keys, kmers, note);
     }

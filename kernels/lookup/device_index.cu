@@ -33,7 +33,7 @@ __global__ __launch_bounds__(kTileThreads,
 /// For k up to kMaxDenseK.
 __global__ __launch_bounds__(kTileThreads) void look_up_entries_kernel(const char* text, std::uint32_t bytes,
                                                                        index::IndexParams params,
-                                                                       index::ShardReader<Key64> shard,
+                                                                       index::ShardReader shard,
                                                                        std::uint32_t* answers,
                                                                        CutStatus* status) {
   __shared__ KmerTile tile;
@@ -74,7 +74,7 @@ class LoadedEntries : public DeviceIndex {
   void look_up(const char* text, std::uint32_t bytes, std::uint32_t starts, std::uint32_t* answers,
                CutStatus* status, cudaStream_t stream) const override {
     if (starts == 0) return;
-    const index::ShardReader<Key64> shard(payloads_->entries(), payloads_->params().k);
+    const index::ShardReader shard(payloads_->entries(), payloads_->params().k);
     look_up_entries_kernel<<<tiles_of(starts), kTileThreads, 0, DriverLock::Shared(stream)>>>(
         text, bytes, payloads_->params(), shard, answers, status);
     check_launch("looking k-mers up");

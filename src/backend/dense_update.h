@@ -34,8 +34,7 @@ class DenseUpdate : public UpdatingSession {
     stages_ = stages_of_sessions();
     std::vector<std::uint64_t> counts = take(added_);
     const KmerHash<Key64> hash(k);
-    for_each_entry_of<Key64>(index_, 0,
-                             [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
+    for_each_entry_of(index_, 0, [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
     index_.release(0);
     if (removed_) subtract(take(removed_), counts);
     sink(0, freeze_dense(std::move(counts), k, false, tally_));

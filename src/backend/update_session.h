@@ -93,17 +93,11 @@ class UpdatingSession {
   }
 };
 
-/// Calls `visit(hash, count)` for every entry of a shard. InputError when there are more than it says.
-template <class Key, class Visit>
+/// Calls `visit(hash, count)` for every entry of a shard. InputError for one that is damaged.
+template <class Visit>
 void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
-  const index::ShardReader<Key> reader(index.shard(shard), index.params().k);
-  std::uint64_t visited = 0;
-  reader.for_each([&](Key hash, std::uint64_t count) {
-    if (++visited > reader.entries() || count == 0) {
-      throw InputError(index.path() + ": the entries of shard " + std::to_string(shard) + " are damaged");
-    }
-    visit(hash, count);
-  });
+  if (!index::ShardReader(index.shard(shard), index.params().k).for_each(visit))
+    throw InputError(index.path() + ": the entries of shard " + std::to_string(shard) + " are damaged");
 }
 
 /// Throws the InputError for an index whose totals and counts differ.

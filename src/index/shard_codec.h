@@ -1,5 +1,6 @@
 #pragma once
-/// Freezing a shard, and reading a frozen one: the payload described in index/frozen_shard.h.
+/// Freezing a shard of entries, for k up to kMaxDenseK, and reading a frozen one: the payload described in
+/// index/frozen_shard.h.
 
 #include <algorithm>
 #include <array>
@@ -85,14 +86,14 @@ inline ShardShape choose_shape(std::uint64_t entries, const CountWidths& of_widt
 /// Writes a payload to an output iterator, word after word. `each(visit)` calls `visit(hash, count)` for all
 /// entries, in increasing order of their hashes, counts at least 1; it is called once for each of the
 /// payload's parts, so that the entries need not be held.
-template <class Key, class Words, class Each>
+template <class Words, class Each>
 void pack_payload(const ShardShape& shape, std::uint32_t k, Words words, Each&& each) {
   const PayloadLayout layout = payload_layout(shape, k);
   BitWriter<Words> out(words);
   if (layout.offset_bits > 0) {
     std::size_t bucket = 0;  // the first whose offset is not written
     std::uint64_t before = 0;
-    each([&](Key hash, std::uint64_t /*count*/) {
+    each([&](Key64 hash, std::uint64_t /*count*/) {
       for (; bucket <= static_cast<std::size_t>(hash >> layout.rest_bits); ++bucket)
         out.write(before, layout.offset_bits);
       ++before;
@@ -101,21 +102,14 @@ void pack_payload(const ShardShape& shape, std::uint32_t k, Words words, Each&& 
     out.flush();
   }
   const std::uint64_t escape = (std::uint64_t{1} << shape.count_bits) - 1;
-  const Key rest_mask = layout.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout.rest_bits) - 1;
-  each([&](Key hash, std::uint64_t count) {
-    const Key rest = hash & rest_mask;
-    const std::uint64_t code = std::min(count - 1, escape);
-    if (layout.entry_bits <= 64) {
-      out.write((static_cast<std::uint64_t>(rest) << shape.count_bits) | code, layout.entry_bits);
-    } else {
-      out.write(code, shape.count_bits);
-      out.write_wide(rest, layout.rest_bits);
-    }
+  const Key64 rest_mask = (Key64{1} << layout.rest_bits) - 1;
+  each([&](Key64 hash, std::uint64_t count) {
+    out.write(((hash & rest_mask) << shape.count_bits) | std::min(count - 1, escape), layout.entry_bits);
   });
   out.flush();
   if (shape.exceptions == 0) return;
   std::uint64_t number = 0;
-  each([&](Key /*hash*/, std::uint64_t count) {
+  each([&](Key64 /*hash*/, std::uint64_t count) {
     if (count > escape)
       out.write_wide((Key128{number} << shape.exception_bits) | count, layout.exception_bits);
     ++number;
@@ -124,8 +118,7 @@ void pack_payload(const ShardShape& shape, std::uint32_t k, Words words, Each&& 
 }
 
 /// Packs `n` entries given in increasing order of their hashes, counts at least 1.
-template <class Key>
-FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t k) {
+inline FrozenShard freeze(const Key64* hashes, const std::uint64_t* counts, std::size_t n, std::uint32_t k) {
   FrozenShard frozen;
   if (n == 0) return frozen;
   CountWidths widths{};
@@ -134,7 +127,7 @@ FrozenShard freeze(const Key* hashes, const std::uint64_t* counts, std::size_t n
   const std::size_t words = payload_layout(frozen.shape, k).words;
   frozen.payload.reserve(words + kReadAheadWords);  // readers may look, not step, past the end
   frozen.payload.resize(words);
-  pack_payload<Key>(frozen.shape, k, frozen.payload.data(), [&](auto&& visit) {
+  pack_payload(frozen.shape, k, frozen.payload.data(), [&](auto&& visit) {
     for (std::size_t i = 0; i < n; ++i) visit(hashes[i], counts[i]);
   });
   return frozen;
@@ -149,27 +142,26 @@ inline std::uint64_t payload_words(const FrozenShard& frozen, std::uint32_t k) {
 /// Reads a frozen shard where it lies. It does so on a GPU, too: the host makes it of a view whose payload is
 /// on the device, and copies it there; then `find` and walking a bucket work on the device, and nothing
 /// else of it.
-template <class Key>
 class ShardReader {
  public:
   ShardReader(const ShardView& view, std::uint32_t k)
       : shape_(view.shape),
         layout_(payload_layout(view.shape, k)),
+        key_bits_(2 * k),
         offsets_(view.payload),
         entries_(view.payload + layout_.entries_at),
         exceptions_(view.payload + layout_.exceptions_at),
         escape_((std::uint64_t{1} << view.shape.count_bits) - 1) {}
 
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entries() const { return shape_.entries; }
-  [[nodiscard]] WARPMER_HD_INLINE std::size_t buckets() const { return std::size_t{1} << shape_.bucket_bits; }
 
   /// Returns the number of the entry with this hash; `entries()` when it is not there.
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entry_of(Key hash) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t entry_of(Key64 hash) const {
     if (shape_.entries == 0) return 0;
     const auto [first, last] = bucket(bucket_of(hash));
-    const Key rest = hash & rest_mask();
+    const Key64 rest = hash & rest_mask();
     for (std::uint64_t i = first; i < last; ++i) {
-      const Key here = rest_at(i);
+      const Key64 here = rest_at(i);
       if (here == rest) return i;
       if (here > rest) break;
     }
@@ -177,13 +169,13 @@ class ShardReader {
   }
 
   /// Returns the stored count of the k-mer with this hash; 0 when it is not there.
-  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key hash) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::uint64_t find(Key64 hash) const {
     const std::uint64_t entry = entry_of(hash);
     return entry < shape_.entries ? count_at(entry) : 0;
   }
 
   /// Asks the processor for the lines a `find` of this hash will start with.
-  void prefetch(Key hash) const {
+  void prefetch(Key64 hash) const {
     if (shape_.bucket_bits == 0) return;
     const std::size_t b = bucket_of(hash);
     __builtin_prefetch(reinterpret_cast<const char*>(offsets_) + b * layout_.offset_bits / 8);
@@ -193,16 +185,44 @@ class ShardReader {
                        static_cast<std::size_t>(guess * layout_.entry_bits / 8));
   }
 
-  /// Calls `visit(hash, count)` for every entry, in increasing order of the hashes.
+  /// Calls `visit(hash, count)` for every entry, in increasing order of the hashes. False when the payload is
+  /// damaged, as for_each_in_part says.
   template <class Visit>
-  void for_each(Visit&& visit) const {
-    if (shape_.entries == 0) return;
-    std::uint64_t exception = 0;
-    for (std::size_t b = 0; b < buckets(); ++b) visit_bucket(b, exception, visit);
+  [[nodiscard]] bool for_each(Visit&& visit) const {
+    return for_each_in_part(0, 0, visit);
+  }
+  /// Does the same for the entries with a hash in part `part` of 2^part_bits (at most 2k) equal parts of all
+  /// hashes. False, before it has visited all of them, when hashes do not rise, or when an entry has no
+  /// count: checksums do not tell, where a wrong program wrote the file.
+  template <class Visit>
+  [[nodiscard]] bool for_each_in_part(std::uint64_t part, std::uint32_t part_bits, Visit&& visit) const {
+    const auto [first_bucket, last_bucket] = buckets_of(part, part_bits);
+    const auto [first, last] = entries_of(part, part_bits);
+    const std::uint32_t part_shift = key_bits_ - part_bits;
+    std::size_t b = first_bucket;
+    std::uint64_t exception = first_exception(first), least = 0;
+    std::uint64_t bucket_end = bucket(b).second;
+    for (std::uint64_t i = first; i < last; ++i) {
+      while (i >= bucket_end && b + 1 < last_bucket) bucket_end = bucket(++b).second;
+      const Key64 hash = hash_at(b, i);
+      const std::uint64_t code = code_at(i);
+      if (code == escape_ && !(exception < shape_.exceptions && exception_number(exception) == i))
+        return false;
+      const std::uint64_t count = code < escape_ ? code + 1 : exception_count(exception++);
+      if (hash < least || count == 0) return false;
+      least = hash + 1;
+      if (hash >> part_shift == part) visit(hash, count);
+    }
+    return true;
+  }
+  /// Returns the number of entries in a part, or a few more.
+  [[nodiscard]] std::uint64_t most_in_part(std::uint64_t part, std::uint32_t part_bits) const {
+    const auto [first, last] = entries_of(part, part_bits);
+    return last - first;
   }
 
   /// Returns the bucket that a hash is in, if it is there.
-  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key hash) const {
+  [[nodiscard]] WARPMER_HD_INLINE std::size_t bucket_of(Key64 hash) const {
     return shape_.bucket_bits == 0 ? 0 : static_cast<std::size_t>(hash >> layout_.rest_bits);
   }
   /// Returns the places where a bucket's entries begin and end, clamped, so that a wrong payload (its
@@ -215,10 +235,8 @@ class ShardReader {
                      shape_.entries)};
   }
   /// Returns the hash of entry `i`, which lies in bucket `b`.
-  [[nodiscard]] WARPMER_HD_INLINE Key hash_at(std::size_t b, std::uint64_t i) const {
-    const Key top =
-        layout_.rest_bits >= kKeyBits<Key> ? Key{0} : static_cast<Key>(Key{b} << layout_.rest_bits);
-    return static_cast<Key>(top | rest_at(i));
+  [[nodiscard]] WARPMER_HD_INLINE Key64 hash_at(std::size_t b, std::uint64_t i) const {
+    return (Key64{b} << layout_.rest_bits) | rest_at(i);
   }
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t count_at(std::uint64_t i) const {
     const std::uint64_t code = code_at(i);
@@ -226,13 +244,24 @@ class ShardReader {
   }
 
  private:
-  template <class Visit>
-  void visit_bucket(std::size_t b, std::uint64_t& exception, Visit&& visit) const {
-    const auto [first, last] = bucket(b);
-    for (std::uint64_t i = first; i < last; ++i) {
-      const std::uint64_t code = code_at(i);
-      visit(hash_at(b, i), code < escape_ ? code + 1 : exception_count(exception++));
+  /// Returns the buckets that hold a part, from the first up to, not including, the last: a whole number of
+  /// them, or the one that the part is in.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> buckets_of(std::uint64_t part,
+                                                               std::uint32_t part_bits) const {
+    if (part_bits > shape_.bucket_bits) {
+      const std::size_t bucket = part >> (part_bits - shape_.bucket_bits);
+      return {bucket, bucket + 1};
     }
+    const std::uint32_t shift = shape_.bucket_bits - part_bits;
+    return {part << shift, (part + 1) << shift};
+  }
+  /// Returns the places where the entries of these buckets begin and end.
+  [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> entries_of(std::uint64_t part,
+                                                                   std::uint32_t part_bits) const {
+    if (shape_.entries == 0) return {0, 0};
+    const auto [first_bucket, last_bucket] = buckets_of(part, part_bits);
+    const std::uint64_t first = bucket(first_bucket).first;
+    return {first, std::max(first, bucket(last_bucket - 1).second)};
   }
   /// Returns the first exception of entry `i` or a later one.
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t first_exception(std::uint64_t i) const {
@@ -247,11 +276,9 @@ class ShardReader {
     }
     return low;
   }
-  [[nodiscard]] WARPMER_HD_INLINE Key rest_mask() const {
-    return layout_.rest_bits >= kKeyBits<Key> ? ~Key{0} : (Key{1} << layout_.rest_bits) - 1;
-  }
-  [[nodiscard]] WARPMER_HD_INLINE Key rest_at(std::uint64_t i) const {
-    return read_bits<Key>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
+  [[nodiscard]] WARPMER_HD_INLINE Key64 rest_mask() const { return (Key64{1} << layout_.rest_bits) - 1; }
+  [[nodiscard]] WARPMER_HD_INLINE Key64 rest_at(std::uint64_t i) const {
+    return read_bits<Key64>(entries_, i * layout_.entry_bits + shape_.count_bits, layout_.rest_bits);
   }
   [[nodiscard]] WARPMER_HD_INLINE std::uint64_t code_at(std::uint64_t i) const {
     return read_bits<std::uint64_t>(entries_, i * layout_.entry_bits, shape_.count_bits);
@@ -267,6 +294,7 @@ class ShardReader {
 
   ShardShape shape_;
   PayloadLayout layout_;
+  std::uint32_t key_bits_;
   const std::uint64_t* offsets_;
   const std::uint64_t* entries_;
   const std::uint64_t* exceptions_;

@@ -56,9 +56,9 @@ void for_each_kmer(index::FrozenShard frozen, std::uint32_t shard, std::uint32_t
       });
       return;
     }
-    const KmerHash<Key> hash(k);
-    index::ShardReader<Key>({frozen.shape, frozen.payload.data(), words}, k)
-        .for_each([&](Key hashed, std::uint64_t count) { pass_on(hash.inverse(hashed), count); });
+    const KmerHash<Key64> hash(k);
+    REQUIRE(index::ShardReader({frozen.shape, frozen.payload.data(), words}, k)
+                .for_each([&](Key64 hashed, std::uint64_t count) { pass_on(hash.inverse(hashed), count); }));
   });
 }
 

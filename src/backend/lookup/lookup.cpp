@@ -47,7 +47,7 @@ struct KmerWords {
 template <class Kmers>
 void find_in_entries(const index::IndexFile& index, const Kmers& kmers, std::uint64_t* counts) {
   const std::uint32_t k = index.params().k;
-  const index::ShardReader<Key64> reader(index.shard(0), k);
+  const index::ShardReader reader(index.shard(0), k);
   const KmerHash<Key64> hash(k);
   for (std::size_t i = 0; i < kmers.size(); ++i) {
     Key64 kmer = 0;

@@ -139,8 +139,8 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
   }
   if (plan.base == nullptr) return;
   const KmerHash<Key64> hash(plan.kmers.k);
-  backend::for_each_entry_of<Key64>(
-      *plan.base, 0, [&](Key64 h, std::uint64_t count) { counts_.data()[hash.inverse(h)] = count; });
+  backend::for_each_entry_of(*plan.base, 0,
+                             [&](Key64 h, std::uint64_t count) { counts_.data()[hash.inverse(h)] = count; });
 }
 
 std::uint64_t DenseLiveTable::add(const io::Batch& batch, bool lenient) {

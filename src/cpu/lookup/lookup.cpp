@@ -26,8 +26,7 @@ using cpu::Kernels;
 using cpu::StretchFinder;
 
 /// Returns the count of the k-mer with this hash, which is noted if it matters which k-mers were met.
-template <class Key>
-[[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader<Key>& reader, Key hash,
+[[gnu::always_inline]] inline std::uint64_t find_and_note(const index::ShardReader& reader, Key64 hash,
                                                           std::uint32_t shard, SeenKmers* met) {
   if (met == nullptr) return reader.find(hash);
   const std::uint64_t entry = reader.entry_of(hash);
@@ -47,7 +46,7 @@ class DenseFinder : public Finder {
     bool has_large = false;
     const std::uint32_t k = index_.params().k;
     const KmerHash<Key64> hash(k);
-    const index::ShardReader<Key64> reader(index_.shard(0), k);
+    const index::ShardReader reader(index_.shard(0), k);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
       stretches_.for_each(
           batch, batch.pieces[i],

@@ -71,8 +71,7 @@ class ListSets {
   static std::uint64_t bytes_for(std::uint64_t entries, std::uint64_t part_entries, std::size_t inputs) {
     // A list for each depth of merges, the one that is merged into, and of `fold` three.
     const auto lists = static_cast<std::uint64_t>(std::bit_width(inputs)) + 2;
-    return Buffer::bytes_for(entries, false) +
-           lists * Buffer::bytes_for(part_entries + index::ShardDecoder<Key>::kSpareEntries, true);
+    return Buffer::bytes_for(entries, false) + lists * Buffer::bytes_for(part_entries, true);
   }
 
   /// Appends to the result what the operation gives for a range of keys behind all others. `read(i, list)`
@@ -170,7 +169,7 @@ class ListSets {
     const std::size_t most = rule_.operation == SetOperation::intersect  ? std::min(left.size, right.size)
                              : rule_.operation == SetOperation::subtract ? left.size
                                                                          : left.size + right.size;
-    out.reserve(most, out.begin + out.size, with_samples);
+    out.reserve(most, out.size, with_samples);
     grows_();
     const auto go = [&]<Keep kKeep>(auto combine) {
       out.size +=

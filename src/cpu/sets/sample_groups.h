@@ -29,7 +29,7 @@ class SampleGroups {
 
   /// Returns what it holds, at most, for parts of up to so many entries.
   static std::uint64_t bytes_for(std::uint64_t entries) {
-    return ListBuffer<Key>::bytes_for(entries + index::ShardDecoder<Key>::kSpareEntries, false) +
+    return ListBuffer<Key>::bytes_for(entries, false) +
            std::bit_ceil(entries + 1) * (2 * sizeof(Entry) + sizeof(std::uint32_t));
   }
 

@@ -24,7 +24,7 @@
 #include "cpu/sets/shard_keys.h"
 #include "cpu/sets/shard_pieces.h"
 #include "index/index_file.h"
-#include "index/shard_decoder.h"
+#include "index/shard_codec.h"
 
 namespace warpmer::cpu {
 
@@ -120,13 +120,13 @@ class ListBuffer {
   }
   /// Makes `n` entries more, to be written: returns where their hashes and their counts go.
   std::pair<Key*, std::uint64_t*> extend(std::size_t n) {
-    reserve(n, begin + size, false);
+    reserve(n, size, false);
     const std::size_t first = std::exchange(size, size + n);
     return {hashes() + first, counts() + first};
   }
-  [[nodiscard]] Key* hashes() const { return hashes_.data() + begin; }
-  [[nodiscard]] std::uint64_t* counts() const { return counts_.data() + begin; }
-  [[nodiscard]] std::uint32_t* samples() const { return samples_.data() + begin; }
+  [[nodiscard]] Key* hashes() const { return hashes_.data(); }
+  [[nodiscard]] std::uint64_t* counts() const { return counts_.data(); }
+  [[nodiscard]] std::uint32_t* samples() const { return samples_.data(); }
   [[nodiscard]] SortedList<Key> list(bool with_samples = false) const {
     return {hashes(), counts(), with_samples ? samples() : nullptr, size};
   }
@@ -136,10 +136,10 @@ class ListBuffer {
   }
   /// Says of all hashes that `number` inputs have them.
   void set_samples(std::uint32_t number) {
-    samples_.get(begin + size + 1);
+    samples_.get(size + 1);
     std::fill_n(samples(), size, number);
   }
-  void empty() { begin = size = 0; }
+  void empty() { size = 0; }
   [[nodiscard]] std::uint64_t bytes() const { return hashes_.bytes() + counts_.bytes() + samples_.bytes(); }
   void clear() {
     hashes_.clear();
@@ -148,7 +148,6 @@ class ListBuffer {
     empty();
   }
 
-  std::size_t begin = 0;
   std::size_t size = 0;
 
  private:
@@ -227,12 +226,13 @@ class ShardParts {
 
  private:
   void read_entries(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
-    const index::ShardDecoder<Key> decoder(views_[i], inputs_.front().params().k);
-    out.reserve(decoder.room(part, part_bits_), 0, false);
-    const index::DecodedRange range = decoder.decode(part, part_bits_, {out.hashes(), out.counts()});
-    if (!range.is_sound) backend::refuse_disorder(inputs_[i], shard_);
-    out.begin = range.begin;
-    out.size = range.end - range.begin;
+    const index::ShardReader reader(views_[i], inputs_.front().params().k);
+    out.reserve(reader.most_in_part(part, part_bits_), 0, false);
+    const bool is_sound = reader.for_each_in_part(part, part_bits_, [&](Key64 hash, std::uint64_t count) {
+      out.hashes()[out.size] = hash;
+      out.counts()[out.size++] = count;
+    });
+    if (!is_sound) backend::refuse_disorder(inputs_[i], shard_);
   }
   void finish_reading(std::size_t i, ListBuffer<Key>& list) const {
     if (!bounds_[i].contains_all()) keep_within(bounds_[i], list);

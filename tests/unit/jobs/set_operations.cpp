@@ -7,8 +7,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "index/shard_codec.h"
-#include "index/shard_decoder.h"
 #include "jobs/set_job.h"
 #include "kmer_index.h"
 #include "tier.h"
@@ -288,47 +286,4 @@ TEST_CASE("set operations: what does not go together is refused, and nothing is 
   CHECK_THROWS_WITH_AS((void)run_set_operation(options, progress), doctest::Contains("raise -m"),
                        ResourceError);
   CHECK(scratch.files() == 4);
-}
-
-TEST_CASE("shard decoder: parts of a shard are what the reader sees, and entries out of order are noticed") {
-  std::mt19937_64 random(5);
-  for (const std::uint32_t k : {4u, 12u, 21u, 31u, 32u}) {
-    for (const std::size_t size : {0, 1, 9, 200, 5000}) {
-      Counts<Key64> entries;
-      const std::size_t most = k < 6 ? std::min<std::size_t>(size, 200) : size;
-      while (entries.size() < most)
-        entries[random() & key_mask<Key64>(k)] = random() % 40 == 0 ? random() | 1 : 1 + random() % 3;
-      std::vector<Key64> hashes;
-      std::vector<std::uint64_t> counts;
-      for (const auto& [hash, count] : entries) {
-        hashes.push_back(hash);
-        counts.push_back(count);
-      }
-      index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), k);
-      const std::size_t words = frozen.payload.size();
-      frozen.payload.resize(words + warpmer::kReadAheadWords);
-      const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), words}, k);
-      for (const std::uint32_t part_bits : {0u, 1u, 3u, 7u}) {
-        Counts<Key64> seen;
-        bool is_sound = true;
-        for (std::uint64_t part = 0; part < std::uint64_t{1} << part_bits; ++part) {
-          std::vector<Key64> to(decoder.room(part, part_bits));
-          std::vector<std::uint64_t> numbers(to.size());
-          const auto range = decoder.decode(part, part_bits, {to.data(), numbers.data()});
-          is_sound = is_sound && range.is_sound;
-          for (std::size_t i = range.begin; i < range.end; ++i) seen[to[i]] += numbers[i];
-        }
-        CHECK(is_sound);
-        CHECK((seen == entries));
-      }
-    }
-  }
-  std::vector<Key64> hashes{1, 5, 5, 9};
-  const std::vector<std::uint64_t> counts{1, 1, 1, 1};
-  index::FrozenShard frozen = index::freeze(hashes.data(), counts.data(), hashes.size(), 21);
-  frozen.payload.resize(frozen.payload.size() + warpmer::kReadAheadWords);
-  const index::ShardDecoder<Key64> decoder({frozen.shape, frozen.payload.data(), 1}, 21);
-  std::vector<std::uint64_t> numbers(decoder.room(0, 0));
-  hashes.resize(numbers.size());
-  CHECK_FALSE(decoder.decode(0, 0, {hashes.data(), numbers.data()}).is_sound);
 }
