@@ -425,8 +425,9 @@ Examples:
   add_threads_flag(command, options->threads);
   add_device_flags(command, options->device,
                    "auto, cpu, cuda for all GPUs that can be used, or cuda:N, or cuda:N,M, for those that "
-                   "'warpmer devices' lists under these numbers. Default: auto, which is a GPU where one can "
-                   "be used and the reads are not few, else the CPU.");
+                   "'warpmer devices' lists under these numbers. Default: auto, which is all GPUs that were "
+                   "granted to the job, or the one with the most free memory where nothing was said; the CPU "
+                   "where the reads are few.");
   application.on_run(command, [options] { return run_filter(*options); });
 }
 

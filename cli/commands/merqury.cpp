@@ -303,6 +303,9 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
     throw UsageError("-o needs a prefix for names of files, as out/sample; '" + command.prefix +
                      "' ends in none");
   }
+  std::vector<std::string> indexes = job.hapmers;
+  indexes.push_back(job.reads);
+  check_can_be_read_again(indexes, "merqury opens an index");
   for (const io::InputFile& file : io::list_inputs(job.assemblies)) {
     if (!io::can_be_opened_again(file)) {
       throw UsageError(file.shown + " is an assembly, which is read twice; give a file");
@@ -441,7 +444,7 @@ Examples:
   add_resource_flags(app, command->job.resources);
   add_tmp_directory_flag(app, command->job.tmp_directory);
   add_progress_flag(app, command->progress);
-  add_index_argument(app, command->job.reads);
+  add_index_argument(app, command->job.reads)->description("Index written by 'warpmer count', in a file.");
   app.add_option("ASSEMBLY", command->job.assemblies, "Sequences of one assembly, or of two haplotypes.")
       ->required()
       ->type_name("FILE");

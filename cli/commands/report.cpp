@@ -391,19 +391,8 @@ void add_assemblies(const ReportOptions& options, std::vector<ReportedSample>& s
 void complete(ReportOptions& options) {
   formats::check_ending(options.output, {formats::Content::html});
   const std::vector<std::string> outputs = {options.output, options.multiqc};
-  for (const std::string& index : options.indexes) {
-    if (file::is_stream(index)) {
-      throw UsageError(fmt::format("a report opens an index more than once; give a file in the place of {}",
-                                   shown_input(index)));
-    }
-  }
-  for (const std::string& assembly : options.assemblies) {
-    if (file::is_stream(assembly)) {
-      throw UsageError(
-          fmt::format("a report reads an assembly more than once; give a file in the place of {}",
-                      shown_input(assembly)));
-    }
-  }
+  check_can_be_read_again(options.indexes, "a report opens an index");
+  check_can_be_read_again(options.assemblies, "a report reads an assembly");
   expand_lists(options.assemblies, outputs, options.resources.memory_bytes);
   io::warn_of_repeats(options.indexes);
 }

@@ -199,7 +199,7 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
   add_device_flags(
       app, command.device,
       "cpu, or cuda:N,M for the GPUs that 'warpmer devices' lists under these numbers, or cuda for all. On "
-      "GPUs a k-mer takes 13 bytes, 21 for k above 32, and k is 13 or more; each has a part of the k-mers. "
+      "GPUs a k-mer takes 14 bytes, 23 for k above 32, and k is 13 or more; each has a part of the k-mers. "
       "Default: cpu, where k-mers that rest take 1.2 bytes each.");
   add_resource_flags(app, command.resources);
 }

@@ -45,7 +45,7 @@ Exit status:
   1  query or locate --exit-status found nothing
   2  the command line is wrong
   3  an input is unreadable, corrupt or truncated, or --strict met a warning
-  4  memory, disk or a device is exhausted or missing
+  4  memory, disk, a device or a server is exhausted or missing
   5  a bug in warpmer
 )";
 

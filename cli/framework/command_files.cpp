@@ -201,6 +201,14 @@ void check_files(const std::vector<std::string>& outputs, const std::vector<std:
   }
 }
 
+void check_can_be_read_again(const std::vector<std::string>& files, std::string_view what) {
+  for (const std::string& name : files) {
+    if (file::is_stream(name))
+      throw UsageError(
+          fmt::format("{} more than once; give a file in the place of {}", what, shown_input(name)));
+  }
+}
+
 void name_outputs() {
   if (file::OutputGroup* outputs = file::OutputGroup::current()) outputs->name_all();
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -29,6 +30,10 @@ Force force_of(const CLI::App& command);
 /// Does the same for outputs that a command names itself, and its inputs; lists have been expanded.
 void check_files(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs,
                  Force force = Force::no_flag);
+
+/// Throws a UsageError, which begins with `what` ("a report opens an index"), when one of these files is a
+/// pipe or standard input, and so cannot be read more than once.
+void check_can_be_read_again(const std::vector<std::string>& files, std::string_view what);
 
 /// Gives all outputs of the command their names, all or none (file/output/output_group.h), for a command that
 /// has something to say about them afterwards. Throws a ResourceError.

@@ -32,7 +32,7 @@ struct CountKernels {
   }
 };
 
-extern const CountKernels kCountWarpDrive, kCountHashGraph;
+extern const CountKernels kCountHashGraph;
 #define WARPMER_ENTRY(name) extern const CountKernels kCount_##name;
 WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
 #undef WARPMER_ENTRY

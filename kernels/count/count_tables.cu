@@ -17,10 +17,9 @@ const CountKernels& kernels_for(backend::CountTable table) {
     case backend::CountTable::hashgraph:
       return kCountHashGraph;
     case backend::CountTable::automatic:
-    case backend::CountTable::warpdrive:
       break;
   }
-  return kCountWarpDrive;
+  return kCount_warpdrive;
 }
 
 }  // namespace

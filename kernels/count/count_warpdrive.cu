@@ -4,6 +4,6 @@
 
 namespace warpmer::gpu {
 
-const CountKernels kCountWarpDrive = kCountKernels<BlockWindows>;
+const CountKernels kCount_warpdrive = kCountKernels<BlockWindows>;
 
 }  // namespace warpmer::gpu

@@ -12,7 +12,7 @@ namespace warpmer::backend {
 
 namespace {
 /// The names, by number of the enumerator.
-constexpr std::array<std::string_view, kCountTables.size()> kNames = {"auto", "warpdrive",
+constexpr std::array<std::string_view, kCountTables.size()> kNames = {"auto",
 #define WARPMER_ENTRY(name) #name,
                                                                       WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
 #undef WARPMER_ENTRY

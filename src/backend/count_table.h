@@ -11,6 +11,7 @@
 /// the CPU (src/cpu/tables/NAME.cpp) and one on GPUs (kernels/count/count_NAME.cu); a missing one does not
 /// link.
 #define WARPMER_COUNT_SCHEMES(ENTRY) \
+  ENTRY(warpdrive)                   \
   ENTRY(slab)                        \
   ENTRY(bcht)                        \
   ENTRY(iceberg)
@@ -19,7 +20,6 @@ namespace warpmer::backend {
 
 enum class CountTable : std::uint8_t {
   automatic,  ///< the one that is fastest on the backend, for what is counted
-  warpdrive,
 #define WARPMER_ENTRY(name) name,
   WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
 #undef WARPMER_ENTRY
@@ -27,7 +27,7 @@ enum class CountTable : std::uint8_t {
 };
 
 /// All of them, in the order of the enumeration.
-inline constexpr std::array kCountTables = {CountTable::automatic, CountTable::warpdrive,
+inline constexpr std::array kCountTables = {CountTable::automatic,
 #define WARPMER_ENTRY(name) CountTable::name,
                                             WARPMER_COUNT_SCHEMES(WARPMER_ENTRY)
 #undef WARPMER_ENTRY

@@ -127,6 +127,8 @@ class Merqury(MerquryTest):
         run = ("merqury", "reads.wmi", "-o", "x")
         self.refused(USAGE, "one or two assemblies", *run, "mat.fasta", "pat.v2.fa", "reads.fa")
         self.refused(USAGE, "read twice; give a file", *run, "-")
+        self.refused(USAGE, "opens an index more than once", "merqury", "-", "mat.fasta", "-o", "x")
+        self.refused(USAGE, "opens an index more than once", *run, "mat.fasta", "--hapmers", "hapA.wmi", "/dev/stdin")
         self.refused(USAGE, "both assemblies are called 'mat'", *run, "mat.fasta", "./mat.fasta")
         self.refused(USAGE, "both sets of hap-mers", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapA.wmi")
         self.refused(USAGE, "--short-range is for phase blocks", *run, "mat.fasta", "--short-range", 9)

@@ -1,6 +1,6 @@
 #pragma once
 /// The interface that a table in which a shard is counted has for ShardCounter: hashes go in by the list, all
-/// of them come out in canonical order.
+/// of them come out in one, in any order.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,33 @@ namespace warpmer::cpu {
 /// The parts of counts beyond their 32 bits, by key.
 template <class Key>
 using Carries = std::map<Key, std::uint64_t>;
+
+/// Keys a kernel inserts between two looks at the table's size.
+inline constexpr std::size_t kInsertKeys = 256;
+
+/// Notes that a kernel takes of a counting table: how full it is, and what it could not hold. The lists have
+/// `kListCapacity` entries; a kernel returns to its caller before they can overflow.
+template <class KeyType>
+struct TableNotes {
+  using Key = KeyType;
+  static constexpr std::size_t kListCapacity = 4096;
+  std::uint32_t key_bits;
+  std::size_t size;               ///< distinct keys in the slots
+  std::size_t limit;              ///< size beyond which the table should grow
+  std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
+  Key* overflow;                  ///< keys that found no place
+  std::uint32_t* overflow_counts;
+  std::size_t overflow_size;
+  Key* carries;  ///< keys whose count passed 2^32, once for each time
+  std::size_t carries_size;
+};
+
+/// True when so many more keys may be inserted before the caller has to look after the table.
+template <class Key>
+[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
+  return table.size + keys <= table.limit && table.overflow_size + keys <= TableNotes<Key>::kListCapacity &&
+         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
+}
 
 /// The arrays that a shard comes out in, and that its hashes are on their way in: the list is in `keys` and
 /// `weights`, what has been counted in `keys` and `counts`.
@@ -34,9 +61,9 @@ class HashCounter {
   virtual void reset(double distinct) = 0;
   /// Counts what is in a list. Parts that counts cannot hold go to `carries`.
   virtual void insert(const HashList<Key>& list, Carries<Key>& carries) = 0;
-  /// Writes all keys with their counts, but for what `carries` has, in increasing order to the arrays, and
-  /// returns how many they are. Every key in `carries` is among them.
-  virtual std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) = 0;
+  /// Returns a list, in the arrays, of all keys with their counts, but for what `carries` has. A key may be
+  /// in it twice: then its count is the sum.
+  virtual HashList<Key> list(ShardArrays<Key>& arrays, Carries<Key>& carries) = 0;
 
   /// Returns how often it was built anew since it was empty, if it ever has to be.
   [[nodiscard]] virtual std::uint64_t rebuilds() const { return 0; }
@@ -44,19 +71,6 @@ class HashCounter {
   /// Gives all memory back. Only `reset` may follow.
   virtual void clear() = 0;
 };
-
-/// Merges `others` entries into the `size` before them, in arrays with room for both, from the back. All are
-/// in increasing order, and no key is in both.
-template <class Key>
-void merge_from_back(Key* keys, std::uint64_t* counts, std::size_t size, const Key* other_keys,
-                     const std::uint64_t* other_counts, std::size_t others) {
-  for (std::size_t to = size + others; others > 0; --to) {
-    const bool is_other = size == 0 || keys[size - 1] < other_keys[others - 1];
-    keys[to - 1] = is_other ? other_keys[others - 1] : keys[size - 1];
-    counts[to - 1] = is_other ? other_counts[others - 1] : counts[size - 1];
-    --(is_other ? others : size);
-  }
-}
 
 /// The lists of what a table could not hold, and moving it from there to where it belongs.
 template <class Key>

@@ -1,8 +1,7 @@
 #pragma once
-/// The inner loops of the CPU backend. One source (kernels_*body.h) is compiled
-/// for several instruction sets; `best_kernels` picks at run time. Kernels see raw memory only and
-/// allocate nothing: what they are given belongs to the callers in shard_counter.h, in the tables that
-/// that includes, and in flanked_cutter.h.
+/// The inner loops of the CPU backend. One source (kernels_*body.h) is compiled for several instruction sets;
+/// `best_kernels` picks at run time. Kernels see raw memory only and allocate nothing: what they are given
+/// belongs to their callers.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +18,6 @@ namespace warpmer::cpu {
 inline constexpr std::size_t kCutKmers = 1024;
 /// m-mer hashes of one such stretch, for the largest window, rounded up for vector code.
 inline constexpr std::size_t kCutScratch = kCutKmers + 64 + 128;
-
-/// Keys a kernel inserts between two looks at the table's size.
-inline constexpr std::size_t kInsertKeys = 256;
 
 struct FlankedCutParams {
   std::uint32_t k;
@@ -56,58 +52,11 @@ struct AskedSuperKmer {
 /// Stands for this count and all larger ones where lookups write counts.
 inline constexpr std::uint32_t kLargeCount = UINT32_MAX - 1;
 
-/// Slots per window of the counting tables.
-template <class Key>
-inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
-
-/// Notes that a kernel takes of a counting table: how full it is, and what it could not hold. The lists have
-/// `kListCapacity` entries; a kernel returns to its caller before they can overflow.
-template <class KeyType>
-struct TableNotes {
-  using Key = KeyType;
-  static constexpr std::size_t kListCapacity = 4096;
-  std::uint32_t key_bits;
-  std::size_t size;               ///< distinct keys in the slots
-  std::size_t limit;              ///< size beyond which the table should grow
-  std::uint64_t empty_key_count;  ///< occurrences of the key that marks empty slots
-  Key* overflow;                  ///< keys that found no place
-  std::uint32_t* overflow_counts;
-  std::size_t overflow_size;
-  Key* carries;  ///< keys whose count passed 2^32, once for each time
-  std::size_t carries_size;
-};
-
-/// True when so many more keys may be inserted before the caller has to look after the table.
-template <class Key>
-[[gnu::always_inline]] inline bool has_room(const TableNotes<Key>& table, std::size_t keys) {
-  return table.size + keys <= table.limit && table.overflow_size + keys <= TableNotes<Key>::kListCapacity &&
-         table.carries_size + keys <= TableNotes<Key>::kListCapacity;
-}
-
-/// WarpDrive, in windows that are ordered by hash.
-template <class Key>
-struct CountingTable : TableNotes<Key> {
-  table::Slots<Key> slots;
-  std::uint32_t window_bits;
-};
-
 /// A word has so many k-mers, at most.
 template <int Words>
 inline constexpr std::size_t kMostWordKmers = 16 * Words;
 
-/// A small cache of super-k-mers in front of the counting: equal ones, of which deep coverage makes many, are
-/// expanded once with their number. It is lossy on purpose: a word that finds its set full throws an older
-/// one out.
-template <int Words>
-struct Combiner {
-  static constexpr int kWays = 64 / static_cast<int>(sizeof(StoredFlankedWord<Words>));
-  StoredFlankedWord<Words>* words;
-  std::uint32_t* counts;   ///< 0: free
-  std::uint32_t set_bits;  ///< 2^set_bits sets of kWays words
-  std::uint64_t hits;      ///< words that were there already
-};
-
-/// K-mer hashes on their way into a table or into buckets, each with the number of words that held it.
+/// Hashes, or keys of groups, on their way into a table or into buckets, each with a count.
 template <class Key>
 struct HashList {
   Key* keys;
@@ -116,14 +65,14 @@ struct HashList {
   std::uint32_t weights_or;  ///< all weights, or-ed: no weight has a bit that this has not
 };
 
-/// A shard's hashes sorted as far as their top bits go: a HashGraph as in Green 2019. The bucket's
-/// number replaces the top bits of its hashes, which leaves room for the weights.
+/// What is in a list, sorted as far as its top bits go: a HashGraph as in Green 2019. The bucket's number
+/// replaces the top bits of its keys, which leaves room for the weights.
 template <class Key>
 struct Buckets {
-  Key* entries;               ///< the rest of the hash, and below it `weight_bits` bits of weight
+  Key* entries;               ///< the rest of the key, and below it `weight_bits` bits of weight
   std::uint32_t* ends;        ///< ends of the 2^bits buckets
   std::uint32_t bits;         ///< at least 1
-  std::uint32_t rest_bits;    ///< bits of a hash in an entry
+  std::uint32_t rest_bits;    ///< bits of a key in an entry
   std::uint32_t weight_bits;  ///< at most 32; rest_bits + weight_bits is at most the key's width
   void (*sort)(Key*, Key*);   ///< for the few buckets with very many entries
 };
@@ -131,31 +80,16 @@ struct Buckets {
 /// Kernels that depend on key and word width.
 template <class Key, int Words>
 struct ShardKernels {
-  /// Takes words[0, n), which have nothing behind their flanks, into the combiner. Writes what is thrown out,
-  /// with its number, to the evicted arrays, which have room for n + 1, and returns how many words that are.
-  std::size_t (*combine)(Combiner<Words>&, const StoredFlankedWord<Words>* words, std::size_t n,
-                         StoredFlankedWord<Words>* evicted, std::uint32_t* evicted_counts);
   /// Appends the hashes (KmerHash) of the keys (groups::GroupKeys) of the words' k-mers, all with their
   /// word's count (1 where `counts` is null). The list has room for kMostWordKmers<Words> times n more, and 8
   /// besides.
   void (*append)(const StoredFlankedWord<Words>* words, const std::uint32_t* counts, std::size_t n,
                  std::uint32_t k, HashList<Key>&);
-  /// Inserts the list's hashes from number `first` on into the table. Returns the number of the first
-  /// one not inserted: the size, or less when the table has to grow (or its lists to be emptied).
-  std::size_t (*insert)(CountingTable<Key>&, const HashList<Key>&, std::size_t first);
-  /// Counts, scans and places the hashes of a list. Weights have at most `weight_bits` bits.
+  /// Counts, scans and places the keys of a list. Weights have at most `weight_bits` bits.
   void (*place)(const HashList<Key>&, Buckets<Key>&);
   /// Sorts the buckets and adds up what is equal: writes distinct keys in increasing order with their
   /// counts, and returns how many. Both arrays have room for 8 more; reads entries 8 past the last.
   std::size_t (*reduce)(const Buckets<Key>&, Key* keys, std::uint64_t* counts);
-  /// Inserts all entries of `from`, and `n` more, into the (larger, empty) table `to`.
-  void (*rehash)(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts,
-                 std::size_t n, CountingTable<Key>& to);
-  /// Writes the entries of all windows in increasing key order to keys and counts, except those that
-  /// live outside their home window: they go, in any order, to the displaced arrays. Each array has room
-  /// for `size` + kTableWindow. Returns the number of displaced.
-  std::size_t (*harvest)(const CountingTable<Key>&, Key* keys, std::uint64_t* counts, Key* displaced_keys,
-                         std::uint64_t* displaced_counts);
 };
 
 /// The instruction sets; where it is no x86, there is only the first, which then is the machine's own.

@@ -152,30 +152,6 @@ bool pack(const char* text, std::size_t length, std::uint64_t* packed, std::uint
 // ---------------------------------------------------------------------------------------------
 // Counting.
 
-template <class Key>
-struct TileFor {
-  using type = table::SerialTile<Key, kTableWindow<Key>>;
-};
-#if defined(__AVX512F__)
-template <>
-struct TileFor<Key64> {
-  using type = table::Avx512Tile<kTableWindow<Key64>>;
-};
-#elif defined(__AVX2__)
-template <>
-struct TileFor<Key64> {
-  using type = table::Avx2Tile<kTableWindow<Key64>>;
-};
-#endif
-
-template <class Key>
-using Scheme = table::WarpDrive<typename TileFor<Key>::type>;
-
-template <class Key>
-[[gnu::always_inline]] inline Scheme<Key> scheme_of(const CountingTable<Key>& table) {
-  return Scheme<Key>(table.slots, table.window_bits, table.key_bits);
-}
-
 /// Takes words apart into the hashes of their k-mers' keys (groups/group_key.h). A k-mer's flanks are the end
 /// of the left flank and the beginning of the right one: two constants, shifted by the number of the k-mer.
 template <class Key, int Words>
@@ -277,28 +253,6 @@ class WordExpander {
   std::uint32_t k_, n_, length_bits_, rest_bits_, head_bits_;
 };
 
-/// Notes for the caller what did not go well with an insertion.
-template <class Key>
-[[gnu::noinline]] void note(TableNotes<Key>& table, const table::Insertion& done, Key key,
-                            std::uint32_t count) {
-  if (!done.placed) {
-    table.overflow[table.overflow_size] = key;
-    table.overflow_counts[table.overflow_size++] = count;
-  }
-  if (done.wrapped) table.carries[table.carries_size++] = key;
-}
-
-/// Inserts one entry; 1 when its key is new.
-template <class Key>
-[[gnu::always_inline]] inline std::size_t insert_entry(const Scheme<Key>& scheme, CountingTable<Key>& table,
-                                                       Key key, std::uint32_t count) {
-  const typename TileFor<Key>::type tile;
-  const table::Insertion done = scheme.insert(tile, key, count);
-  if (!done.placed || done.wrapped) [[unlikely]]
-    note(table, done, key, count);
-  return done.is_new ? 1 : 0;
-}
-
 template <class Key, int Words>
 void append(const StoredFlankedWord<Words>* words, const std::uint32_t* counts, std::size_t n,
             std::uint32_t k, HashList<Key>& list) {
@@ -312,183 +266,6 @@ void append(const StoredFlankedWord<Words>* words, const std::uint32_t* counts, 
     size += kmers;
   }
   list.size = size;
-}
-
-template <class Key>
-std::size_t insert(CountingTable<Key>& table, const HashList<Key>& list, std::size_t first) {
-  constexpr std::size_t kAhead = 64;
-  const Scheme<Key> scheme = scheme_of(table);
-  std::size_t i = first;
-  while (i < list.size && has_room(table, kInsertKeys)) {
-    const std::size_t end = list.size - i < kInsertKeys ? list.size : i + kInsertKeys;
-    std::size_t added = 0;
-    for (; i < end; ++i) {
-      const auto slots = scheme.window(scheme.home(list.keys[i + kAhead < list.size ? i + kAhead : i]));
-      __builtin_prefetch(slots.keys, 1);
-      __builtin_prefetch(slots.counts, 1);
-      const Key key = list.keys[i];
-      if (key == table::kEmptyKey<Key>) [[unlikely]] {
-        table.empty_key_count += list.weights[i];
-      } else {
-        added += insert_entry(scheme, table, key, list.weights[i]);
-      }
-    }
-    table.size += added;
-  }
-  return i;
-}
-
-template <int Words>
-[[gnu::always_inline]] inline std::uint64_t word_hash(const StoredFlankedWord<Words>& word) {
-  std::uint64_t x = word.word[0] * 0x9E3779B97F4A7C15u;
-  for (int i = 1; i < Words; ++i) x = (x ^ (x >> 32) ^ word.word[i]) * 0x9E3779B97F4A7C15u;
-  return x;
-}
-
-/// Returns which of a set's words equal `word`.
-template <int Words>
-[[gnu::always_inline]] inline std::uint32_t equal_ways(const StoredFlankedWord<Words>* ways,
-                                                       const StoredFlankedWord<Words>& word) {
-#if defined(__AVX512F__)
-  // One cache line; a word is equal when all its 64-bit lanes are.
-  __m512i wanted;
-  if constexpr (Words == 2) {
-    wanted = _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(&word)));
-  } else {
-    wanted = _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(&word)));
-  }
-  std::uint32_t lanes = _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(ways), wanted);
-  for (int i = 1; i < Words; i *= 2) lanes &= lanes >> i;
-  return _pext_u32(lanes, Words == 2 ? 0x55 : 0x11);
-#else
-  std::uint32_t same = 0;
-  for (int way = 0; way < Combiner<Words>::kWays; ++way)
-    same |= static_cast<std::uint32_t>(__builtin_memcmp(ways + way, &word, sizeof word) == 0) << way;
-  return same;
-#endif
-}
-
-/// Returns which of a set's words are in use.
-template <int Words>
-[[gnu::always_inline]] inline std::uint32_t used_ways(const std::uint32_t* counts) {
-#if defined(__AVX512VL__)
-  const __m128i c = Words == 2 ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts))
-                               : _mm_loadl_epi64(reinterpret_cast<const __m128i*>(counts));
-  return _mm_test_epi32_mask(c, c);
-#else
-  std::uint32_t used = 0;
-  for (int way = 0; way < Combiner<Words>::kWays; ++way)
-    used |= static_cast<std::uint32_t>(counts[way] != 0) << way;
-  return used;
-#endif
-}
-
-/// It is as good as random whether a word is known, new or throws another out, so nothing branches on it.
-template <int Words>
-std::size_t combine(Combiner<Words>& combiner, const StoredFlankedWord<Words>* words, std::size_t n,
-                    StoredFlankedWord<Words>* evicted, std::uint32_t* evicted_counts) {
-  constexpr int kWays = Combiner<Words>::kWays;
-  constexpr std::uint32_t kAllWays = (1u << kWays) - 1;
-  StoredFlankedWord<Words>* const all_words = combiner.words;
-  std::uint32_t* const all_counts = combiner.counts;
-  const std::uint32_t shift = 64 - combiner.set_bits;
-  std::size_t thrown_out = 0, hits = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const StoredFlankedWord<Words>& word = words[i];
-    const std::uint64_t hash = word_hash(word);
-    const std::size_t set = (hash >> shift) * kWays;
-    StoredFlankedWord<Words>* ways = all_words + set;
-    std::uint32_t* counts = all_counts + set;
-    const std::uint32_t used = used_ways<Words>(counts);
-    const std::uint32_t same = equal_ways(ways, word) & used;
-    const std::uint32_t free = used ^ kAllWays, victim = 1u << (hash & (kWays - 1));
-    const std::uint32_t hit = same != 0 ? 1 : 0, full = free == 0 ? 1 : 0;
-    const int way = std::countr_zero(same | ((free | (victim & -full)) & (hit - 1)));
-    evicted[thrown_out] = ways[way];
-    evicted_counts[thrown_out] = counts[way];
-    thrown_out += full & (hit ^ 1);
-    hits += hit;
-    ways[way] = word;
-    counts[way] = (counts[way] & -hit) + 1;
-  }
-  combiner.hits += hits;
-  return thrown_out;
-}
-
-template <class Key>
-void rehash(const CountingTable<Key>& from, const Key* more, const std::uint32_t* more_counts, std::size_t n,
-            CountingTable<Key>& to) {
-  const Scheme<Key> scheme = scheme_of(to);
-  const std::size_t slots = (std::size_t{1} << from.window_bits) * kTableWindow<Key>;
-  for (std::size_t i = 0; i < slots; ++i) {
-    const Key key = from.slots.keys[i];
-    if (key != table::kEmptyKey<Key>) to.size += insert_entry(scheme, to, key, from.slots.counts[i]);
-  }
-  for (std::size_t i = 0; i < n; ++i) to.size += insert_entry(scheme, to, more[i], more_counts[i]);
-}
-
-/// Finds, for each key of a window, how many are smaller. Rank instead of sort: no branch depends on the
-/// keys.
-[[gnu::always_inline]] inline void rank_window(const Key64* window, std::uint64_t* ranks) {
-  static_assert(kTableWindow<Key64> == 8);
-  const Lanes64 keys = load(window);
-  Lanes64 rank = {};
-  for (int i = 0; i < 8; ++i) rank -= reinterpret_cast<Lanes64>((Lanes64{} + window[i]) < keys);
-  store(ranks, rank);
-}
-[[gnu::always_inline]] inline void rank_window(const Key128* window, std::uint64_t* ranks) {
-  for (int i = 0; i < kTableWindow<Key128>; ++i) {
-    ranks[i] = 0;
-    for (int j = 0; j < kTableWindow<Key128>; ++j) ranks[i] += window[j] < window[i] ? 1 : 0;
-  }
-}
-
-/// Takes the keys that live here but not at home out of the window's copy.
-template <class Key>
-[[gnu::noinline]] std::size_t take_displaced(const Scheme<Key>& scheme, std::uint32_t number, Key* window,
-                                             const std::uint32_t* window_counts, Key* keys,
-                                             std::uint64_t* counts) {
-  std::size_t displaced = 0;
-  for (int i = 0; i < kTableWindow<Key>; ++i) {
-    if (window[i] == table::kEmptyKey<Key> || scheme.home(window[i]) == number) continue;
-    keys[displaced] = window[i];
-    counts[displaced++] = window_counts[i];
-    window[i] = table::kEmptyKey<Key>;
-  }
-  return displaced;
-}
-
-template <class Key>
-std::size_t harvest(const CountingTable<Key>& table, Key* keys, std::uint64_t* counts, Key* displaced_keys,
-                    std::uint64_t* displaced_counts) {
-  constexpr int kWidth = kTableWindow<Key>;
-  const Scheme<Key> scheme = scheme_of(table);
-  std::size_t size = 0, displaced = 0;
-  for (std::uint32_t number = 0; number < scheme.windows(); ++number) {
-    const auto slots = scheme.window(number);
-    alignas(64) Key window[kWidth];
-    std::uint32_t used = 0, away = 0;
-    for (int i = 0; i < kWidth; ++i) {
-      window[i] = slots.keys[i];
-      const bool occupied = window[i] != table::kEmptyKey<Key>;
-      used += occupied ? 1 : 0;
-      away += occupied && scheme.home(window[i]) != number ? 1 : 0;
-    }
-    if (away != 0) {
-      displaced += take_displaced(scheme, number, window, slots.counts, displaced_keys + displaced,
-                                  displaced_counts + displaced);
-      used -= away;
-    }
-    // Empty slots, the largest key, all rank behind the last and overwrite one another there.
-    alignas(64) std::uint64_t ranks[kWidth];
-    rank_window(window, ranks);
-    for (int i = 0; i < kWidth; ++i) {
-      keys[size + ranks[i]] = window[i];
-      counts[size + ranks[i]] = slots.counts[i];
-    }
-    size += used;
-  }
-  return displaced;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -729,8 +506,7 @@ std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts
 #endif
 
 template <class Key, int Words>
-constexpr ShardKernels<Key, Words> kShardKernels = {
-    combine<Words>, append<Key, Words>, insert<Key>, place<Key>, reduce<Key>, rehash<Key>, harvest<Key>};
+constexpr ShardKernels<Key, Words> kShardKernels = {append<Key, Words>, place<Key>, reduce<Key>};
 
 #undef WARPMER_BASE_BY_NIBBLE
 #undef WARPMER_CODE_BY_NIBBLE

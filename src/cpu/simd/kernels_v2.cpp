@@ -10,7 +10,6 @@
 #include "cpu/simd/kernels.h"
 #include "groups/string_lookup.h"
 #include "kmer/minimizer.h"
-#include "table/warpdrive.h"
 
 namespace warpmer::cpu {
 namespace {

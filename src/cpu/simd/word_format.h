@@ -45,15 +45,6 @@ class StoredFlankedFormat {
   [[nodiscard]] std::uint32_t rest(const Word& word) const {
     return static_cast<std::uint32_t>(word.word[0] >> (2 * length_bits_)) & rest_mask_;
   }
-  /// Clears what is behind the flanks, so that equal words are equal super-k-mers.
-  void clear_rest(Word& word) const {
-    const auto bits = static_cast<std::int32_t>(head_bits_ + 2 * bases(word.word[0]));
-    for (std::int32_t i = 0; i < Words; ++i) {
-      const std::int32_t here = bits - 64 * i;
-      const std::uint64_t mask = here <= 0 ? 0 : ~std::uint64_t{0} >> (here >= 64 ? 0 : 64 - here);
-      word.word[i] &= mask;
-    }
-  }
   /// Returns the super-k-mer, but for its minimizer.
   [[nodiscard]] groups::FlankedSuperKmer<Flanks> super_kmer(const Word& word) const {
     const auto right_bases = static_cast<std::uint32_t>(word.word[0] & length_mask_);

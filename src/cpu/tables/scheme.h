@@ -161,14 +161,13 @@ template <template <class> class Scheme>
 constexpr KernelsOf<Scheme> kSchemeKernels = {kTableKernels<Scheme<Key64>>, kTableKernels<Scheme<Key128>>};
 
 template <template <class> class Scheme, class Key>
-std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels, std::uint32_t k,
-                                               SortedBuckets<Key>& buckets) {
+std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels, std::uint32_t k) {
   using Counter = TableCounter<typename Scheme<Key>::Memory>;
   constexpr TableLimits kLimits = {Scheme<Key>::kLoad, Scheme<Key>::kSeeds};
   if constexpr (sizeof(Key) == 8) {
-    return std::make_unique<Counter>(kernels.narrow, kLimits, k, buckets);
+    return std::make_unique<Counter>(kernels.narrow, kLimits, k);
   } else {
-    return std::make_unique<Counter>(kernels.wide, kLimits, k, buckets);
+    return std::make_unique<Counter>(kernels.wide, kLimits, k);
   }
 }
 
@@ -200,16 +199,13 @@ std::unique_ptr<HashCounter<Key>> make_counter(const KernelsOf<Scheme>& kernels,
 #define WARPMER_KERNELS_IN(name, Scheme)   \
   WARPMER_DEFINE_KERNELS(name, v2, Scheme) \
   WARPMER_ALL_KERNELS(name, Scheme)
-#define WARPMER_COUNT_IN(name, Scheme)                                                            \
-  template <class Key>                                                                            \
-  std::unique_ptr<HashCounter<Key>> make_##name(const Kernels& kernels, std::uint32_t k,          \
-                                                SortedBuckets<Key>& buckets) {                    \
-    return make_counter<Scheme>(*kAll_##name[static_cast<std::size_t>(kernels.isa)], k, buckets); \
-  }                                                                                               \
-  template std::unique_ptr<HashCounter<Key64>> make_##name(const Kernels&, std::uint32_t,         \
-                                                           SortedBuckets<Key64>&);                \
-  template std::unique_ptr<HashCounter<Key128>> make_##name(const Kernels&, std::uint32_t,        \
-                                                            SortedBuckets<Key128>&);
+#define WARPMER_COUNT_IN(name, Scheme)                                                        \
+  template <class Key>                                                                        \
+  std::unique_ptr<HashCounter<Key>> make_##name(const Kernels& kernels, std::uint32_t k) {    \
+    return make_counter<Scheme, Key>(*kAll_##name[static_cast<std::size_t>(kernels.isa)], k); \
+  }                                                                                           \
+  template std::unique_ptr<HashCounter<Key64>> make_##name(const Kernels&, std::uint32_t);    \
+  template std::unique_ptr<HashCounter<Key128>> make_##name(const Kernels&, std::uint32_t);
 #define WARPMER_LIVE_IN(name, Scheme)                                                 \
   template <>                                                                         \
   const TableKernels<TableOf<Scheme, Key64>>& live_kernels(const Kernels& kernels) {  \

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cpu/count/hash_counter.h"
-#include "cpu/count/sorted_buckets.h"
 #include "table/rebuild.h"
 #include "table/tile.h"
 
@@ -17,7 +16,8 @@ namespace warpmer::cpu {
 template <class Table>
 struct TableKernels {
   using Key = typename Table::Key;
-  /// Does the same as ShardKernels::insert.
+  /// Inserts the list's hashes from number `first` on into the table. Returns the number of the first
+  /// one not inserted: the size, or less when the table has to grow (or its lists to be emptied).
   std::size_t (*insert)(Table&, const HashList<Key>&, std::size_t first);
   /// Inserts what `from` holds, and what found no place in it, into the empty table `to`. False as soon as
   /// something finds no place there; then `to` is of no use, and `from` is what it was.
@@ -43,10 +43,9 @@ class TableCounter : public HashCounter<typename Memory::Table::Key> {
   using Table = typename Memory::Table;
   using Key = typename Table::Key;
 
-  /// Keys are hashes of k-mers of 2k bits. `buckets` puts what has been counted in order.
-  TableCounter(const TableKernels<Table>& kernels, TableLimits limits, std::uint32_t k,
-               SortedBuckets<Key>& buckets)
-      : kernels_(kernels), limits_(limits), buckets_(buckets) {
+  /// Keys are hashes of k-mers of 2k bits.
+  TableCounter(const TableKernels<Table>& kernels, TableLimits limits, std::uint32_t k)
+      : kernels_(kernels), limits_(limits) {
     table_.key_bits = 2 * k;
     lists_.give_to(table_);
   }
@@ -64,10 +63,11 @@ class TableCounter : public HashCounter<typename Memory::Table::Key> {
     }
   }
 
-  std::size_t harvest(ShardArrays<Key>& arrays, Carries<Key>& carries) override {
+  HashList<Key> list(ShardArrays<Key>& arrays, Carries<Key>& carries) override {
     lists_.move_carries(table_, carries);
     if (table_.overflow_size > 0) rebuild();
     lists_.move_carries(table_, carries);
+    if (table_.empty_key_count > 0) carries[table::kEmptyKey<Key>] += table_.empty_key_count;
     const std::size_t room = table_.size + carries.size();
     HashList<Key> list{arrays.keys.get(room), arrays.weights.get(room), 0, 0};
     kernels_.list(table_, list);
@@ -76,12 +76,7 @@ class TableCounter : public HashCounter<typename Memory::Table::Key> {
       list.keys[list.size] = key;
       list.weights[list.size++] = 0;
     }
-    std::size_t size = buckets_.reduce(list, arrays, carries);
-    if (table_.empty_key_count > 0) {  // the largest key there is
-      arrays.keys.data()[size] = table::kEmptyKey<Key>;
-      arrays.counts.data()[size++] = table_.empty_key_count;
-    }
-    return size;
+    return list;
   }
 
   [[nodiscard]] std::uint64_t rebuilds() const override { return rebuilds_; }
@@ -126,7 +121,6 @@ class TableCounter : public HashCounter<typename Memory::Table::Key> {
 
   TableKernels<Table> kernels_;
   TableLimits limits_;
-  SortedBuckets<Key>& buckets_;
   Table table_{};
   Memory memory_;
   TableLists<Key> lists_;

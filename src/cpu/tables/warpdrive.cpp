@@ -1,4 +1,4 @@
-// WarpDrive tables, for live tables.
+// WarpDrive tables, to count in and for live tables.
 
 #include "table/warpdrive.h"
 
@@ -14,6 +14,8 @@ class OrderedWarpDrive {
   using Key = KeyType;
   using Memory = WindowMemory<Key>;
   using Table = typename Memory::Table;
+  static constexpr double kLoad = Memory::kLoad;
+  static constexpr std::uint32_t kSeeds = 1;  // windows are ordered: there is one hash function
 
   [[gnu::always_inline]] inline explicit OrderedWarpDrive(const Table& table)
       : scheme_(table.slots, table.window_bits, table.key_bits) {}
@@ -51,6 +53,7 @@ class OrderedWarpDrive {
 }  // namespace
 
 WARPMER_KERNELS_IN(warpdrive, OrderedWarpDrive)
+WARPMER_COUNT_IN(warpdrive, OrderedWarpDrive)
 WARPMER_LIVE_IN(warpdrive, OrderedWarpDrive)
 
 }  // namespace warpmer::cpu

@@ -1,6 +1,5 @@
 #pragma once
-/// Memory of WarpDrive tables whose windows are ordered by hash, for live tables. (Those that shards are
-/// counted in are in cpu/count/window_counter.h.)
+/// WarpDrive tables whose windows are ordered by hash: to count in, and for live tables.
 
 #include <algorithm>
 #include <bit>
@@ -14,13 +13,24 @@
 
 namespace warpmer::cpu {
 
+/// Slots per window.
+template <class Key>
+inline constexpr int kTableWindow = sizeof(Key) == 8 ? 8 : 4;
+
+template <class Key>
+struct WindowTable : TableNotes<Key> {
+  table::Slots<Key> slots;
+  std::uint32_t window_bits;
+};
+
+/// Memory for one.
 template <class Key>
 class WindowMemory {
  public:
-  using Table = CountingTable<Key>;
+  using Table = WindowTable<Key>;
   static constexpr double kLoad = 0.75;
 
-  /// Returns how many keys a table has room for that is made for `keys`.
+  // As live tables want it (cpu/live/change_table.h).
   static std::size_t room_for(std::size_t keys) {
     return static_cast<std::size_t>(static_cast<double>(slots_for(keys)) * kLoad);
   }
@@ -28,8 +38,8 @@ class WindowMemory {
     return slots_for(keys) * (sizeof(Key) + sizeof(std::uint32_t));
   }
 
-  /// Makes an empty table.
-  void lay_out(Table& table, std::size_t keys) {
+  /// Makes an empty table that keeps below kLoad with so many keys.
+  void lay_out(Table& table, std::size_t keys, double /*load*/ = kLoad) {
     const std::size_t slots = slots_for(keys);
     table.window_bits = static_cast<std::uint32_t>(std::bit_width(slots / kTableWindow<Key>) - 1);
     table.slots = {keys_.get(slots), counts_.get(slots)};
@@ -50,8 +60,8 @@ class WindowMemory {
 
 // In warpdrive.cpp.
 template <>
-const TableKernels<CountingTable<Key64>>& live_kernels(const Kernels& kernels);
+const TableKernels<WindowTable<Key64>>& live_kernels(const Kernels& kernels);
 template <>
-const TableKernels<CountingTable<Key128>>& live_kernels(const Kernels& kernels);
+const TableKernels<WindowTable<Key128>>& live_kernels(const Kernels& kernels);
 
 }  // namespace warpmer::cpu

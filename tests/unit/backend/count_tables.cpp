@@ -28,10 +28,8 @@ struct MadeTable {
   static constexpr std::uint32_t kK = sizeof(Key) * 4;
 
   MadeTable(CountTable scheme, const cpu::Kernels& kernels)
-      : buckets(kernels.shard<Key, 2>(), 2 * kK),
-        table(cpu::make_scheme_counter<Key>(scheme, kernels, kK, buckets)) {}
+      : table(cpu::make_scheme_counter<Key>(scheme, kernels, kK)) {}
 
-  cpu::SortedBuckets<Key> buckets;
   std::unique_ptr<cpu::HashCounter<Key>> table;
 };
 

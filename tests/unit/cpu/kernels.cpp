@@ -149,38 +149,6 @@ TEST_CASE("cutting and counting agree with the naive counter, for every k and in
   }
 }
 
-TEST_CASE("equal super-k-mers are combined, and thrown out of a full combiner, without loss") {
-  std::mt19937_64 random(5);
-  const std::uint32_t k = 31;
-  for (const Kernels* kernels : cpu::available_kernels()) {
-    CAPTURE(kernels->name);
-    cpu::PagePool pool;
-    cpu::PendingStore<groups::FlankedWord<2>> pending(pool, 1, k);
-    cpu::PageStock stock(pool, 8);
-    std::map<Key64, std::uint64_t> expected;
-    const tests::RandomWords<2> made(k);
-    std::vector<groups::FlankedWord<2>> words(30000);  // several times what the combiner holds
-    for (auto& word : words) word = made.make(random);
-    for (int i = 0; i < 100000; ++i) {
-      const auto& word = words[random() % 100 < 50 ? random() % 100 : random() % words.size()];
-      pending.append(0, &word, 1, stock);
-      made.for_each_key<Key64>(word, [&](Key64 key) { ++expected[key]; });
-    }
-    cpu::ShardCounter<Key64, 2> counter(*kernels, k, backend::CountTable::warpdrive);
-    const auto list = pending.take(0);
-    CHECK(list.words == 100000);
-    count_list(counter, pending, list);
-    REQUIRE(counter.size() == expected.size());
-    bool same = true;
-    std::size_t i = 0;
-    for (const auto& [key, count] : expected) {
-      same = same && counter.keys()[i] == key && counter.counts()[i] == count;
-      ++i;
-    }
-    CHECK(same);
-  }
-}
-
 TEST_CASE("shards one after the other, in a list or in a table") {
   std::mt19937_64 random(6);
   const std::uint32_t k = 32;  // leaves the least room for weights
@@ -194,8 +162,8 @@ TEST_CASE("shards one after the other, in a list or in a table") {
   struct Step {
     std::size_t distinct, words;
   };
-  // Nothing repeats; each word comes 300 times, more often than fits beside a hash; more k-mers than are
-  // listed at a time; words that repeat, but too many for the combiner, twice; few again.
+  // Nothing repeats; each word comes 300 times, more often than fits beside a key; more k-mers than are
+  // listed at a time; words that repeat, twice; few again.
   const std::vector<Step> steps = {{500, 500},      {7, 2100}, {40000, 40000}, {20000, 120000},
                                    {20000, 120000}, {3, 3},    {900, 900}};
   const auto count_steps = [&](const Kernels& kernels, backend::CountTable table,
@@ -236,40 +204,4 @@ TEST_CASE("shards one after the other, in a list or in a table") {
   }
   for (const auto table : std::span(backend::kCountTables).subspan(1))
     count_steps(cpu::best_kernels(), table, {steps[1], steps[2], steps[5]});
-}
-
-TEST_CASE("counts beyond 2^32, and the hash that marks empty slots") {
-  for (const Kernels* kernels : cpu::available_kernels()) {
-    CAPTURE(kernels->name);
-    const auto& shard = kernels->narrow;
-    const std::uint32_t k = 32;
-    const KmerHash<Key64> hash(k);
-    const Key64 ordinary = 0x0123456789ABCDEFu;
-    cpu::Scratch<Key64> keys, overflow, carries;
-    cpu::Scratch<std::uint32_t> counts, overflow_counts;
-    cpu::CountingTable<Key64> table{};
-    const std::size_t slots = 4096;
-    table.slots = {keys.get(slots), counts.get(slots)};
-    std::fill_n(table.slots.keys, slots, table::kEmptyKey<Key64>);
-    std::fill_n(table.slots.counts, slots, 0u);
-    table.window_bits = 9;
-    table.key_bits = 64;
-    table.limit = slots / 2;
-    table.overflow = overflow.get(cpu::CountingTable<Key64>::kListCapacity);
-    table.overflow_counts = overflow_counts.get(cpu::CountingTable<Key64>::kListCapacity);
-    table.carries = carries.get(cpu::CountingTable<Key64>::kListCapacity);
-    Key64 list_keys[2] = {table::kEmptyKey<Key64>, hash(ordinary)};
-    std::uint32_t list_weights[2] = {UINT32_MAX, UINT32_MAX};
-    const cpu::HashList<Key64> list{list_keys, list_weights, 2, UINT32_MAX};
-    for (int i = 0; i < 5; ++i) CHECK(shard.insert(table, list, 0) == 2);
-    CHECK(table.empty_key_count == 5 * std::uint64_t{UINT32_MAX});
-    CHECK(table.size == 1);
-    REQUIRE(table.carries_size == 4);
-    for (int i = 0; i < 4; ++i) CHECK(table.carries[i] == hash(ordinary));
-    Key64 out_keys[32], displaced_keys[32];
-    std::uint64_t out_counts[32], displaced_counts[32];
-    CHECK(shard.harvest(table, out_keys, out_counts, displaced_keys, displaced_counts) == 0);
-    CHECK(out_keys[0] == hash(ordinary));
-    CHECK(out_counts[0] + (std::uint64_t{4} << 32) == 5 * std::uint64_t{UINT32_MAX});
-  }
 }
