@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     index.for_each([&](std::string_view kmer, std::uint64_t count) {
       if (count >= min_count) std::cout << kmer << '\t' << count << '\n';
     });
-    return EXIT_SUCCESS;
+    return std::cout.flush() ? EXIT_SUCCESS : EXIT_FAILURE;
   } catch (const warpmer::Error& error) {
     std::cerr << error.what() << '\n';
     return EXIT_FAILURE;

@@ -189,7 +189,7 @@ std::vector<std::string_view> kmers_in(std::string_view text, std::uint32_t k) {
   kmers.reserve(text.size() / step + 1);
   for (std::size_t at = 0; at < text.size(); at += step) {
     if (has_lines && at + k < text.size() && text[at + k] != '\n') {
-      throw warpmer::UsageError("line " + std::to_string(at / step + 1) + " of the k-mers has more than " +
+      throw warpmer::UsageError("line " + std::to_string(at / step + 1) + " of the k-mers has not " +
                                 std::to_string(k) + " characters");
     }
     kmers.push_back(text.substr(at, k));

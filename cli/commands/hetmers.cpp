@@ -62,11 +62,10 @@ void check(const HetmersOptions& options, const index::IndexFile& index) {
 
 /// Returns the least count of a k-mer that is no error, as asked or above the error cut-off.
 std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile& index) {
-  if (options.min_count) return *options.min_count;
-  if (index.totals().stored_distinct == 0) {
+  const bool is_empty = index.totals().stored_distinct == 0;
+  if (is_empty)
     warn(fmt::format("there is no k-mer in {}, so there are no pairs", shown_input(options.index)));
-    return kUsualMinCount;
-  }
+  if (options.min_count || is_empty) return options.min_count.value_or(kUsualMinCount);
   const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
   if (const auto solid = model.solid_count()) return std::min(*solid, kMostMinCount);
   warn(

@@ -1,8 +1,6 @@
 #include "cli/framework/command_files.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -16,14 +14,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "file/byte_file.h"
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
 #include "formats/fastk/fastk_table.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "formats/text/ending.h"
-#include "io/fastx/sequence_data.h"
+#include "jobs/output_check.h"
 
 namespace warpmer::cli {
 namespace {
@@ -50,15 +47,6 @@ std::string flag_of(const CLI::Option& option) {
 std::vector<std::string> values_of(const CLI::App& command, const char* name) {
   const CLI::Option* option = command.get_option_no_throw(name);
   return option ? option->results() : std::vector<std::string>();
-}
-
-/// The file that a path leads to, if it is one and there.
-std::optional<std::pair<dev_t, ino_t>> identity_of(const std::string& path, int standard_stream) {
-  struct stat status {};
-  const int descriptor = path == "-" ? standard_stream : file::descriptor_in_path(path);
-  const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
-  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return std::pair(status.st_dev, status.st_ino);
 }
 
 struct Output {
@@ -130,32 +118,11 @@ void check_they_differ(const std::vector<Output>& outputs) {
   }
 }
 
-/// Checks that an output does not replace an input or, as standard output, is not written into it while it is
-/// read.
-void check_is_no_input(const Output& output, const std::vector<std::string>& inputs) {
-  const bool is_stream = file::is_standard_output(output.path);
-  const auto own = identity_of(is_stream ? "-" : output.path, STDOUT_FILENO);
-  if (!own) return;
-  for (const std::string& input : inputs) {
-    if (identity_of(input, STDIN_FILENO) != own) continue;
-    if (is_stream) {
-      throw UsageError(
-          fmt::format("standard output is the same file as the input '{}'; write to another one", input));
-    }
-    throw UsageError(fmt::format(
-        "the output '{}' is one of the inputs and would replace it; choose another name", output.path));
-  }
-}
-
 void check_replaces_no_sequences(const Output& output, Force force) {
-  if (force == Force::given || file::is_stream(output.path)) return;
-  const std::string what = io::sequence_data_in(output.path);
-  if (what.empty()) return;
-  // An archive, but none of reads.
-  if (formats::content_of_path(output.path).content == formats::Content::npz) return;
-  throw UsageError(
-      fmt::format("the output '{}' is there already and is sequence data ({}); choose another name{}",
-                  output.path, what, force == Force::not_given ? ", or add --force to replace it" : ""));
+  if (force == Force::given) return;
+  jobs::check_replaces_no_sequences(output.path, force == Force::not_given
+                                                     ? "choose another name, or add --force to replace it"
+                                                     : "choose another name");
 }
 
 }  // namespace
@@ -181,7 +148,7 @@ void check_files(const CLI::App& command) {
   if (outputs.empty()) return;
   check_they_differ(outputs);
   const std::vector<std::string> inputs = inputs_of(command);
-  for (const Output& output : outputs) check_is_no_input(output, inputs);
+  for (const Output& output : outputs) jobs::check_is_no_input(output.path, inputs);
   for (const Output& output : outputs) {
     file::check_output_path(output.path);
     check_replaces_no_sequences(output, force_of(command));
@@ -195,7 +162,7 @@ void check_files(const std::vector<std::string>& outputs, const std::vector<std:
   for (const std::string& path : outputs) all.push_back({fmt::format("the output '{}'", path), path});
   check_they_differ(all);
   for (const Output& output : all) {
-    check_is_no_input(output, inputs);
+    jobs::check_is_no_input(output.path, inputs);
     file::check_output_path(output.path);
     check_replaces_no_sequences(output, force);
   }

@@ -109,7 +109,7 @@ class WARPMER_PUBLIC Index {
                                                      unsigned threads = 1) const;
   [[nodiscard]] std::vector<std::uint64_t> counts_of(std::span<const std::string_view> kmers,
                                                      unsigned threads = 1) const;
-  /// Does the same with packed k-mers. UsageError when one has more than 2k bits.
+  /// Does the same with packed k-mers. UsageError when one has more than 2k bits, or half of one is missing.
   [[nodiscard]] std::vector<std::uint64_t> counts_of_packed(std::span<const std::uint64_t> kmers,
                                                             unsigned threads = 1) const;
 
@@ -121,7 +121,8 @@ class WARPMER_PUBLIC Index {
 
   /// Calls `visit` for every k-mer of the index, in the order of the file, which depends only on the k-mers.
   /// `visit` is called on the calling thread. Memory does not grow with the index. What `visit` throws ends
-  /// the walk and reaches the caller as it is. InputError when the file is damaged.
+  /// the walk and reaches the caller as it is. UsageError for an empty `visit`, InputError when the file is
+  /// damaged.
   void for_each(const Visitor& visit) const;
 
  private:
@@ -139,7 +140,8 @@ struct PackedChunk {
 };
 
 /// Gives out all k-mers of an index, chunk after chunk, in the order of `Index::for_each`. Threads of its own
-/// unpack chunks before they are asked for, a few for each thread. One thread at a time may call it.
+/// unpack chunks before they are asked for, a few for each thread. One thread at a time may call it, and none
+/// of a process that was forked off.
 class WARPMER_PUBLIC ChunkReader {
  public:
   static constexpr std::uint64_t kUsualKmers = std::uint64_t{1} << 17;
@@ -152,7 +154,7 @@ class WARPMER_PUBLIC ChunkReader {
   ChunkReader& operator=(ChunkReader&& other) noexcept;
 
   /// Takes the next chunk, and waits for it if need be. False when there is none. InputError when the file is
-  /// damaged.
+  /// damaged, UsageError in a forked process.
   bool next(PackedChunk& chunk);
 
  private:
@@ -180,11 +182,11 @@ struct JobStatus {
   std::uint64_t parts_total = 0;
 };
 
-/// Is called by the thread that wants the job, about ten times a second while it runs, and at its end. What
-/// it throws ends the job, leaves no output, and reaches the caller as it is.
+/// Is called by the thread that wants the job, about ten times a second while it runs, and at its end, before
+/// the output gets its name. What it throws ends the job, leaves no output, and reaches the caller as it is.
 using JobListener = std::function<void(const JobStatus&)>;
 
-/// Hears of what is no error, but what the user should know, one sentence at a time: that an input has no
+/// Hears of what is no error, but what the user should know, one sentence at a time: that the inputs have no
 /// sequence or no k-mer, that a file is named twice, that qualities look like Phred+64, that a union is of
 /// indexes which lack k-mers, that a GPU is passed over. Options are called as the program calls them:
 /// `--min-count` is `min_count`.
@@ -229,9 +231,9 @@ struct CountOptions {
 /// standard input) and writes the index `output`, which gets its name when it is complete: after an error,
 /// nothing is left of it, and a file that was there is as it was. Returns the index's totals.
 ///
-/// UsageError for options out of range, no input, or an output that is also an input; InputError for an input
-/// that is missing, damaged or no sequences; ResourceError when the memory, the disk or the device does not
-/// suffice.
+/// UsageError for options out of range, no input, or an output without a name ("-" is none), that is also an
+/// input or the reference, or that is there and is sequence data; InputError for an input that is missing,
+/// damaged or no sequences; ResourceError when the memory, the disk or the device does not suffice.
 ///
 /// May be called from several threads, but a process counts once at a time, since the memory cap is one on
 /// the process: other calls wait.
@@ -277,7 +279,7 @@ struct SetOptions {
 /// gets its name when it is complete. Returns its totals.
 ///
 /// UsageError for indexes that differ in k or strand, for too few of them, a rule that the operation does not
-/// have, or an output that is also an input; InputError for a file that is missing, damaged or no index;
+/// have, or an output as `count` refuses; InputError for a file that is missing, damaged or no index;
 /// ResourceError when memory or disk do not suffice.
 WARPMER_PUBLIC Totals combine(SetOperation operation, const std::vector<std::string>& indexes,
                               const SetOptions& options, const std::string& output);

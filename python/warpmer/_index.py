@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._errors import UsageError
+from ._errors import InputError, UsageError
 from ._packed import checked_words, unpack, whole, words_per_kmer
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Index:
     number of threads may ask one Index at once.
     """
 
-    __slots__ = ("__weakref__", "_native")
+    __slots__ = ("__weakref__", "_file", "_native")
 
     #: An Index answers for k-mers by name, as a dict does, and has none by number.
     __iter__ = None
@@ -65,12 +65,19 @@ class Index:
     def __init__(self, path: Path) -> None:
         """Opens an index. InputError when there is no such file, or it is no index, or damaged."""
         self._native = _native.Index(os.fsencode(path))
+        self._file = os.path.abspath(os.fsencode(path))  # which stays when the folder is changed
 
     def __repr__(self) -> str:
         return f"<warpmer.Index {self.path!r}: {len(self):,} distinct {self.k}-mers>"
 
     def __reduce__(self) -> tuple[Callable[[Path], Index], tuple[str]]:
-        return Index, (os.path.abspath(self.path),)
+        return Index, (os.fsdecode(self._file),)
+
+    def _same_file(self) -> bytes:
+        """The name of the file that is open, for what opens it again. InputError when another one has it now."""
+        if _native.Index(self._file).content_checksum != self.content_checksum:
+            raise InputError(f"{self.path} was replaced since it was opened; open it again")
+        return self._file
 
     @property
     def path(self) -> str:

@@ -51,11 +51,11 @@ def count(
     device: "cpu"; "cuda", "cuda:N" or "cuda:N,M" for GPUs, if warpmer was built for them; "auto".
     progress: is called with a Progress about ten times a second, and at the end. What it raises ends the job.
 
-    UsageError for arguments out of range, no input, or an output that is also an input; InputError for an input that is
-    missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error, nothing
+    UsageError for arguments out of range, no input, or an output that is also an input or the reference, or that is
+    there and is sequence data; InputError for an input that is missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error, nothing
     is left of the output. A process counts once at a time: other calls wait.
 
-    Warns by a JobWarning of an input without k-mers, a file that is named twice, qualities that look like Phred+64, and
+    Warns by a JobWarning of inputs without k-mers, a file that is named twice, qualities that look like Phred+64, and
     a GPU that is passed over. Where warnings are errors, that ends the job, and leaves no output.
     """
     paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
@@ -105,7 +105,7 @@ def combine(
     def write(path: bytes) -> None:
         _native.combine(
             getattr(_native.SetOperation, operation),
-            tuple(os.fsencode(index.path) for index in indexes),
+            tuple(index._same_file() for index in indexes),
             path,
             counts=rule,
             min_samples=whole(min_samples, "min_samples", 32),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -55,8 +56,11 @@ def unpack(kmers: npt.NDArray[np.uint64], k: int) -> npt.NDArray[np.bytes_]:
 
 
 def whole(number: int, name: str, bits: int) -> int:
-    """The number, if it is whole and the library can take it; UsageError for one that is too small or too large."""
-    value = number.__index__()
+    """The number, if the library can take it. TypeError if it is not whole, UsageError if it is too small or too large."""
+    try:
+        value = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {number!r}") from None
     if not 0 <= value < 1 << bits:
         raise UsageError(f"{name} is {value}, which is out of range")
     return value

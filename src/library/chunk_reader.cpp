@@ -1,5 +1,8 @@
 // warpmer::ChunkReader: a walk through an index that its reader asks for the next step.
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -26,7 +29,8 @@ struct ReaderGone : std::exception {};
 
 struct ChunkReader::Impl {
   Impl(const index::IndexFile& file, unsigned threads, std::uint64_t kmers)
-      : most_waiting(2 * std::size_t{threads}),
+      : process(::getpid()),
+        most_waiting(2 * std::size_t{threads}),
         walker(start_thread_without_signals([this, &file, threads, kmers] { walk(file, threads, kmers); })) {}
   ~Impl() {
     {
@@ -60,6 +64,8 @@ struct ChunkReader::Impl {
   }
 
   bool take(PackedChunk& chunk) {
+    if (process != ::getpid())
+      throw UsageError("chunks of a process cannot be read in one that it forked; begin anew there");
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return is_at_end || !waiting.empty(); });
     if (!waiting.empty()) {
@@ -72,6 +78,7 @@ struct ChunkReader::Impl {
     return false;
   }
 
+  const pid_t process;
   const std::size_t most_waiting;
   std::mutex mutex;  ///< guards what follows
   std::condition_variable changed;
@@ -85,11 +92,19 @@ struct ChunkReader::Impl {
 ChunkReader::ChunkReader(const Index& index, unsigned threads, std::uint64_t kmers)
     : impl_(library::with_errors([&] {
         if (kmers == 0) throw UsageError("chunks of 0 k-mers hold nothing; ask for at least 1");
-        return std::make_unique<Impl>(index.impl_->file, host::threads_or_all(threads), kmers);
+        const std::uint64_t all = std::max<std::uint64_t>(1, index.impl_->file.totals().stored_distinct);
+        return std::make_unique<Impl>(index.impl_->file, host::threads_or_all(threads), std::min(kmers, all));
       })) {}
-ChunkReader::~ChunkReader() = default;
+ChunkReader::~ChunkReader() {
+  // A forked process has a copy of this, and none of the thread, for which it would wait for ever.
+  if (impl_ && impl_->process != ::getpid()) static_cast<void>(impl_.release());
+}
 ChunkReader::ChunkReader(ChunkReader&&) noexcept = default;
-ChunkReader& ChunkReader::operator=(ChunkReader&&) noexcept = default;
+ChunkReader& ChunkReader::operator=(ChunkReader&& other) noexcept {
+  ChunkReader moved(std::move(other));
+  impl_.swap(moved.impl_);
+  return *this;
+}
 
 bool ChunkReader::next(PackedChunk& chunk) { return impl_->take(chunk); }
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "io/text/repeated_inputs.h"
 #include "jobs/set_job.h"
-#include "library/output_check.h"
+#include "library/argument_checks.h"
 #include "library/totals.h"
 #include "library/watched_job.h"
 #include "warpmer/warpmer.h"
@@ -68,7 +68,7 @@ backend::CountRule job_rule(SetOperation operation, CountRule rule) {
 
 jobs::SetOptions set_job_options(SetOperation operation, const std::vector<std::string>& indexes,
                                  const SetOptions& options, const std::string& output) {
-  library::require_other_output(indexes, output);
+  library::check_output(output, indexes);
   if (options.min_count < 1) throw UsageError("the smallest count kept is at least 1");
   if (options.min_count > options.max_count) {
     throw UsageError(fmt::format("the smallest count kept ({}) is larger than the largest ({})",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,7 +14,7 @@
 #include "io/text/repeated_inputs.h"
 #include "jobs/count_job.h"
 #include "jobs/device_choice.h"
-#include "library/output_check.h"
+#include "library/argument_checks.h"
 #include "library/totals.h"
 #include "library/watched_job.h"
 #include "warpmer/warpmer.h"
@@ -57,11 +58,13 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
 }  // namespace
 
 Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
-  static std::mutex one_at_a_time;
+  static std::timed_mutex one_at_a_time;
   return library::run_job({options.listener, options.warning_listener}, [&](backend::JobProgress& progress) {
-    const std::lock_guard lock(one_at_a_time);
-    progress.end_if_cancelled();  // while it waited
-    library::require_other_output(inputs, output);
+    std::unique_lock lock(one_at_a_time, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(100))) progress.end_if_cancelled();
+    std::vector<std::string> read = inputs;
+    if (!options.reference.empty()) read.push_back(options.reference);
+    library::check_output(output, read);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
   });
 }

@@ -15,6 +15,7 @@
 #include "io/text/batch.h"
 #include "kmer/alphabet.h"
 #include "kmer/kmer.h"
+#include "library/argument_checks.h"
 #include "library/as_error.h"
 #include "library/index_impl.h"
 #include "library/totals.h"
@@ -132,6 +133,7 @@ std::vector<std::uint64_t> Index::counts_of_packed(std::span<const std::uint64_t
                                                    unsigned threads) const {
   return library::with_errors([&] {
     const std::size_t words = words_per_kmer(k());
+    library::check_packed(kmers.size(), k());
     std::vector<std::uint64_t> counts(kmers.size() / words);
     in_parts(counts.size(), threads, [&](std::size_t begin, std::size_t end) {
       backend::find_packed(impl_->file, kmers.subspan(begin * words, (end - begin) * words),
@@ -149,6 +151,7 @@ std::vector<std::uint64_t> Index::counts_in(std::string_view sequence) const {
 }
 
 void Index::for_each(const Visitor& visit) const {
+  if (!visit) throw UsageError("there is no function to call for each k-mer");
   std::exception_ptr of_caller;  // which is not ours to translate
   try {
     with_key_type(k(), [&]<class Key>(Key) {

@@ -6,13 +6,14 @@
 
 #include "backend/lookup/lookup.h"
 #include "index/index_file.h"
+#include "library/argument_checks.h"
 #include "warpmer/warpmer.h"
 
 namespace warpmer {
 
 struct Index::Impl {
   explicit Impl(const std::string& path)
-      : file(path), lookup(backend::make_cpu_lookup(file, {.lenient = true})) {}
+      : file((library::check_name(path), path)), lookup(backend::make_cpu_lookup(file, {.lenient = true})) {}
 
   index::IndexFile file;
   std::unique_ptr<backend::Lookup> lookup;  ///< in `file`

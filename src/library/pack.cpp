@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "kmer/kmer.h"
 #include "kmer/packed_words.h"
+#include "library/argument_checks.h"
 #include "library/as_error.h"
 #include "warpmer/warpmer.h"
 
@@ -42,6 +43,7 @@ std::string unpack(std::span<const std::uint64_t> kmers, std::uint32_t k) {
   return library::with_errors([&] {
     require_k(k);
     const std::size_t words = words_per_kmer(k);
+    library::check_packed(kmers.size(), k);
     std::string texts(kmers.size() / words * k, '\0');
     with_key_type(k, [&]<class Key>(Key kmer) {
       char* to = texts.data();

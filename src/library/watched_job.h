@@ -13,6 +13,7 @@
 #include "backend/job_progress.h"
 #include "base/thread_without_signals.h"
 #include "base/warning.h"
+#include "file/output/output_group.h"
 #include "file/output/temp_file_registry.h"
 #include "library/as_error.h"
 #include "warpmer/warpmer.h"
@@ -80,19 +81,19 @@ class WatchedJob {
     constexpr std::chrono::milliseconds kBetween{100};
     std::unique_lock lock(mutex_);
     while (!is_ended_) {
-      changed_.wait_for(lock, kBetween, [this] { return is_ended_ || warning_ != nullptr; });
+      changed_.wait_for(lock, kBetween, [this] { return is_ended_ || is_asking(); });
       if (is_ended_) break;
+      const bool is_asked = is_asking();
       const std::string* const warning = warning_;
       lock.unlock();
       warning != nullptr ? listeners_.warnings(*warning) : tell_status();
       lock.lock();
-      if (warning == nullptr) continue;
+      if (!is_asked) continue;
       warning_ = nullptr;
+      is_complete_ = false;
       changed_.notify_all();
     }
     if (thrown_) rethrow_as_error(thrown_);
-    lock.unlock();
-    tell_status();
     return *std::move(result_);
   }
 
@@ -104,7 +105,15 @@ class WatchedJob {
     std::optional<Result> result;
     std::exception_ptr thrown;
     try {
+      file::OutputGroup outputs;
       result = work(progress_);
+      {
+        // The caller hears of the end before the output has its name, so that there is none if it throws.
+        std::unique_lock lock(mutex_);
+        is_complete_ = true;
+        wait_for_answer(lock);
+      }
+      outputs.name_all();
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -125,9 +134,16 @@ class WatchedJob {
   void warn_caller(const std::string& message) {
     std::unique_lock lock(mutex_);
     warning_ = &message;
+    wait_for_answer(lock);
+  }
+
+  /// True while the job waits until the caller has heard of something.
+  [[nodiscard]] bool is_asking() const { return warning_ != nullptr || is_complete_; }
+  void wait_for_answer(std::unique_lock<std::mutex>& lock) {
     changed_.notify_all();
-    changed_.wait(lock, [this] { return warning_ == nullptr || progress_.is_cancelled; });
+    changed_.wait(lock, [this] { return !is_asking() || progress_.is_cancelled; });
     warning_ = nullptr;
+    is_complete_ = false;
     progress_.end_if_cancelled();
   }
 
@@ -140,6 +156,7 @@ class WatchedJob {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;
   const std::string* warning_ = nullptr;  ///< which the caller has to be told
+  bool is_complete_ = false;              ///< the job wants to name its output
   bool is_ended_ = false;
   std::optional<Result> result_;
   std::exception_ptr thrown_;

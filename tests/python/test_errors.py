@@ -1,6 +1,7 @@
 """What must not work, and how it says so."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -83,8 +84,36 @@ class Files(ModuleTest):
             warpmer.count(path, 5, output=self.folder / "no/folder.wmi")
         with self.assertRaises(warpmer.ResourceError):
             warpmer.count(path, 5, tmp_directory=self.folder / "none")
+        for output in ("-", ""):
+            with self.assertRaises(warpmer.UsageError, msg=output):
+                warpmer.count(path, 5, output=output)
+        reads = self.folder / "other.fa"
+        reads.write_text(">1\nACGT\n")
+        for arguments in [{}, {"reference": reads}]:
+            with self.assertRaises(warpmer.UsageError, msg=arguments):
+                warpmer.count(path, 5, output=reads, **arguments)
+        self.assertEqual(reads.read_text(), ">1\nACGT\n")
         self.assertEqual(path.read_text(), ">0\nACGTACGT\n")
-        self.assertEqual(self.files(), ["in.fa"])
+        self.assertEqual(self.files(), ["in.fa", "other.fa"])
+
+    def test_an_index_that_was_replaced(self):
+        path = self.folder / "x.wmi"
+        old = warpmer.count(self.fasta(["ACGTACGTT"]), 5, output=path)
+        warpmer.count(self.fasta(["GGGGGGGGG"]), 5, output=path)
+        self.assertEqual(old["ACGTA"], 2)
+        with self.assertRaises(warpmer.InputError) as caught:
+            old.intersect(old)
+        self.assertIn("replaced", str(caught.exception))
+
+    def test_a_folder_that_is_left(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.folder)
+        warpmer.count(self.fasta(["ACGTACGTT"]), 5, output="x.wmi")
+        index = warpmer.open("x.wmi")
+        os.chdir(here)
+        self.assertEqual(index.intersect(warpmer.open(self.folder / "x.wmi")).content_checksum, index.content_checksum)
+        self.assertEqual(pickle.loads(pickle.dumps(index)).content_checksum, index.content_checksum)
 
 
 class Arguments(ModuleTest):
@@ -98,7 +127,7 @@ class Arguments(ModuleTest):
             with self.assertRaises(warpmer.UsageError, msg=arguments):
                 warpmer.count(path, **{"k": 5, **arguments})
         for arguments in [{"k": 5.0}, {"k": "5"}, {"k": None}, {"device": 1}, {"threads": "2"}, {"progress": 3}]:
-            with self.assertRaises((TypeError, AttributeError), msg=arguments):
+            with self.assertRaises(TypeError, msg=arguments):
                 warpmer.count(path, **{"k": 5, **arguments})
         with self.assertRaises(warpmer.ResourceError):
             warpmer.count(path, 5, memory=1000)
@@ -174,6 +203,21 @@ class Arguments(ModuleTest):
 
 class Stop(Exception):
     pass
+
+
+class LastCall(ModuleTest):
+    def test_what_it_raises_leaves_what_was_there(self):
+        path = self.folder / "x.wmi"
+        warpmer.count(self.fasta(["ACGTACGTT"]), 7, output=path)
+
+        def stop(status):
+            if status.stage == "done":
+                raise Stop
+
+        with self.assertRaises(Stop):
+            warpmer.count(self.fasta(["ACGTACGTT"]), 5, output=path, progress=stop)
+        self.assertEqual(warpmer.open(path).k, 7)
+        self.assertEqual(self.files(), ["in.fa", "x.wmi"])
 
 
 class Callbacks(ModuleTest):

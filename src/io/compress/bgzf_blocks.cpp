@@ -79,8 +79,8 @@ std::size_t BgzfBlocks::read_block(char* raw) {
   }
   const std::optional<std::size_t> block_size = bgzf_block_size({raw, size});
   if (!block_size) {
-    fail("damaged, or goes on as something else; this may still read it: " +
-         file::piped_in("gzip -dc {}", file_->shown()));
+    fail(fmt::format("damaged, or goes on as something else (which {} may still read)",
+                     file::piped_in("gzip -dc {}", file_->shown())));
   }
   if (*block_size < header_size({raw, size}) + kTrailerBytes) fail("corrupt: a block's size is impossible");
   size = fill(raw, size, *block_size);

@@ -1,8 +1,12 @@
 // The public library for many k-mers at once: packed k-mers, chunks, set operations, listeners.
 
 #include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -178,6 +182,33 @@ TEST_CASE("a reader of chunks is moved, left, and told of damage") {
   CHECK_THROWS_AS((void)damaged.counts_of_packed(Words(10000), 2), warpmer::InputError);
 }
 
+TEST_CASE("a reader of chunks in a forked process says what it is, and does not wait for its thread") {
+  const LibraryFolder folder;
+  const Index index(counted(folder, "a.wmi", library_bases(5000, 1), 21));
+  warpmer::ChunkReader reader(index, 1, 10);
+  warpmer::PackedChunk chunk;
+  REQUIRE(reader.next(chunk));
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);
+    int status = 1;
+    try {
+      static_cast<void>(reader.next(chunk));
+    } catch (const warpmer::UsageError&) {
+      const warpmer::ChunkReader gone = std::move(reader);
+      status = 0;
+    }
+    _exit(status);
+  }
+  int status = 1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  std::size_t kmers = chunk.size;
+  while (reader.next(chunk)) kmers += chunk.size;
+  CHECK(kmers == index.totals().stored_distinct);
+}
+
 TEST_CASE("packed k-mers that are none") {
   const LibraryFolder folder;
   const Index narrow(counted(folder, "a.wmi", library_bases(100, 1), 21));
@@ -185,6 +216,8 @@ TEST_CASE("packed k-mers that are none") {
   CHECK_THROWS_AS((void)narrow.counts_of_packed(Words{std::uint64_t{1} << 42}), warpmer::UsageError);
   CHECK_THROWS_AS((void)wide.counts_of_packed(Words{std::uint64_t{1} << 16, 0}), warpmer::UsageError);
   CHECK_THROWS_AS((void)warpmer::unpack(Words{std::uint64_t{1} << 42}, 21), warpmer::UsageError);
+  CHECK_THROWS_AS((void)wide.counts_of_packed(Words{1, 2, 3}), warpmer::UsageError);
+  CHECK_THROWS_AS((void)warpmer::unpack(Words{1, 2, 3}, 33), warpmer::UsageError);
   CHECK_THROWS_AS((void)warpmer::unpack(Words{}, 0), warpmer::UsageError);
   CHECK_THROWS_AS((void)warpmer::unpack(Words{}, 65), warpmer::UsageError);
   const std::vector<std::string_view> one_wrong = {"ACGT", "ACNT"};
@@ -296,6 +329,45 @@ TEST_CASE("a listener hears of the end, on the caller's thread") {
                   warpmer::UsageError);
 }
 
+TEST_CASE("what a listener throws at the end leaves what was there") {
+  const LibraryFolder folder;
+  const std::string input = folder.fasta("in.fa", library_bases(5000, 1));
+  warpmer::count({input}, options_of(21), folder / "a.wmi");
+  const warpmer::JobListener at_the_end = [](const warpmer::JobStatus& status) {
+    if (status.stage == warpmer::JobStage::done) throw std::out_of_range("enough");
+  };
+  warpmer::CountOptions options = options_of(31);
+  options.listener = at_the_end;
+  CHECK_THROWS_AS(warpmer::count({input}, options, folder / "a.wmi"), std::out_of_range);
+  CHECK_THROWS_AS(warpmer::count({input}, options, folder / "b.wmi"), std::out_of_range);
+  CHECK_THROWS_AS(
+      warpmer::combine(SetOperation::unite, {folder / "a.wmi"}, {.listener = at_the_end}, folder / "b.wmi"),
+      std::out_of_range);
+  CHECK(Index(folder / "a.wmi").k() == 21);
+  CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a job that waits for another one is ended by its listener") {
+  const LibraryFolder folder;
+  const std::string input = folder.fasta("in.fa", library_bases(5000, 1));
+  std::atomic<bool> is_first_counting{false}, may_end{false};
+  std::thread first([&] {
+    warpmer::CountOptions options = options_of(21);
+    options.listener = [&](const warpmer::JobStatus&) {
+      is_first_counting = true;
+      while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    warpmer::count({input}, options, folder / "a.wmi");
+  });
+  while (!is_first_counting) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  warpmer::CountOptions options = options_of(21);
+  options.listener = [](const warpmer::JobStatus&) { throw std::out_of_range("enough"); };
+  CHECK_THROWS_AS(warpmer::count({input}, options, folder / "b.wmi"), std::out_of_range);
+  may_end = true;
+  first.join();
+  CHECK(folder.files() == 2);
+}
+
 TEST_CASE("what a listener throws ends the job and leaves no output") {
   const LibraryFolder folder;
   const std::string bases = library_bases(1 << 16, 1);
@@ -305,7 +377,6 @@ TEST_CASE("what a listener throws ends the job and leaves no output") {
     for (int i = 0; i < 800; ++i) file << '>' << i << '\n' << bases << '\n';
   }
   warpmer::CountOptions options = options_of(31);
-  // Later, the output might get its name before the job learns of it.
   options.listener = [&](const warpmer::JobStatus& status) {
     if (status.bytes_done < std::filesystem::file_size(input) / 2) throw std::out_of_range("enough");
   };

@@ -262,6 +262,33 @@ TEST_CASE("counting that cannot be done leaves nothing behind") {
   CHECK(folder.files() == 2);
 }
 
+TEST_CASE("names that cannot be an output's, and files that an output must not replace") {
+  const LibraryFolder folder;
+  const std::string input = folder.write("in.fa", ">one\nACGTACGT\n");
+  const auto is_refused = [&](const std::string& output, const std::string& why,
+                              const std::vector<std::string>& inputs, const std::string& reference = "") {
+    CountOptions options = options_of(5);
+    options.reference = reference;
+    CHECK_THROWS_WITH_AS(warpmer::count(inputs, options, output), doctest::Contains(why.c_str()),
+                         warpmer::UsageError);
+  };
+  is_refused("", "give its name", {input});
+  is_refused("-", "give its name", {input});
+  const std::string nul(1, '\0');
+  is_refused(folder / "out.wmi" + nul + "x", "NUL", {input});
+  is_refused(folder / "out.wmi", "NUL", {input + nul + "x"});
+  CHECK_THROWS_AS(Index{input + nul}, warpmer::UsageError);
+  const std::string other = folder.write("other.fa", ">two\nACGTACGT\n");
+  is_refused(other, "sequence data (FASTA)", {input});
+  is_refused(other, "one of the inputs", {input}, other);
+  fs::create_symlink(input, folder / "link.wmi");
+  is_refused(folder / "link.wmi", "one of the inputs", {input});
+  is_refused(input, "one of the inputs", {"/dev/stdin", input});
+  CHECK(folder.files() == 3);
+  const Index index = counted(folder, "ACGTACGT", options_of(5));
+  CHECK_THROWS_AS(index.for_each(Index::Visitor()), warpmer::UsageError);
+}
+
 TEST_CASE("an index that is open may be replaced") {
   const LibraryFolder folder;
   const std::string bases = library_bases(100, 1);
