@@ -5,7 +5,7 @@
 #   scripts/gpu-bundle.sh [--with PROGRAM]... [CMAKE_ARGUMENT...]
 #
 # In it are warpmer, the simulator of reads, the GPU tests and the table experiments. --with adds another program of
-# bench/ (device_count, device_lookup, position_slots); each holds much of the device code once more, 5 to 10 MB.
+# bench/ (device_count, device_live, device_lookup); each holds much of the device code once more, 5 to 10 MB.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

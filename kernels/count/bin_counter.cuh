@@ -19,9 +19,9 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// A WarpDrive table: each lane inserts for itself. BinCounter owns the slots, which hold hashes. Slots of 8
-/// bytes that hold the position of a wide k-mer in its bin leave room for more blocks, but are slower by 1.5
-/// to 3 (bench/position_slots).
+/// A WarpDrive table: each lane inserts for itself. BinCounter owns the slots, which hold hashes. (Slots of 8
+/// bytes that hold the position of a wide k-mer in its bin leave room for more blocks, but were measured to
+/// be slower by 1.5 to 3.)
 template <class Key>
 struct BlockWindows {
   static constexpr bool kTogether = false;

@@ -14,13 +14,6 @@
 
 namespace warpmer::table {
 
-/// Says which child leaves when another one needs its frame.
-enum class Replacement : std::uint8_t {
-  fifo,       ///< the one that came first (the paper's)
-  lru,        ///< the one that was served longest ago
-  most_work,  ///< the one for which the least work came last; and what has the most waiting comes first
-};
-
 /// Counts of what was moved, and what for.
 struct PagingCounts {
   std::uint64_t visits = 0;  ///< children served
@@ -36,7 +29,7 @@ class ChildPager {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   /// `frames`: children that the device holds at once, at least 1.
-  ChildPager(std::uint32_t frames, Replacement policy) : policy_(policy), frames_(frames, kNone) {
+  explicit ChildPager(std::uint32_t frames) : frames_(frames, kNone) {
     if (frames == 0) throw InternalError("a pager without frames");
   }
 
@@ -62,7 +55,6 @@ class ChildPager {
     ChildRecord& one = children_[child];
     waiting_ = waiting_ - one.work + amount;
     one.work = amount;
-    if (amount > 0) one.last_work = amount;
   }
   [[nodiscard]] std::uint64_t waiting() const { return waiting_; }
 
@@ -78,7 +70,7 @@ class ChildPager {
     std::uint32_t frame;  ///< the child's, or that of the one which has to go
   };
   /// Returns the child to be served next, of those for which work waits: children that are on the device,
-  /// then the others, by turn or by their work. None when no work waits.
+  /// then the others, by turn. None when no work waits.
   [[nodiscard]] std::optional<Visit> next() const {
     if (waiting_ == 0) return std::nullopt;
     for (std::uint32_t frame = 0; frame < frames(); ++frame) {
@@ -111,7 +103,6 @@ class ChildPager {
     one.frame = frame;
     one.came = ++clock_;
     frames_[frame] = child;
-    last_frame_ = frame;
     last_child_ = child;
     if (!one.has_image) return false;
     ++counts_.fetches;
@@ -121,12 +112,11 @@ class ChildPager {
   /// Notes that what waited for the child is done, or will be before anything else happens to its frame.
   void served(std::uint32_t child, bool was_there) {
     set_work(child, 0);
-    children_[child].used = ++clock_;
     ++counts_.visits;
     counts_.hits += was_there ? 1 : 0;
   }
   /// The child in its frame is as if it had just come.
-  void renew(std::uint32_t child) { children_[child].came = children_[child].used = ++clock_; }
+  void renew(std::uint32_t child) { children_[child].came = ++clock_; }
   /// The child in its frame is no longer what its image is.
   void changed(std::uint32_t child) { children_[child].is_dirty = true; }
   /// Notes that the child will not be asked for again: it is not written back.
@@ -136,53 +126,38 @@ class ChildPager {
   struct ChildRecord {
     std::uint64_t bytes = 0;
     std::uint64_t work = 0;
-    std::uint64_t last_work = 0;  ///< when there was any
-    std::uint64_t came = 0, used = 0;
+    std::uint64_t came = 0;  ///< the time when it came into its frame
     std::uint32_t frame = kNone;
     bool has_image = false;
     bool is_dirty = false;
   };
 
-  /// Returns the next one of the children that are not on the device and for which work waits.
+  /// Returns the next one of the children that are not on the device and for which work waits. They rotate:
+  /// the turn goes on behind the one that came last.
   [[nodiscard]] std::uint32_t next_absent() const {
     const auto size = static_cast<std::uint32_t>(children_.size());
-    std::uint32_t best = kNone;
-    // The children rotate: the turn goes on behind the one that came last.
     const std::uint64_t first = last_child_ == kNone ? 0 : last_child_ + std::uint64_t{1};
     for (std::uint32_t step = 0; step < size; ++step) {
       const auto child = static_cast<std::uint32_t>((first + step) % size);
-      if (children_[child].work == 0 || children_[child].frame != kNone) continue;
-      if (policy_ != Replacement::most_work) return child;
-      if (best == kNone || children_[child].work > children_[best].work) best = child;
+      if (children_[child].work > 0 && children_[child].frame == kNone) return child;
     }
-    return best;
+    return kNone;
   }
 
+  /// Returns a free frame, or that of the child that came first (the paper's policy).
   [[nodiscard]] std::uint32_t victim() const {
     std::uint32_t best = kNone;
     for (std::uint32_t frame = 0; frame < frames(); ++frame) {
       if (frames_[frame] == kNone) return frame;
-      // By work, everything that is served once would go through one frame. The child that has just come
-      // stays a while, so that its work and the next swap are side by side.
-      const bool just_came = policy_ == Replacement::most_work && frames() > 1 && frame == last_frame_;
-      if (!just_came && (best == kNone || goes_before(frames_[frame], frames_[best]))) best = frame;
+      if (best == kNone || children_[frames_[frame]].came < children_[frames_[best]].came) best = frame;
     }
     return best;
   }
-  [[nodiscard]] bool goes_before(std::uint32_t a, std::uint32_t b) const {
-    const ChildRecord &one = children_[a], &other = children_[b];
-    if (policy_ == Replacement::lru) return one.used < other.used;
-    if (policy_ == Replacement::most_work && one.last_work != other.last_work)
-      return one.last_work < other.last_work;
-    return one.came < other.came;
-  }
 
-  Replacement policy_;
   std::vector<std::uint32_t> frames_;  ///< the child in each
   std::vector<ChildRecord> children_;  ///< by number
   std::uint64_t waiting_ = 0;
   std::uint64_t clock_ = 0;
-  std::uint32_t last_frame_ = kNone;  ///< the last frame that a child came into
   std::uint32_t last_child_ = kNone;  ///< the last child that came
   PagingCounts counts_;
 };

@@ -48,7 +48,6 @@ struct PagedTablePlan {
   double load = 0.85;  ///< a child that holds more when something found no room is enlarged
   double growth = 2;   ///< so many times; or halved, and both halves are so much larger, together
   Placement placement = Placement::by_key;
-  Replacement replacement = Replacement::fifo;
   std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
   std::size_t query_batch = 0;               ///< queries; 0: as many
   bool zero_is_none = false;                 ///< of k-mers, those whose counts are 0 have been taken off
@@ -91,7 +90,7 @@ class PagedTable {
       : plan_(completed(plan)),
         children_(plan.frames, ChildShape{plan.frame_buckets, 0}.template bytes<Key>(), plan_.batch,
                   plan.children, plan.most_image_bytes, std::forward<More>(more)...),
-        pager_(plan.frames, plan.replacement),
+        pager_(plan.frames),
         directory_(Items::Place::kBits),
         in_frame_(plan.frames) {
     if (plan_.placement == Placement::by_arrival) return;

@@ -11,9 +11,7 @@ using namespace warpmer;
 using namespace warpmer::tests;
 using Table = gpu::PagedPairTable;
 
-TEST_CASE("random operations, all replacements, from one child on the GPU to all") {
-  check_random_operations<Table>();
-}
+TEST_CASE("random operations, from one child on the GPU to all") { check_random_operations<Table>(); }
 TEST_CASE("children grow, are halved and merged") { check_growth<Table>(); }
 TEST_CASE("batches of one key and of none") { check_skewed<Table>(); }
 TEST_CASE("a child that fails is built anew, alone") { check_forced_failures<Table>(); }

@@ -19,9 +19,6 @@ namespace warpmer::tests {
 using table::Key32;
 using table::PagedTablePlan;
 using table::Placement;
-using table::Replacement;
-
-inline constexpr Replacement kReplacements[] = {Replacement::fifo, Replacement::lru, Replacement::most_work};
 
 /// A table, with the map that it has to equal.
 template <class Table>
@@ -96,59 +93,54 @@ class PagedLedger {
 };
 
 /// Returns a plan with small partitions and batches, so that everything happens often.
-inline PagedTablePlan small_plan(std::uint32_t frames, std::uint32_t children,
-                                 Replacement replacement = Replacement::fifo) {
+inline PagedTablePlan small_plan(std::uint32_t frames, std::uint32_t children) {
   PagedTablePlan plan;
   plan.frames = frames;
   plan.frame_buckets = 12;
   plan.child_buckets = 3;
   plan.children = children;
-  plan.replacement = replacement;
   plan.batch = 700;
   return plan;
 }
 
 template <class Table>
 void check_random_operations() {
-  for (const Replacement replacement : kReplacements) {
-    for (const std::uint32_t frames : {1u, 2u, 3u, 5u, 8u}) {
-      CAPTURE(static_cast<int>(replacement));
-      CAPTURE(frames);
-      PagedLedger<Table> ledger(small_plan(frames, 5, replacement), 31 * frames);
-      std::mt19937 random(frames);
-      for (int round = 0; round < 60; ++round) {
-        const std::uint32_t keys = 300 + 150 * static_cast<std::uint32_t>(round);
-        const std::size_t n = 1 + random() % 900;
-        switch (random() % 6) {
-          case 0:
-            ledger.erase(n, keys);
-            break;
-          case 1:
-            ledger.check(n, 2 * keys);
-            break;
-          case 2:
-            if (round % 2 == 0) {
-              ledger.table.add_child();
-            } else {
-              ledger.table.drop_child();
-            }
-            break;
-          default:
-            ledger.insert(n, keys);
-        }
+  for (const std::uint32_t frames : {1u, 2u, 3u, 5u, 8u}) {
+    CAPTURE(frames);
+    PagedLedger<Table> ledger(small_plan(frames, 5), 31 * frames);
+    std::mt19937 random(frames);
+    for (int round = 0; round < 60; ++round) {
+      const std::uint32_t keys = 300 + 150 * static_cast<std::uint32_t>(round);
+      const std::size_t n = 1 + random() % 900;
+      switch (random() % 6) {
+        case 0:
+          ledger.erase(n, keys);
+          break;
+        case 1:
+          ledger.check(n, 2 * keys);
+          break;
+        case 2:
+          if (round % 2 == 0) {
+            ledger.table.add_child();
+          } else {
+            ledger.table.drop_child();
+          }
+          break;
+        default:
+          ledger.insert(n, keys);
       }
-      ledger.check_all();
-      CHECK(ledger.table.counts().rebuilds > 0);
-      CHECK(ledger.table.counts().enlarged > 0);
-      CHECK(ledger.table.counts().halved > 0);
     }
+    ledger.check_all();
+    CHECK(ledger.table.counts().rebuilds > 0);
+    CHECK(ledger.table.counts().enlarged > 0);
+    CHECK(ledger.table.counts().halved > 0);
   }
 }
 
 /// A table grows from one small partition to many full ones, and shrinks again; nothing is lost.
 template <class Table>
 void check_growth() {
-  PagedTablePlan plan = small_plan(2, 1, Replacement::fifo);
+  PagedTablePlan plan = small_plan(2, 1);
   plan.child_buckets = 1;
   PagedLedger<Table> ledger(plan, 5);
   CHECK(ledger.table.children() == 1);
@@ -178,7 +170,7 @@ void check_growth() {
 /// A batch brings one key very often, all keys of one partition, or nothing.
 template <class Table>
 void check_skewed() {
-  PagedLedger<Table> ledger(small_plan(2, 4, Replacement::most_work), 6);
+  PagedLedger<Table> ledger(small_plan(2, 4), 6);
   ledger.insert(0, 1);
   ledger.check(0, 1);
   ledger.insert(5000, 1);
@@ -197,7 +189,7 @@ void check_forced_failures() {
     for (const std::uint32_t discarded : {1u, 3u}) {
       CAPTURE(static_cast<int>(placement));
       CAPTURE(discarded);
-      PagedTablePlan plan = small_plan(2, 4, Replacement::fifo);
+      PagedTablePlan plan = small_plan(2, 4);
       plan.placement = placement;
       plan.child_buckets = plan.frame_buckets;
       plan.discarded = discarded;
@@ -273,26 +265,23 @@ void check_done_with() {
 /// Partitions are in the order in which pairs came, as in the paper.
 template <class Table>
 void check_by_arrival() {
-  for (const Replacement replacement : kReplacements) {
-    for (const std::uint32_t frames : {1u, 2u, 4u, 9u}) {
-      CAPTURE(static_cast<int>(replacement));
-      CAPTURE(frames);
-      PagedTablePlan plan = small_plan(frames, 3, replacement);
-      plan.placement = Placement::by_arrival;
-      plan.child_buckets = 0;
-      PagedLedger<Table> ledger(plan, 8);
-      ledger.check(10, 100);  // there is no partition yet
-      const std::size_t each = 12 * 32 * 85 / 100;
-      for (const std::size_t n : {std::size_t{1}, each - 1, std::size_t{50}, 3 * each + 7, 2 * each})
-        ledger.insert_next(n);
-      CHECK(ledger.table.children() == 7);
-      ledger.check_all();
-      ledger.insert_next(each);
-      ledger.table.add_child();
-      ledger.insert_next(5);
-      CHECK(ledger.table.children() == 9);
-      ledger.check_all();
-    }
+  for (const std::uint32_t frames : {1u, 2u, 4u, 9u}) {
+    CAPTURE(frames);
+    PagedTablePlan plan = small_plan(frames, 3);
+    plan.placement = Placement::by_arrival;
+    plan.child_buckets = 0;
+    PagedLedger<Table> ledger(plan, 8);
+    ledger.check(10, 100);  // there is no partition yet
+    const std::size_t each = 12 * 32 * 85 / 100;
+    for (const std::size_t n : {std::size_t{1}, each - 1, std::size_t{50}, 3 * each + 7, 2 * each})
+      ledger.insert_next(n);
+    CHECK(ledger.table.children() == 7);
+    ledger.check_all();
+    ledger.insert_next(each);
+    ledger.table.add_child();
+    ledger.insert_next(5);
+    CHECK(ledger.table.children() == 9);
+    ledger.check_all();
   }
 }
 
@@ -300,7 +289,7 @@ void check_by_arrival() {
 template <class Table>
 void check_tiny_batch() {
   for (const Placement placement : {Placement::by_key, Placement::by_arrival}) {
-    PagedTablePlan plan = small_plan(5, 3, Replacement::fifo);
+    PagedTablePlan plan = small_plan(5, 3);
     plan.placement = placement;
     plan.child_buckets = 1;
     plan.batch = 2;
@@ -314,7 +303,7 @@ void check_tiny_batch() {
 /// partition goes with its keys.
 template <class Table>
 void check_locality() {
-  PagedTablePlan plan = small_plan(2, 6, Replacement::fifo);
+  PagedTablePlan plan = small_plan(2, 6);
   plan.placement = Placement::by_arrival;
   plan.child_buckets = 0;
   plan.batch = 1000;
@@ -360,7 +349,7 @@ template <class Table>
 void check_swaps() {
   for (const std::uint32_t frames : {1u, 2u, 3u, 8u}) {
     CAPTURE(frames);
-    PagedTablePlan plan = small_plan(frames, 8, Replacement::fifo);
+    PagedTablePlan plan = small_plan(frames, 8);
     plan.child_buckets = plan.frame_buckets;
     PagedLedger<Table> ledger(plan, 10);
     const std::uint64_t bytes = table::ChildShape{plan.frame_buckets, 0}.template bytes<Key32>();

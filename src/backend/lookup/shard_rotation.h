@@ -35,11 +35,8 @@ class ShardRotation {
   using Question = typename Device::Question;
 
   /// `child_bytes`: of each child. `device` outlives the rotation.
-  ShardRotation(Device& device, std::uint32_t frames, const std::vector<std::uint64_t>& child_bytes,
-                table::Replacement replacement = table::Replacement::fifo)
-      : device_(device),
-        children_(static_cast<std::uint32_t>(child_bytes.size())),
-        pager_(frames, replacement) {
+  ShardRotation(Device& device, std::uint32_t frames, const std::vector<std::uint64_t>& child_bytes)
+      : device_(device), children_(static_cast<std::uint32_t>(child_bytes.size())), pager_(frames) {
     for (std::uint32_t child = 0; child < children_; ++child) pager_.add(child, child_bytes[child], true);
     thread_ = std::thread([this] { run(); });
   }

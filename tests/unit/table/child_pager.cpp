@@ -17,7 +17,6 @@ namespace {
 
 using namespace warpmer;
 using table::ChildPager;
-using table::Replacement;
 
 /// Serves everything that waits, as a table does; returns the children in their order.
 std::vector<std::uint32_t> serve(ChildPager& pager, bool changes) {
@@ -35,16 +34,15 @@ std::vector<std::uint32_t> serve(ChildPager& pager, bool changes) {
   return order;
 }
 
-ChildPager make_pager(std::uint32_t frames, std::uint32_t children, Replacement replacement) {
-  ChildPager pager(frames, replacement);
+ChildPager make_pager(std::uint32_t frames, std::uint32_t children) {
+  ChildPager pager(frames);
   for (std::uint32_t child = 0; child < children; ++child) pager.add(child, 100 + child, true);
   return pager;
 }
 
-/// Residents in a list: a hit moves a child to the end if `moves`, a miss takes the first.
+/// Residents in a list, of which a miss takes the first.
 struct ListModel {
   std::uint32_t frames;
-  bool moves;
   std::deque<std::uint32_t> residents;
   std::map<std::uint32_t, bool> dirty;
   table::PagingCounts counts;
@@ -54,10 +52,6 @@ struct ListModel {
     const auto there = std::find(residents.begin(), residents.end(), child);
     if (there != residents.end()) {
       ++counts.hits;
-      if (moves) {
-        residents.erase(there);
-        residents.push_back(child);
-      }
     } else {
       if (residents.size() == frames) {
         const std::uint32_t gone = residents.front();
@@ -76,29 +70,26 @@ struct ListModel {
   }
 };
 
-TEST_CASE("first in, first out, and least recently used, against a list") {
+TEST_CASE("first in, first out, against a list") {
   std::mt19937 random(1);
-  for (const bool is_lru : {false, true}) {
-    for (std::uint32_t frames = 1; frames <= 7; ++frames) {
-      CAPTURE(is_lru);
-      CAPTURE(frames);
-      ChildPager pager = make_pager(frames, 7, is_lru ? Replacement::lru : Replacement::fifo);
-      ListModel model{frames, is_lru, {}, {}, {}};
-      for (int batch = 0; batch < 200; ++batch) {
-        for (std::uint32_t child = 0; child < 7; ++child)
-          pager.set_work(child, random() % 3 == 0 ? 1 + random() % 5 : 0);
-        const bool changes = random() % 2 == 0;
-        for (const std::uint32_t child : serve(pager, changes)) model.visit(child, changes);
-        CHECK(pager.counts() == model.counts);
-      }
-      for (const std::uint32_t child : model.residents) CHECK(pager.frame_of(child) != ChildPager::kNone);
-      CHECK(pager.waiting() == 0);
+  for (std::uint32_t frames = 1; frames <= 7; ++frames) {
+    CAPTURE(frames);
+    ChildPager pager = make_pager(frames, 7);
+    ListModel model{frames, {}, {}, {}};
+    for (int batch = 0; batch < 400; ++batch) {
+      for (std::uint32_t child = 0; child < 7; ++child)
+        pager.set_work(child, random() % 3 == 0 ? 1 + random() % 5 : 0);
+      const bool changes = random() % 2 == 0;
+      for (const std::uint32_t child : serve(pager, changes)) model.visit(child, changes);
+      CHECK(pager.counts() == model.counts);
     }
+    for (const std::uint32_t child : model.residents) CHECK(pager.frame_of(child) != ChildPager::kNone);
+    CHECK(pager.waiting() == 0);
   }
 }
 
 TEST_CASE("those that are there come first, then the others by turn") {
-  ChildPager pager = make_pager(2, 5, Replacement::fifo);
+  ChildPager pager = make_pager(2, 5);
   const auto all = [&] {
     for (std::uint32_t child = 0; child < 5; ++child) pager.set_work(child, 1);
     return serve(pager, false);
@@ -109,26 +100,8 @@ TEST_CASE("those that are there come first, then the others by turn") {
   CHECK(pager.counts().hits == 2);
 }
 
-TEST_CASE("most work: the busiest comes first, and stays longest") {
-  ChildPager pager = make_pager(3, 6, Replacement::most_work);
-  const std::uint64_t work[] = {5, 100, 7, 90, 6, 8};
-  for (std::uint32_t child = 0; child < 6; ++child) pager.set_work(child, work[child]);
-  CHECK(serve(pager, false) == std::vector<std::uint32_t>{1, 3, 5, 2, 4, 0});
-  CHECK(pager.frame_of(1) != ChildPager::kNone);
-  // The others come and go; by turn, 1 would go with them.
-  for (std::uint32_t batch = 0; batch < 20; ++batch) {
-    const std::uint32_t other = batch % 6;
-    if (other == 1) continue;
-    pager.set_work(1, 100);
-    pager.set_work(other, 5);
-    serve(pager, false);
-    CHECK(pager.frame_of(1) != ChildPager::kNone);
-    CHECK(pager.frame_of(other) != ChildPager::kNone);
-  }
-}
-
 TEST_CASE("a child without an image is not fetched, and one that is dropped is not written back") {
-  ChildPager pager(1, Replacement::fifo);
+  ChildPager pager(1);
   pager.add(0, 10, false);
   pager.add(1, 20, false);
   pager.set_work(0, 1);
