@@ -6,7 +6,7 @@ import random
 import re
 
 from common_cli import RESOURCE, CliTest, file_size_limit, main
-from common_tier import some
+from common_tier import one_thread, some
 
 GENOME_BASES = 150_000
 READS = 60_000
@@ -87,6 +87,7 @@ class FullOutputs(CliTest):
             self.warpmer("matrix", "a.wmi", "-o", old)
             self.check_amounts("matrix", "-t", 2, "--append", old, "b.wmi")
 
+    @one_thread
     def test_comparisons(self):
         """Of samples with names that make many rows long."""
         self.count(self.file("small.fa", f">s\n{self.genome[:100]}\n"), output="small.wmi")

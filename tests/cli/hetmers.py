@@ -169,6 +169,9 @@ class Pairs(CliTest):
         index = self.count("reads.fa", k=21)
         for least in ("0", "501", "x"):
             self.refused(USAGE, "--min-count", "hetmers", index, "--min-count", least)
+        short = self.file("short.fa", ">a\nACGT\n")
+        self.warned("shorter than k", "count", "-k", 21, "-o", "none.wmi", short)
+        self.warned("there is no k-mer in 'none.wmi'", "hetmers", "-L", 1, "none.wmi", "-o", "none.smu")
         self.refused(USAGE, "JSON", "hetmers", index, "-o", "x.json")
         self.refused(USAGE, "out.wmi", "hetmers", index, "-o", index)
         self.refused(RESOURCE, "-m 1 MiB is too little for finding pairs of k-mers.*MiB would do", "hetmers", index, "-m", "1M", "-L", 1)

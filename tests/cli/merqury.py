@@ -92,6 +92,7 @@ class Merqury(MerquryTest):
             self.assertEqual((self.folder / f"x.asm.{hap}.wig").read_text(), depth_track(of_hap, 21))
         self.assertEqual((self.folder / "x.asm.qv").read_text().splitlines()[0], f"c\t{quality(len(starts), len(wrong) - 20, 21)}")
 
+    @one_thread
     def test_gaps_between_pieces(self):
         """Runs of N in a sequence that comes in several pieces, at and across their ends."""
         source = random.Random(6)

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The pictures of `merqury`, read back: they show what its tables say."""
+"""The pictures of `merqury`, read back: they show what its tables say.
+
+ctest: one thread (its threads are those of merqury.py)
+"""
 
 import collections
 import random

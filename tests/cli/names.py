@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Programs of other projects by their names: `warpmer names`, links, the environment, and refusals (kmc stands for all)."""
+"""Programs of other projects by their names: `warpmer names`, links, the environment, and refusals (kmc stands for all).
+
+ctest: one thread (the jobs, and so the threads, are those of the commands)
+"""
 
 import functools
 import pathlib

@@ -3,6 +3,8 @@
 
 Neither Nextflow nor Snakemake is needed: the script of a module is filled in as Nextflow would, and wrappers find a `snakemake` that has no more than
 they use. Both run in bash with its strictest options, as there.
+
+ctest: one thread (the commands are those of other tests)
 """
 
 import gzip
