@@ -10,7 +10,8 @@
 /// 3, the first base in the highest bits. It is one 64-bit word up to k = 32, else two, the upper one first.
 /// The order of packed k-mers is that of their texts.
 ///
-/// Errors are exceptions of the four kinds in warpmer/error.h, and no others. Warnings go to a listener that
+/// Errors are exceptions of the four kinds in warpmer/error.h, and no others; a NUL in a file's name is a
+/// UsageError everywhere. Warnings go to a listener that
 /// the options of a job have. No function prints, ends the process, or installs a signal handler.
 
 #include <cstdint>
@@ -37,7 +38,7 @@ constexpr std::uint32_t words_per_kmer(std::uint32_t k) { return k <= 32 ? 1 : 2
 WARPMER_PUBLIC std::vector<std::uint64_t> pack(std::span<const std::string_view> kmers, std::uint32_t k);
 
 /// Returns the texts of packed k-mers one behind the other, k characters each. UsageError when one has more
-/// than 2k bits, or k is none.
+/// than 2k bits, half of one is missing, or k is none.
 WARPMER_PUBLIC std::string unpack(std::span<const std::uint64_t> kmers, std::uint32_t k);
 
 /// Sums over an index. "Counted" is before the filter of counts, "stored" after it; without a filter they are

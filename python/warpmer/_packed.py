@@ -56,7 +56,7 @@ def unpack(kmers: npt.NDArray[np.uint64], k: int) -> npt.NDArray[np.bytes_]:
 
 
 def whole(number: int, name: str, bits: int) -> int:
-    """The number, if the library can take it. TypeError if it is not whole, UsageError if it is too small or too large."""
+    """The number, if the library can take it: TypeError if it is not whole, UsageError if it is out of range."""
     try:
         value = operator.index(number)
     except TypeError:

@@ -32,9 +32,10 @@ inline void check_output(const std::string& output, const std::vector<std::strin
 
 /// Throws a UsageError for words that are no whole number of packed k-mers.
 inline void check_packed(std::size_t words, std::uint32_t k) {
-  if (words % words_per_kmer(k) != 0)
+  if (words % words_per_kmer(k) != 0) {
     throw UsageError(
         fmt::format("packed {}-mers have {} words each, and there are {}", k, words_per_kmer(k), words));
+  }
 }
 
 }  // namespace warpmer::library

@@ -93,11 +93,13 @@ jobs::SetOptions set_job_options(SetOperation operation, const std::vector<std::
 
 Totals combine(SetOperation operation, const std::vector<std::string>& indexes, const SetOptions& options,
                const std::string& output) {
-  return library::run_job({options.listener, options.warning_listener}, [&](backend::JobProgress& progress) {
+  const auto work = [&](backend::JobProgress& progress) {
     const jobs::SetOptions job = set_job_options(operation, indexes, options, output);
     io::warn_of_repeats(indexes);
     return library::public_totals(jobs::run_set_operation(job, progress).totals);
-  });
+  };
+  const auto hold = [](const backend::JobProgress& /*progress*/) { return nullptr; };
+  return library::run_job({options.listener, options.warning_listener}, work, hold);
 }
 
 }  // namespace warpmer

@@ -59,14 +59,19 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
 
 Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
   static std::timed_mutex one_at_a_time;
-  return library::run_job({options.listener, options.warning_listener}, [&](backend::JobProgress& progress) {
-    std::unique_lock lock(one_at_a_time, std::defer_lock);
-    while (!lock.try_lock_for(std::chrono::milliseconds(100))) progress.end_if_cancelled();
+  const auto work = [&](backend::JobProgress& progress) {
     std::vector<std::string> read = inputs;
     if (!options.reference.empty()) read.push_back(options.reference);
     library::check_output(output, read);
+    library::check_name(options.tmp_directory);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
-  });
+  };
+  const auto wait_for_others = [](const backend::JobProgress& progress) {
+    std::unique_lock lock(one_at_a_time, std::defer_lock);
+    while (!lock.try_lock_for(std::chrono::milliseconds(100))) progress.end_if_cancelled();
+    return lock;
+  };
+  return library::run_job({options.listener, options.warning_listener}, work, wait_for_others);
 }
 
 const char* version() noexcept { return WARPMER_VERSION; }

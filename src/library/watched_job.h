@@ -61,10 +61,11 @@ template <class Result>
 class WatchedJob {
  public:
   /// The listeners live as long.
-  template <class Work>
-  WatchedJob(const JobListeners& listeners, Work work)
+  template <class Work, class Hold>
+  WatchedJob(const JobListeners& listeners, Work work, Hold hold)
       : listeners_(listeners),
-        thread_(start_thread_without_signals([this, work = std::move(work)] { run(work); })) {}
+        thread_(start_thread_without_signals(
+            [this, work = std::move(work), hold = std::move(hold)] { run(work, hold); })) {}
   ~WatchedJob() {
     {
       const std::lock_guard lock(mutex_);
@@ -81,9 +82,15 @@ class WatchedJob {
     constexpr std::chrono::milliseconds kBetween{100};
     std::unique_lock lock(mutex_);
     while (!is_ended_) {
-      changed_.wait_for(lock, kBetween, [this] { return is_ended_ || is_asking(); });
+      const auto is_due = [this] { return is_ended_ || is_asking(); };
+      if (has_heard_the_end_) {
+        changed_.wait(lock, is_due);
+      } else {
+        changed_.wait_for(lock, kBetween, is_due);
+      }
       if (is_ended_) break;
       const bool is_asked = is_asking();
+      has_heard_the_end_ = has_heard_the_end_ || is_complete_;
       const std::string* const warning = warning_;
       lock.unlock();
       warning != nullptr ? listeners_.warnings(*warning) : tell_status();
@@ -98,13 +105,14 @@ class WatchedJob {
   }
 
  private:
-  template <class Work>
-  void run(const Work& work) {
+  template <class Work, class Hold>
+  void run(const Work& work, const Hold& hold) {
     std::optional<ThreadWarnings> warnings;
     if (listeners_.warnings) warnings.emplace([this](const std::string& message) { warn_caller(message); });
     std::optional<Result> result;
     std::exception_ptr thrown;
     try {
+      [[maybe_unused]] const auto held = hold(progress_);
       file::OutputGroup outputs;
       result = work(progress_);
       {
@@ -157,21 +165,26 @@ class WatchedJob {
   std::condition_variable changed_;
   const std::string* warning_ = nullptr;  ///< which the caller has to be told
   bool is_complete_ = false;              ///< the job wants to name its output
+  bool has_heard_the_end_ = false;        ///< the caller has, and is asked no more
   bool is_ended_ = false;
   std::optional<Result> result_;
   std::exception_ptr thrown_;
   std::thread thread_;  ///< the last member: it uses all others
 };
 
-/// Returns what `work(progress)` returns, or throws an Error; if there are listeners, they hear of it.
-template <class Work>
-auto run_job(const JobListeners& listeners, Work&& work) {
+/// Returns what `work(progress)` returns, or throws an Error; if there are listeners, they hear of it. What
+/// `hold(progress)` returns lives until the output has its name.
+template <class Work, class Hold>
+auto run_job(const JobListeners& listeners, Work work, Hold hold) {
   if (!listeners.status && !listeners.warnings) {
     backend::JobProgress progress;
-    return with_errors([&] { return work(progress); });
+    return with_errors([&] {
+      [[maybe_unused]] const auto held = hold(progress);
+      return work(progress);
+    });
   }
   using Result = decltype(work(std::declval<backend::JobProgress&>()));
-  return WatchedJob<Result>(listeners, std::forward<Work>(work)).wait();
+  return WatchedJob<Result>(listeners, std::move(work), std::move(hold)).wait();
 }
 
 }  // namespace warpmer::library

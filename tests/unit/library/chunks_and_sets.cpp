@@ -353,8 +353,9 @@ TEST_CASE("a job that waits for another one is ended by its listener") {
   std::atomic<bool> is_first_counting{false}, may_end{false};
   std::thread first([&] {
     warpmer::CountOptions options = options_of(21);
-    options.listener = [&](const warpmer::JobStatus&) {
-      is_first_counting = true;
+    options.listener = [&](const warpmer::JobStatus& status) {
+      if (status.stage != warpmer::JobStage::done) return;
+      is_first_counting = true;  // its turn ends when its output has its name
       while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
     warpmer::count({input}, options, folder / "a.wmi");
