@@ -279,8 +279,7 @@ void add_compare_command(Application& application) {
       "For each pair: the k-mers that both have, either has and only one has; Jaccard's index; containment "
       "both ways; the weighted Jaccard index (Ruzicka) and the cosine, which go by counts; and the Mash "
       "distance, -ln(2j / (1 + j)) / k with Jaccard's index j of all k-mers, at most 1. Samples are called "
-      "by their "
-      "files.",
+      "by their files.",
       R"(Examples:
   warpmer compare a.wmi b.wmi c.wmi > pairs.tsv
   warpmer compare --format matrix --measure containment @genomes.txt

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/messages.h"
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
 #include "formats/fastk/fastk_table.h"
@@ -170,9 +171,10 @@ void check_files(const std::vector<std::string>& outputs, const std::vector<std:
 
 void check_can_be_read_again(const std::vector<std::string>& files, std::string_view what) {
   for (const std::string& name : files) {
-    if (file::is_stream(name))
+    if (file::is_stream(name)) {
       throw UsageError(
           fmt::format("{} more than once; give a file in the place of {}", what, shown_input(name)));
+    }
   }
 }
 

@@ -97,7 +97,8 @@ class UpdatingSession {
 template <class Visit>
 void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
   if (!index::ShardReader(index.shard(shard), index.params().k).for_each(visit))
-    throw InputError(index.path() + ": the entries of shard " + std::to_string(shard) + " are damaged");
+    throw InputError(index.path() + " is damaged: in shard " + std::to_string(shard) +
+                     ", entries are out of order or without a count");
 }
 
 /// Throws the InputError for an index whose totals and counts differ.

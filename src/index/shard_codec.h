@@ -192,8 +192,8 @@ class ShardReader {
     return for_each_in_part(0, 0, visit);
   }
   /// Does the same for the entries with a hash in part `part` of 2^part_bits (at most 2k) equal parts of all
-  /// hashes. False, before it has visited all of them, when hashes do not rise, or when an entry has no
-  /// count: checksums do not tell, where a wrong program wrote the file.
+  /// hashes. False, perhaps before it has visited all of them, when hashes do not rise, an entry has no
+  /// count, or a large count no entry: checksums do not tell, where a wrong program wrote the file.
   template <class Visit>
   [[nodiscard]] bool for_each_in_part(std::uint64_t part, std::uint32_t part_bits, Visit&& visit) const {
     const auto [first_bucket, last_bucket] = buckets_of(part, part_bits);
@@ -213,7 +213,7 @@ class ShardReader {
       least = hash + 1;
       if (hash >> part_shift == part) visit(hash, count);
     }
-    return true;
+    return exception == first_exception(last);
   }
   /// Returns the number of entries in a part, or a few more.
   [[nodiscard]] std::uint64_t most_in_part(std::uint64_t part, std::uint32_t part_bits) const {

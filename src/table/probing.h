@@ -13,9 +13,8 @@
 
 namespace warpmer::table {
 
-/// A window is one group, and a key's home is its top bits. For keys that are hashes already
-/// (kmer/hash.h): windows in order hold keys in order, but for those few that found their home full. That
-/// makes putting a shard in canonical order cheap (`harvest` in cpu/simd/kernels_body.h).
+/// A window is one group, and a key's home is its top bits. For keys that are hashes already (kmer/hash.h):
+/// windows in order hold keys in order, but for those few that found their home full.
 template <Tile T>
 class OrderedWindows {
  public:

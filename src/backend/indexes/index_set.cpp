@@ -57,8 +57,8 @@ std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, 
 }
 
 void refuse_disorder(const index::IndexFile& index, std::uint32_t shard) {
-  throw InputError(
-      fmt::format("{} is damaged: in shard {}, its entries are not in order", index.path(), shard));
+  throw InputError(fmt::format("{} is damaged: in shard {}, entries are out of order or without a count",
+                               index.path(), shard));
 }
 
 std::uint64_t working_bytes(unsigned threads) {

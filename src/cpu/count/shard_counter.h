@@ -105,9 +105,10 @@ class ShardCounter {
 
   /// Adds up what is in the list. What counts cannot hold goes to the carries.
   void reduce_list() {
-    if (list_.size > SortedBuckets<Key>::kMostHashes)
+    if (list_.size > SortedBuckets<Key>::kMostHashes) {
       throw ResourceError(
-          "a shard has more than 2^30 distinct k-mers, which --table cannot sort; count without it");
+          "a shard has 2^31 distinct k-mers and more, which --table cannot sort; count without it");
+    }
     size_ = buckets_.reduce(list_, arrays_, carries_);
   }
 
@@ -122,7 +123,7 @@ class ShardCounter {
       list_.weights[i] = weight;
       list_.weights_or |= weight;
     }
-    most_listed_ = std::max(kMostListed, 2 * size_);
+    most_listed_ = std::clamp(2 * size_, kMostListed, SortedBuckets<Key>::kMostHashes - kMostListed);
   }
 
   /// Remembers what the next shard may expect.

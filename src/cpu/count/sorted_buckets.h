@@ -30,8 +30,8 @@ class SortedBuckets {
   /// list; what does not fit an entry of a bucket goes to `carries`.
   std::size_t reduce(const HashList<Key>& list, ShardArrays<Key>& arrays, Carries<Key>& carries) {
     const std::size_t n = list.size;
-    buckets_.bits =
-        std::max(kLeastBucketBits, static_cast<std::uint32_t>(std::bit_width(n / kBucketEntries)));
+    buckets_.bits = std::clamp(static_cast<std::uint32_t>(std::bit_width(n / kBucketEntries)),
+                               kLeastBucketBits, key_bits_);
     buckets_.rest_bits = key_bits_ - buckets_.bits;
     buckets_.weight_bits = std::min(32u, kKeyBits<Key> - buckets_.rest_bits);
     if (std::uint64_t{list.weights_or} >> buckets_.weight_bits != 0) carry_weights(list, carries);

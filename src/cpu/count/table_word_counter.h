@@ -34,7 +34,6 @@ class TableWordCounter {
         merger_(k) {}
 
   void begin(std::size_t words) { counter_.begin(words); }
-  /// Adds words, at most as many as a page has.
   void add(const Word* words, std::size_t n) {
     counter_.add(words, n);
     has_words_ = has_words_ || n > 0;

@@ -40,10 +40,11 @@ inline void with_count_rule(backend::CountRule rule, F&& f) {
 
 /// InputError when a sum is beyond 64 bits.
 inline void check_sums(const AddCounts& combine) {
-  if (combine.overflow)
+  if (combine.overflow) {
     throw InputError(
         "the counts of a k-mer add up to more than 2^64 - 1; take --counts max, or --max-count of the "
         "inputs");
+  }
 }
 template <class Combine>
 void check_sums(const Combine&) {}

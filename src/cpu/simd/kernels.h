@@ -10,7 +10,6 @@
 #include "cpu/simd/word_format.h"
 #include "groups/flanked_word.h"
 #include "groups/shard_bits.h"
-#include "table/tile.h"
 
 namespace warpmer::cpu {
 

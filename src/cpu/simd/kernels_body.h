@@ -1,6 +1,6 @@
 /// The kernels' one source, included once by each kernels_<isa>.cpp inside an unnamed namespace.
 /// No include guard, no includes: the including file brings what is needed (kernels.h,
-/// table/warpdrive.h, kmer/minimizer.h, <immintrin.h> where it applies), so that nothing here can
+/// groups/string_lookup.h, kmer/minimizer.h, <immintrin.h> where it applies), so that nothing here can
 /// end up outside the unnamed namespace. Loops over `Lanes32` and `Lanes64` are GCC vectors of one
 /// cache line: the compiler splits them where registers are smaller. They come from memory and go there by
 /// load() and store() alone: through a pointer to a vector, clang may take the address to be one of 64 bytes.

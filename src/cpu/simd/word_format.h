@@ -15,7 +15,7 @@ template <class Word>
 class WordFormat;
 
 /// A FlankedWord as it comes from its page, where the id and the lengths stand in front of the flanks; behind
-/// them is anything, unless it was cleared.
+/// them is anything.
 template <int Words>
 struct alignas(16) StoredFlankedWord {
   std::uint64_t word[Words];

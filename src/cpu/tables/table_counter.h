@@ -91,6 +91,7 @@ class TableCounter : public HashCounter<typename Memory::Table::Key> {
     memory.lay_out(table, limit, limits_.load);
     if constexpr (requires { table.seed; }) table.seed = seed;
     table.limit = limit;
+    if constexpr (requires { Memory::room_for(limit); }) table.limit = Memory::room_for(limit);
     table.size = 0;
     table.overflow_size = 0;
     table.carries_size = 0;

@@ -15,7 +15,7 @@ class OrderedWarpDrive {
   using Memory = WindowMemory<Key>;
   using Table = typename Memory::Table;
   static constexpr double kLoad = Memory::kLoad;
-  static constexpr std::uint32_t kSeeds = 1;  // windows are ordered: there is one hash function
+  static constexpr std::uint32_t kSeeds = 1;  // keys are hashes: a crowded table can only be made larger
 
   [[gnu::always_inline]] inline explicit OrderedWarpDrive(const Table& table)
       : scheme_(table.slots, table.window_bits, table.key_bits) {}

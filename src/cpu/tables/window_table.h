@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,6 +11,7 @@
 #include "cpu/simd/kernels.h"
 #include "cpu/tables/live_kernels.h"
 #include "kmer/kmer.h"
+#include "table/tile.h"
 
 namespace warpmer::cpu {
 
@@ -50,7 +52,7 @@ class WindowMemory {
 
  private:
   static std::size_t slots_for(std::size_t keys) {
-    const auto slots = static_cast<std::size_t>(static_cast<double>(keys) / kLoad) + 1;
+    const auto slots = static_cast<std::size_t>(std::ceil(static_cast<double>(keys) / kLoad));
     return std::bit_ceil(std::max<std::size_t>(slots, kTableWindow<Key>));
   }
 

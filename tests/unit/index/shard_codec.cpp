@@ -112,7 +112,12 @@ TEST_CASE("damage that has the right checksum is told") {
   };
   CHECK(is_sound(with_exception(1000 ^ 999)));
   CHECK_FALSE(is_sound(with_exception(1000)));  // its count is 0
-  for (std::uint32_t bit = 0; bit < 7; ++bit)   // it is another entry's
+  FrozenShard without = sound;                  // the entry does not say that its count is a large one
+  const index::PayloadLayout layout = index::payload_layout(sound.shape, kK);
+  const std::uint64_t at = 5 * std::uint64_t{layout.entry_bits};
+  without.payload[layout.entries_at + at / 64] ^= std::uint64_t{1} << (at % 64);
+  CHECK_FALSE(is_sound(without));
+  for (std::uint32_t bit = 0; bit < 7; ++bit)  // it is another entry's
     CHECK_FALSE(is_sound(with_exception(std::uint64_t{1} << sound.shape.exception_bits << bit)));
 }
 

@@ -1,4 +1,4 @@
-// Which child comes and which goes, against models of each replacement.
+// Which child comes and which goes, against a list.
 // ctest: one thread
 
 #include "table/child_pager.h"
