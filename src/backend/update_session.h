@@ -96,9 +96,10 @@ class UpdatingSession {
 /// Calls `visit(hash, count)` for every entry of a shard. InputError for one that is damaged.
 template <class Visit>
 void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
-  if (!index::ShardReader(index.shard(shard), index.params().k).for_each(visit))
+  if (!index::ShardReader(index.shard(shard), index.params().k).for_each(visit)) {
     throw InputError(index.path() + " is damaged: in shard " + std::to_string(shard) +
                      ", entries are out of order or without a count");
+  }
 }
 
 /// Throws the InputError for an index whose totals and counts differ.
