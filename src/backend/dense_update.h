@@ -11,6 +11,7 @@
 
 #include "backend/dense_counts.h"
 #include "backend/update_session.h"
+#include "index/shard_codec.h"
 #include "kmer/hash.h"
 
 namespace warpmer::backend {
@@ -34,7 +35,7 @@ class DenseUpdate : public UpdatingSession {
     stages_ = stages_of_sessions();
     std::vector<std::uint64_t> counts = take(added_);
     const KmerHash<Key64> hash(k);
-    for_each_entry_of(index_, 0, [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
+    index::for_each_entry(index_, 0, [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
     index_.release(0);
     if (removed_) subtract(take(removed_), counts);
     sink(0, freeze_dense(std::move(counts), k, false, tally_));

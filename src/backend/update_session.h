@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/error.h"
 #include "index/index_file.h"
-#include "index/shard_codec.h"
 
 namespace warpmer::backend {
 
@@ -92,21 +90,6 @@ class UpdatingSession {
     return all;
   }
 };
-
-/// Calls `visit(hash, count)` for every entry of a shard. InputError for one that is damaged.
-template <class Visit>
-void for_each_entry_of(const index::IndexFile& index, std::uint32_t shard, const Visit& visit) {
-  if (!index::ShardReader(index.shard(shard), index.params().k).for_each(visit)) {
-    throw InputError(index.path() + " is damaged: in shard " + std::to_string(shard) +
-                     ", entries are out of order or without a count");
-  }
-}
-
-/// Throws the InputError for an index whose totals and counts differ.
-[[noreturn]] inline void refuse_counts(const index::IndexFile& index) {
-  throw InputError(index.path() +
-                   " is damaged: its counts add up to more than it says; copy it again, or count again");
-}
 
 /// Says whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end.
 /// Else, and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the

@@ -233,4 +233,8 @@ void IndexFile::release(std::uint32_t shard) const noexcept {
   impl_->input.release(entry.offset, entry.payload_words * sizeof(std::uint64_t));
 }
 
+void refuse_damaged(const IndexFile& index, const std::string& what) {
+  layout::refuse_damaged(index.path(), what);
+}
+
 }  // namespace warpmer::index

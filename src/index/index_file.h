@@ -130,4 +130,8 @@ class IndexFile {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Throws the InputError for an index that does not agree with itself, though its checksums are right: a
+/// wrong program wrote it. `what` says how.
+[[noreturn]] void refuse_damaged(const IndexFile& index, const std::string& what);
+
 }  // namespace warpmer::index

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "index/frozen_shard.h"
@@ -300,5 +301,22 @@ class ShardReader {
   const std::uint64_t* exceptions_;
   std::uint64_t escape_;
 };
+
+/// Calls `visit(hash, count)` for every entry of a part of a shard (`reader` reads it), as
+/// ShardReader::for_each_in_part does. InputError for a shard that is damaged.
+template <class Visit>
+void for_each_entry_in_part(const IndexFile& index, std::uint32_t shard, const ShardReader& reader,
+                            std::uint64_t part, std::uint32_t part_bits, const Visit& visit) {
+  if (!reader.for_each_in_part(part, part_bits, visit)) {
+    refuse_damaged(index,
+                   "in shard " + std::to_string(shard) + ", entries are out of order or without a count");
+  }
+}
+
+/// Does the same for all of a shard.
+template <class Visit>
+void for_each_entry(const IndexFile& index, std::uint32_t shard, const Visit& visit) {
+  for_each_entry_in_part(index, shard, ShardReader(index.shard(shard), index.params().k), 0, 0, visit);
+}
 
 }  // namespace warpmer::index

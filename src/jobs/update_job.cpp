@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"
+#include "index/index_file.h"
 #include "index/known_totals.h"
 #include "io/input_set.h"
 #include "jobs/changeable_index.h"
@@ -106,7 +107,8 @@ class UpdateJob {
     io::warn_of_phred64(count_.reading.qualities);
     const index::Histogram histogram = session->tally().histogram();
     // The sum of the index's counts was known (check_sum), unless it lied.
-    if (index::exceeds_totals(histogram)) backend::refuse_counts(index_);
+    if (index::exceeds_totals(histogram))
+      index::refuse_damaged(index_, "its counts add up to more than it says");
     run_.finish(writer, totals(*session), histogram, provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = host::cpu_seconds();

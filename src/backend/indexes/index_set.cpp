@@ -56,11 +56,6 @@ std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, 
   return files;
 }
 
-void refuse_disorder(const index::IndexFile& index, std::uint32_t shard) {
-  throw InputError(fmt::format("{} is damaged: in shard {}, entries are out of order or without a count",
-                               index.path(), shard));
-}
-
 std::uint64_t working_bytes(unsigned threads) {
   return host::resident_bytes() + kIndexSlackBytes + threads * kMappedBytesOfThread;
 }

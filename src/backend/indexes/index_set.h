@@ -17,9 +17,6 @@ namespace warpmer::backend {
 std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
                                          unsigned threads);
 
-/// Throws the InputError for a shard that is not what a writer makes, though its checksum is right.
-[[noreturn]] void refuse_disorder(const index::IndexFile& index, std::uint32_t shard);
-
 /// Pages of indexes that a thread has mapped at a time, about.
 inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
 

@@ -7,10 +7,10 @@
 
 #include "backend/dense_counts.h"
 #include "backend/lookup/kmer_text.h"
-#include "backend/update_session.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "cpu/simd/kmer_window.h"
+#include "index/shard_codec.h"
 #include "kmer/hash.h"
 
 namespace warpmer::cpu {
@@ -139,8 +139,8 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
   }
   if (plan.base == nullptr) return;
   const KmerHash<Key64> hash(plan.kmers.k);
-  backend::for_each_entry_of(*plan.base, 0,
-                             [&](Key64 h, std::uint64_t count) { counts_.data()[hash.inverse(h)] = count; });
+  index::for_each_entry(*plan.base, 0,
+                        [&](Key64 h, std::uint64_t count) { counts_.data()[hash.inverse(h)] = count; });
 }
 
 std::uint64_t DenseLiveTable::add(const io::Batch& batch, bool lenient) {

@@ -2,8 +2,6 @@
 
 #include "backend/indexes/entries.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,7 +11,6 @@
 #include <vector>
 
 #include "base/buffer_pool.h"
-#include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
 #include "cpu/sets/array_pool.h"
@@ -151,13 +148,6 @@ class EntryArraysBuilder {
   std::size_t room_ = 0;
 };
 
-/// A shard may have a k-mer in a group that is not its own, and in its own. Those who write k-mers in order
-/// rely on there being no two.
-[[noreturn]] void refuse_twice(const index::IndexFile& index) {
-  throw InputError(
-      fmt::format("{} is damaged: a k-mer stands in it twice; copy it again, or count again", index.path()));
-}
-
 template <class Key, class Order>
 void encode_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
                    const EntryEncoder& encode, const EncodedVisitor& visit) {
@@ -176,7 +166,8 @@ void encode_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, un
           Key last = 0;
           encode_in_steps(ordered.size, encode, encoded, [&](std::size_t i) {
             const auto [kmer, count] = sorter.entry(bin, ordered.words.data()[i]);
-            if (i > 0 && kmer == last) refuse_twice(index);
+            // A shard may have a k-mer in a group that is not its own, and in its own.
+            if (i > 0 && kmer == last) index::refuse_damaged(index, "a k-mer stands in it twice");
             last = kmer;
             return CountedKmer{kmer, count};
           });

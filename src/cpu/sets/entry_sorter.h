@@ -233,10 +233,7 @@ class EntrySorter {
     }
   }
 
-  [[noreturn]] void refuse_more() const {
-    throw InputError(fmt::format(
-        "{} is damaged: it has more k-mers than it says; copy it again, or count again", index_.path()));
-  }
+  [[noreturn]] void refuse_more() const { index::refuse_damaged(index_, "it has more k-mers than it says"); }
 
   /// Returns the bytes that a bin takes in memory.
   [[nodiscard]] std::uint64_t bytes_of(std::uint32_t bin) const {

@@ -228,11 +228,11 @@ class ShardParts {
   void read_entries(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) const {
     const index::ShardReader reader(views_[i], inputs_.front().params().k);
     out.reserve(reader.most_in_part(part, part_bits_), 0, false);
-    const bool is_sound = reader.for_each_in_part(part, part_bits_, [&](Key64 hash, std::uint64_t count) {
-      out.hashes()[out.size] = hash;
-      out.counts()[out.size++] = count;
-    });
-    if (!is_sound) backend::refuse_disorder(inputs_[i], shard_);
+    index::for_each_entry_in_part(inputs_[i], shard_, reader, part, part_bits_,
+                                  [&](Key64 hash, std::uint64_t count) {
+                                    out.hashes()[out.size] = hash;
+                                    out.counts()[out.size++] = count;
+                                  });
   }
   void finish_reading(std::size_t i, ListBuffer<Key>& list) const {
     if (!bounds_[i].contains_all()) keep_within(bounds_[i], list);

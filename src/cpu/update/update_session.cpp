@@ -19,6 +19,7 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "groups/group_key.h"
+#include "index/index_file.h"
 
 namespace warpmer::cpu {
 
@@ -177,7 +178,7 @@ class ShardedUpdate : public backend::UpdatingSession {
     AddCounts add;
     result.size = merge<kUnion>(worker.was.list(), worker.added.list(), result.target(), add);
     // No sum is larger than 2^64 - 1 (jobs/update_job), unless totals and counts differ.
-    if (add.overflow) backend::refuse_counts(index_);
+    if (add.overflow) index::refuse_damaged(index_, "its counts add up to more than it says");
     Remainder<Key> remainder(result);
     remainder.remove(worker.removed.list(), worker.shortfall);
     remainder.finish();
