@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/resident/device_children.cuh"
+#include "kernels/live/device_children.cuh"
 #include "starfish/bench_body.h"
 #include "tables/table_lists.h"
 #include "tables/workbench.h"

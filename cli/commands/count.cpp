@@ -18,6 +18,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/counted_histogram.h"
+#include "cli/output/counting_report.h"
 #include "cli/output/index_summary.h"
 #include "cli/output/plan_report.h"
 #include "cli/output/progress.h"
@@ -62,41 +63,26 @@ Json ranks_json(const jobs::CountReport& report) {
 /// Everything about a run, for `--stats`.
 Json report_json(const CountCommand& command, std::string_view format, const jobs::CountReport& report,
                  double wall_seconds) {
-  return {{"version", WARPMER_VERSION},
-          {"command_line", command.flags.job.provenance.command_line},
-          {"k", command.flags.job.kmers.k},
-          {"strand", strand_name(command.flags.job.kmers.canonical)},
-          {"inputs", command.flags.job.inputs},
-          {"output", command.flags.target.output},
-          {"format", std::string(format)},
-          {"device", report.device},
-          {"device_choice", report.device_choice.note},
-          {"table", std::string(backend::name_of(command.flags.job.table))},
-          {"threads", report.resources.threads},
-          {"memory_cap_bytes", report.resources.memory_bytes},
-          {"peak_resident_bytes", report.peak_resident_bytes},
-          {"index_bytes", report.index_bytes},
-          {"early_counts", report.early_counts},
-          {"spilled", spilled_json(report.spilled)},
-          {"device_memory", device_memory_json(report.device_memory)},
-          {"wall_seconds", wall_seconds},
-          {"read_seconds", report.read_seconds},
-          {"count_seconds", report.count_seconds},
-          {"cpu_seconds", report.cpu_seconds},
-          {"stages", stages_json(report.stages)},
-          {"owners", owners_json(report.owner_loads)},
-          {"ranks", ranks_json(report)},
-          {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)},
-          {"totals", totals_json(report.totals)}};
+  const jobs::CountOptions& job = command.flags.job;
+  const Json own{{"k", job.kmers.k},
+                 {"strand", strand_name(job.kmers.canonical)},
+                 {"inputs", job.inputs},
+                 {"output", command.flags.target.output},
+                 {"format", std::string(format)},
+                 {"table", std::string(backend::name_of(job.table))},
+                 {"count_seconds", report.count_seconds},
+                 {"owners", owners_json(report.owner_loads)},
+                 {"ranks", ranks_json(report)},
+                 {"overlap", report.overlap ? Json(*report.overlap) : Json(nullptr)}};
+  return counting_json(job.provenance.command_line, own, report, wall_seconds);
 }
 
 void print_summary(const IndexTarget& target, const jobs::CountReport& report, double wall_seconds) {
-  const jobs::DeviceChoice& device = report.device_choice;
-  print_last_line(fmt::format(
-      "{}, {} distinct, {:.1f} s, peak memory {}, {} on {}{}", counted(report.totals.counted_kmers, "k-mer"),
-      with_thousands(report.totals.counted_distinct), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)), target.summary(report.index_bytes),
-      report.device, device.gpus.empty() ? "" : fmt::format(" ({})", device.note)));
+  print_last_line(fmt::format("{}, {} distinct, {:.1f} s, peak memory {}, {} on {}",
+                              counted(report.totals.counted_kmers, "k-mer"),
+                              with_thousands(report.totals.counted_distinct), wall_seconds,
+                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
+                              target.summary(report.index_bytes), device_text(report)));
 }
 
 /// Returns the directory of an index that is not the output. One that several processes write must be in a

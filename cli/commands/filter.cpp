@@ -295,7 +295,8 @@ int run_filter(FilterOptions options) {
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
         return filter_reads(options, plan, lookup, outputs, threads, progress);
       }).report;
-  backend::warn_if_empty({totals.reads, totals.bases, totals.has_kmers ? 1u : 0u}, plan.k, "the reads");
+  backend::warn_if_empty(backend::ReadTotals{totals.reads, totals.bases, totals.has_kmers ? 1u : 0u}, plan.k,
+                         "the reads");
   io::warn_of_phred64(options.reading.qualities);
   for (const auto& output : outputs) output->complete();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -13,6 +13,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/output/counting_report.h"
 #include "cli/output/index_summary.h"
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
@@ -32,53 +33,23 @@ Json read_json(const std::vector<std::string>& inputs, const backend::ReadTotals
   return {{"inputs", inputs}, {"sequences", read.records}, {"bases", read.bases}, {"kmers", read.kmers}};
 }
 
-/// Returns the work of a resident table; null if there was none.
-Json paging_json(const backend::PagingReport& paging) {
-  if (paging.children == 0) return nullptr;
-  return {{"children", paging.children},
-          {"rounds", paging.rounds},
-          {"visits", paging.visits},
-          {"fetched_bytes", paging.fetched_bytes},
-          {"written_bytes", paging.written_bytes},
-          {"rebuilds", paging.rebuilds},
-          {"load_seconds", paging.load_seconds},
-          {"add_seconds", paging.add_seconds}};
-}
-
 /// Everything about a run, for `--stats`.
 Json report_json(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
-  return {{"version", WARPMER_VERSION},
-          {"command_line", command.job.count.provenance.command_line},
-          {"index", command.job.index},
-          {"added", read_json(command.job.added, report.added)},
-          {"removed", read_json(command.job.removed, report.removed)},
-          {"output", command.job.count.output},
-          {"device", report.device},
-          {"device_choice", report.device_choice.note},
-          {"threads", report.resources.threads},
-          {"memory_cap_bytes", report.resources.memory_bytes},
-          {"peak_resident_bytes", report.peak_resident_bytes},
-          {"index_bytes", report.index_bytes},
-          {"early_counts", report.early_counts},
-          {"spilled", spilled_json(report.spilled)},
-          {"device_memory", device_memory_json(report.device_memory)},
-          {"paging", paging_json(report.paging)},
-          {"wall_seconds", wall_seconds},
-          {"read_seconds", report.read_seconds},
-          {"update_seconds", report.update_seconds},
-          {"cpu_seconds", report.cpu_seconds},
-          {"stages", stages_json(report.stages)},
-          {"totals", totals_json(report.totals)}};
+  const Json own{{"index", command.job.index},
+                 {"added", read_json(command.job.added, report.added)},
+                 {"removed", read_json(command.job.removed, report.removed)},
+                 {"output", command.job.count.output},
+                 {"update_seconds", report.update_seconds}};
+  return counting_json(command.job.count.provenance.command_line, own, report, wall_seconds);
 }
 
 void print_summary(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
-  print_last_line(fmt::format(
-      "{} added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}{}",
-      counted(report.added.kmers, "k-mer"), with_thousands(report.removed.kmers),
-      with_thousands(report.totals.stored_distinct), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.count.output),
-      format_bytes(static_cast<double>(report.index_bytes)), report.device,
-      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
+  print_last_line(fmt::format("{} added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}",
+                              counted(report.added.kmers, "k-mer"), with_thousands(report.removed.kmers),
+                              with_thousands(report.totals.stored_distinct), wall_seconds,
+                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
+                              shown_output(command.job.count.output),
+                              format_bytes(static_cast<double>(report.index_bytes)), device_text(report)));
 }
 
 void check_read_once(const jobs::UpdateOptions& job) {
@@ -128,12 +99,6 @@ void declare_flags(CLI::App& app, UpdateCommand& command) {
   add_index_output_flag(app, command.job.count.output);
   add_resource_flags(app, command.job.count.resources);
   add_tmp_directory_flag(app, command.job.count.tmp_directory);
-  app.add_flag(
-      "--paged", command.job.paged,
-      "On GPUs, add what they have no room for to a table of the whole index, whose parts take turns "
-      "on the GPU and are in host memory meanwhile, rather than to set it aside in host memory and "
-      "temporary files. The index written is the same. For deep coverage, and little memory. No effect "
-      "on CPUs, for k up to 12, and on what --remove names.");
   add_reading_flags(app, command.job.count.reading);
   add_device_flags(
       app, command.device,

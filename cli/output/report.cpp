@@ -39,28 +39,6 @@ StatsFile::StatsFile(const std::string& path) {
   file_.emplace(path);
 }
 
-Json spilled_json(const backend::SpillReport& spilled) {
-  return {{"host_bytes", spilled.host_bytes},
-          {"written_bytes", spilled.written_bytes},
-          {"of_frozen_runs", spilled.run_bytes},
-          {"read_bytes", spilled.read_bytes}};
-}
-
-Json device_memory_json(const std::optional<backend::DeviceMemoryReport>& memory) {
-  if (!memory) return nullptr;
-  return {{"cap_bytes", memory->cap_bytes},
-          {"peak_bytes", memory->peak_bytes},
-          {"beside_bytes", memory->beside_bytes}};
-}
-
-Json stages_json(const std::vector<backend::StageReport>& stages) {
-  Json all = Json::array();
-  for (const backend::StageReport& stage : stages) {
-    all.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
-  }
-  return all;
-}
-
 void StatsFile::write(const Json& report) {
   if (!file_) return;
   file_->write(json_text(report));

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/backend.h"
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/index_summary.h"
@@ -54,13 +53,6 @@ class StatsFile {
 
 /// `--stats`
 CLI::Option* add_stats_flag(CLI::App& app, std::string& path);
-
-/// Returns, for `--stats`, the bytes that a run has written to its temporary file.
-Json spilled_json(const backend::SpillReport& spilled);
-/// Returns likewise the memory that it has held on its GPUs; null when there was none.
-Json device_memory_json(const std::optional<backend::DeviceMemoryReport>& memory);
-/// Returns its stages, in their order.
-Json stages_json(const std::vector<backend::StageReport>& stages);
 
 /// Prints one line: the label, and the value in the column of all values; text is made printable.
 template <class Value>

@@ -11,7 +11,6 @@
 #include "kernels/count/bin_sizes.cuh"
 #include "kernels/count/count_long.cuh"
 #include "kernels/count/count_plan.cuh"
-#include "kernels/memory/live_error.cuh"
 #include "kernels/memory/span_clock.cuh"
 
 namespace warpmer::gpu {
@@ -132,14 +131,8 @@ class BinCounting {
   }
 
   /// Returns the task's bins, which have so many distinct k-mers, as a run. Waits for the stream.
-  CountedBins<Key> run_of(const Task& task, std::uint64_t entries) {
+  CountedBins<Key> run_of(Task task, std::uint64_t entries) {
     CountedBins<Key> run(std::max<std::uint64_t>(entries, 1), task.bins, CountedFor::counting);
-    count_into(run, task);
-    return run;
-  }
-  /// Does the same with a run that has room for all k-mers there may be. Returns the number of distinct
-  /// k-mers.
-  std::uint64_t count_into(const CountedBins<Key>& run, Task task) {
     fill_bytes(size_.data(), 0, 1, stream_);
     fill_bytes(run.big_size(), 0, 1, stream_);
     fill_bytes(fault_.data(), 0, 1, stream_);
@@ -148,12 +141,10 @@ class BinCounting {
     task.out_size = size_.data();
     count(task);
     CountFault fault{};
-    unsigned long long entries = 0;
     copy_to_host(&fault, fault_.data(), 1, stream_);
-    copy_to_host(&entries, size_.data(), 1, stream_);
     check(cudaStreamSynchronize(stream_), "counting");
     throw_fault(fault);
-    return entries;
+    return run;
   }
 
   /// Learns from a count how large tables should be.
@@ -169,7 +160,6 @@ class BinCounting {
     if (fault == CountFault::none) return;
     if (fault == CountFault::output_full)
       throw InternalError("counting on the GPU found more k-mers than there can be");
-    if (plan_.resident.index != nullptr) throw_too_many_large_counts(*plan_.resident.index);
     // For one bin, 128 are enough; it has more only if reads have 5 * 10^11 k-mers that share a minimizer.
     throw ResourceError(
         "counting on the GPU met more counts beyond 2^32 than it has room for; use --device cpu");

@@ -9,10 +9,6 @@
 #include "file/spill_file.h"
 #include "kmer/kmer.h"
 
-namespace warpmer::index {
-class IndexFile;  // index/index_file.h
-}
-
 namespace warpmer::gpu {
 
 /// The places that segments may be spilled to.
@@ -43,14 +39,6 @@ struct DeviceTuning {
       true;  ///< words that do not fit may be counted early if that pays; else they are spilled
 };
 
-/// An index to which counted k-mers are added, instead of being spilled, as soon as the device has no room
-/// for more; and the memory that the table of its k-mers may take (kernels/resident/resident_table.cuh).
-struct ResidentShare {
-  const index::IndexFile* index = nullptr;  ///< null: words for which there is no room are spilled
-  std::uint64_t device_bytes = 0, host_bytes = 0;
-  bool is_used_always = false;  ///< ResidentTableUse::always
-};
-
 struct DeviceCountPlan {
   KmerParams kmers;
   backend::CountBounds kept;
@@ -61,7 +49,6 @@ struct DeviceCountPlan {
   std::uint64_t expected_kmers = 0;  ///< estimated occurrences on all devices; 0: unknown
   std::uint32_t owners = 1;          ///< devices of all ranks that share these
   SpillPlan spill;                   ///< for each device
-  ResidentShare resident;            ///< for each device, beside `memory_bytes`
   std::string purpose = "counting";  ///< name of the job in messages
 };
 

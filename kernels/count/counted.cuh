@@ -25,9 +25,7 @@ __host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint3
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
-/// Reads never have more big counts than this: the number of all k-mers, divided by 2^32. An index that is
-/// counted together with them (kernels/resident/resident_table.cuh) may have any number; one for which there
-/// is no room is a CountFault.
+/// Reads never have more big counts than this: the number of all k-mers, divided by 2^32.
 inline constexpr std::uint32_t kMostBigCounts = 1u << 16;
 
 template <class Key>

@@ -20,8 +20,8 @@ class CountTally {
 
   CountTally() : large_(kMostAtOnce), size_(1), host_size_(1) {}
 
-  /// Adds small counts to `tallies`, if there are any, which has kTallies numbers, and notes the others in
-  /// `large`. The thread waits for the device.
+  /// Adds small counts to `tallies`, which has kTallies numbers, and notes the others in `large`. The thread
+  /// waits for the device.
   void note(const OrderedKmers<Key>& kmers, unsigned long long* tallies, backend::Tally& large,
             cudaStream_t stream);
 

@@ -1,6 +1,5 @@
-#include <optional>
+#include <memory>
 
-#include "kernels/freeze/count_tally.cuh"
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/freeze/string_groups.cuh"
@@ -25,11 +24,6 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
     return groups_.sizes();
   }
 
-  void note_large_counts(backend::Tally& tally, cudaStream_t stream) override {
-    if (!tally_) tally_.emplace();
-    tally_->note(grouped_.view.strings.kmers, nullptr, tally, stream);
-  }
-
   void write(unsigned long long* words, cudaStream_t stream) override {
     payload_.write(grouped_.view, groups_, words, stream);
   }
@@ -46,7 +40,6 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
   StringGroups<Key> groups_;
   StringPayload<Key> payload_;
   Grouped grouped_;
-  std::optional<CountTally<Key>> tally_;
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <memory>
 #include <vector>
 
-#include "backend/tally.h"
 #include "groups/shard_layout.h"
 #include "kernels/freeze/kmer_order.cuh"
 #include "kmer/kmer.h"
@@ -26,8 +25,6 @@ class StringFreezer {
   /// Makes strings of the k-mers. Returns the sizes of each shard; the thread waits for the device meanwhile.
   virtual const std::vector<groups::ShardSizes>& measure(const CountedShards<Kmer>& shards,
                                                          cudaStream_t stream) = 0;
-  /// Notes the counts of CountHistogram::kTallies and more of the k-mers that were measured last.
-  virtual void note_large_counts(backend::Tally& tally, cudaStream_t stream) = 0;
   /// Enqueues the writing of the payloads of the shards that were measured last, one behind the other. There
   /// is room for them, and its contents do not matter. The counted k-mers' memory is used until that is over.
   virtual void write(unsigned long long* words, cudaStream_t stream) = 0;

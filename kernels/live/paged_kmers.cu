@@ -75,7 +75,6 @@ table::PagedTablePlan table_plan(const PagedKmersPlan& plan) {
   table.load = kLiveLoad;
   table.growth = kLiveGrowth;
   table.batch = waiting_of<Key>(plan.device_bytes);
-  table.zero_is_none = true;
   if (plan.initial == nullptr) return table;
   const table::ShardPlace<Key> place{plan.kmers.k, plan.shards.first, plan.shards.end, plan.kmers.canonical};
   for (std::uint32_t shard = plan.shards.first; shard < plan.shards.end; ++shard)

@@ -14,10 +14,10 @@
 #include "backend/update_session.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
+#include "kernels/live/device_children.cuh"
 #include "kernels/live/kmer_queue.cuh"
 #include "kernels/live/live_entries.cuh"
 #include "kernels/live/live_kmers.cuh"
-#include "kernels/resident/device_children.cuh"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 

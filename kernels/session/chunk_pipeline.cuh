@@ -71,13 +71,12 @@ class ChunkPipeline {
   ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
   /// Is called before the first shard. `loads` are the k-mers of each shard; `most_kmers` is the largest
-  /// number of occurrences in all of them, or nothing if there may be any number of large counts; `size` is
-  /// the memory that chunks may take. `spare_bytes` of device memory may be taken for a shard that is larger
-  /// than a chunk. With `foresees`, if there are many more k-mers than chunks take, the number of distinct
-  /// ones in a chunk is estimated from the chunks before. `chunks` gets the chunks, until `finish` has
-  /// returned.
-  void begin(std::vector<unsigned long long> loads, std::optional<std::uint64_t> most_kmers,
-             const ChunkSize& size, std::uint64_t spare_bytes, bool foresees, ChunkSink& chunks) {
+  /// number of occurrences in all of them; `size` is the memory that chunks may take. `spare_bytes` of device
+  /// memory may be taken for a shard that is larger than a chunk. With `foresees`, if there are many more
+  /// k-mers than chunks take, the number of distinct ones in a chunk is estimated from the chunks before.
+  /// `chunks` gets the chunks, until `finish` has returned.
+  void begin(std::vector<unsigned long long> loads, std::uint64_t most_kmers, const ChunkSize& size,
+             std::uint64_t spare_bytes, bool foresees, ChunkSink& chunks) {
     chunks_ = &chunks;
     loads_ = std::move(loads);
     size_ = size;
@@ -85,11 +84,9 @@ class ChunkPipeline {
     foresees_ = foresees;
     const std::uint64_t all = std::accumulate(loads_.begin(), loads_.end(), std::uint64_t{0});
     usual_bound_ = std::max<std::uint64_t>(1, std::min(all, size_.entries));
-    any_are_large_ = !most_kmers.has_value();
-    if (any_are_large_) return;
     // There are no more k-mers than this that occur so often.
     for (ChunkBuffers& buffers : buffers_)
-      buffers.large = DeviceArray<std::uint64_t>(*most_kmers / CountHistogram::kTallies + 1);
+      buffers.large = DeviceArray<std::uint64_t>(most_kmers / CountHistogram::kTallies + 1);
   }
 
   /// Counts and freezes the shards [first, end), which come after those before. The words must stay until two
@@ -124,12 +121,6 @@ class ChunkPipeline {
     before_.reset();
   }
 
-  /// Sets the numbers of k-mers of the shards from `first` on, if they differ from those that `begin` got.
-  /// None of these shards may have been added.
-  void set_loads(std::uint32_t first, const std::vector<std::uint64_t>& loads) {
-    std::copy(loads.begin(), loads.end(), loads_.begin() + (first - range_.first_shard()));
-  }
-
   /// From now on, so much of the spare memory is taken for something else.
   void hold_beside(std::uint64_t bytes) { beside_bytes_ = bytes; }
 
@@ -141,8 +132,7 @@ class ChunkPipeline {
     throw ResourceError("a shard of " + std::to_string(entries) +
                         " different k-mers takes more of the GPU's memory than there is; raise "
                         "--device-memory by " +
-                        megabytes_up(to_be_added(bytes - spare_bytes_)) + ", or " +
-                        (plan_.resident.index != nullptr ? "leave --paged out" : "use --device cpu"));
+                        megabytes_up(kAddedForSpare * (bytes - spare_bytes_)) + ", or use --device cpu");
   }
 
   /// Enqueues the rest; no more shards come. `end` marks when all is frozen.
@@ -240,14 +230,9 @@ class ChunkPipeline {
     buffers.counted_fence.record(stream_);
   }
 
-  /// Returns the bytes that have to be added to a cap for so much more to be spare: a resident table gets its
-  /// part of them, and at most half of the rest goes to feeds, staging and bins, or is left for holes of the
-  /// memory pool.
-  [[nodiscard]] std::uint64_t to_be_added(std::uint64_t spare) const {
-    const double part_of_resident =
-        static_cast<double>(plan_.resident.device_bytes) / static_cast<double>(plan_.memory_bytes);
-    return static_cast<std::uint64_t>(static_cast<double>(spare) * (1 + part_of_resident) * 2);
-  }
+  /// The bytes to add to a cap for a byte more to spare: at most half of them goes to feeds, staging and
+  /// bins, or is left for holes of the memory pool.
+  static constexpr std::uint64_t kAddedForSpare = 2;
 
   /// Returns the bytes that entries take beyond a chunk's size.
   [[nodiscard]] std::uint64_t growth(const ChunkBuffers& buffers) const {
@@ -283,7 +268,7 @@ class ChunkPipeline {
     launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
     FrozenChunk frozen;
     frozen.first_shard = chunk.first_shard;
-    const PayloadRing::Room room = plan_.histogram_only && !any_are_large_
+    const PayloadRing::Room room = plan_.histogram_only
                                        ? freeze_nothing(chunk, frozen.strings)
                                        : freeze_strings(chunk, buffers, entries, frozen.strings);
     buffers.frozen_event.record(freeze_stream_);
@@ -311,7 +296,6 @@ class ChunkPipeline {
         words += sizes.words;
       }
     });
-    if (any_are_large_) freezer_->note_large_counts(large_counts_, freeze_stream_);
     words += kSpareWords;
     const PayloadRing::Room room =
         payloads_.take(chunk.first_shard, words, ring_words(words, entries), *chunks_);
@@ -393,7 +377,6 @@ class ChunkPipeline {
   std::uint64_t usual_bound_ = 1;          ///< entries of a chunk that is not one hot shard
   std::uint64_t spare_bytes_ = 0, beside_bytes_ = 0;
   bool foresees_ = false;
-  bool any_are_large_ = false;  ///< counts: they are looked for when k-mers are frozen
   double kept_of_kmers_ = 1;
   std::uint32_t number_ = 0;          ///< number of chunks planned
   std::optional<ShardChunk> before_;  ///< chunk that is counted and still to be frozen

@@ -12,7 +12,6 @@
 #include "kernels/exchange/exchange.cuh"
 #include "kernels/exchange/slices.cuh"
 #include "kernels/memory/span_clock.cuh"
-#include "kernels/resident/resident_table.cuh"
 #include "kernels/session/chunk_pipeline.cuh"
 #include "kernels/session/device_counter.cuh"
 #include "kernels/spill/spilled_groups.cuh"
@@ -100,11 +99,6 @@ class Counter : public DeviceCounter, public BinSink<Words> {
           " MiB of its memory at least, and " + std::to_string(plan.memory_bytes >> 20) +
           " MiB are free or allowed for it; raise --device-memory, choose another GPU, or use --device cpu");
     }
-    if (plan.resident.index != nullptr) {
-      resident_plan_ = plan_resident_table(*plan.resident.index, range_, plan.resident.device_bytes,
-                                           plan.resident.host_bytes);
-      if (plan.resident.is_used_always) begin_resident_table();
-    }
     budget_ = plan.memory_bytes - fixed;
     early_budget_ = plan.memory_bytes - input;
   }
@@ -141,11 +135,6 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   void make_room_for(std::uint64_t bytes, std::uint32_t parts) override {
     const bool has_room =
         fits(bytes, parts, 0) || (spilled_.is_empty() && count_early(bytes) && fits(bytes, parts, 0));
-    if (resident_plan_) {
-      if (!has_room || (plan_.resident.is_used_always && pending_.segments() > 0))
-        add_to_resident_table(counting_.measure_shards(waiting_kmers()));
-      return;
-    }
     // Others leave while the next are made; so what is made now finds room.
     while (!has_room && pending_.segments() > 0 && !fits(bytes, parts, kSegmentsAhead * bytes))
       spill_oldest();
@@ -163,19 +152,10 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     const Event begin(Event::Kind::timing), end(Event::Kind::timing);
     begin.record(stream_);
     std::vector<unsigned long long> loads = counting_.measure_shards(waiting_kmers());
-    if (resident_ && (run_ || plan_.resident.is_used_always || may_outgrow_chunks(loads))) {
-      // In the end, a part of the resident table takes the run's place, and a large shard that of what is
-      // pending.
-      if (comes_in_slices_) exchange_->wait_for_slices(kSlices);
-      add_to_resident_table(loads);
-      loads = counting_.measure_shards(waiting_kmers());
-    }
     std::uint64_t most_kmers = counted_words_ * SuperKmer<Words>::kMaxKmers;
     for (const unsigned long long load : loads) most_kmers += load;
     const auto wait_for_words = words_on_their_way();
-    if (resident_) {
-      finish_resident_table(loads, chunks);
-    } else if (spilled_.is_empty()) {
+    if (spilled_.is_empty()) {
       chunks_.begin(std::move(loads), most_kmers, chunk_size_, budget_ - std::min(budget_, held_bytes()),
                     false, chunks);
       chunks_.add(range_.first_shard(), range_.end_shard(),
@@ -193,8 +173,6 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   void add_to(backend::Tally& tally) const override { chunks_.add_to(tally); }
   [[nodiscard]] std::uint64_t early_counts() const override { return early_counts_; }
   [[nodiscard]] SpillTotals spilled() const override { return spilled_.totals(); }
-  [[nodiscard]] bool is_resident() const override { return resident_ != nullptr; }
-  [[nodiscard]] backend::PagingReport paging() const override { return paging_; }
   [[nodiscard]] DeviceTimes times() const override {
     DeviceTimes times;
     times.cut = cut_clock_.seconds();
@@ -351,84 +329,6 @@ class Counter : public DeviceCounter, public BinSink<Words> {
     return counting_.task(first_shard, shards, {pending_.views(), pending_.segments(), waiting_kmers()});
   }
 
-  void begin_resident_table() {
-    const auto since = Clock::now();
-    resident_ = std::make_unique<ResidentTable<Key>>(*plan_.resident.index, range_, *resident_plan_);
-    resident_loads_.resize(range_.end_shard() - range_.first_shard());
-    paging_.load_seconds = seconds_since(since);
-  }
-  /// Counts everything pending, some shards at a time, into the table of the index that it is to be added to.
-  /// `loads`: what is pending of each shard.
-  void add_to_resident_table(const std::vector<unsigned long long>& loads) {
-    if (!resident_) begin_resident_table();
-    const auto since = Clock::now();
-    for (std::size_t i = 0; i < loads.size(); ++i) resident_loads_[i] += loads[i];
-    for (std::uint32_t first = range_.first_shard(); first < range_.end_shard();) {
-      std::uint32_t end = first;
-      std::uint64_t kmers = 0;
-      do {
-        kmers += loads[end++ - range_.first_shard()];
-      } while (end < range_.end_shard() &&
-               kmers + loads[end - range_.first_shard()] <= resident_plan_->counted);
-      const CountTask<Key, Words> task = task_for(first, end - first);
-      const std::uint64_t entries = kmers <= resident_plan_->counted ? kmers : counting_.measure(task);
-      resident_->add(counting_.count_into(resident_->room(entries), task), stream_);
-      first = end;
-    }
-    resident_->flush();
-    counted_words_ += pending_.words();
-    pending_.clear();
-    comes_in_slices_ = false;
-    run_.reset();
-    ++early_counts_;
-    ++paging_.rounds;
-    paging_.add_seconds += seconds_since(since);
-    note_paging();
-  }
-  /// Not what comes after the reads: that is no paging any more, each child comes once to be frozen.
-  void note_paging() {
-    paging_.children = resident_->children();
-    paging_.visits = resident_->paging().visits;
-    paging_.fetched_bytes = resident_->paging().fetched_bytes + resident_->counts().rebuild_read;
-    paging_.written_bytes = resident_->paging().written_bytes + resident_->counts().rebuild_written;
-    paging_.rebuilds = resident_->counts().rebuilds;
-  }
-  /// True when a shard of the resident table, with the pending words of each shard, may take more room than
-  /// chunks have, in both of their buffers, and than is left beside the pending words. It is judged by
-  /// occurrences, because the number of distinct ones is not known.
-  [[nodiscard]] bool may_outgrow_chunks(const std::vector<unsigned long long>& pending) const {
-    if (pending_.segments() == 0) return false;
-    std::uint64_t most = 0;
-    for (std::size_t i = 0; i < pending.size(); ++i) {
-      const auto shard = static_cast<std::uint32_t>(range_.first_shard() + i);
-      most =
-          std::max<std::uint64_t>(most, plan_.resident.index->kmers(shard) + resident_loads_[i] + pending[i]);
-    }
-    const std::uint64_t beyond = most - std::min(most, chunk_size_.entries);
-    return 2 * beyond * Chunks::kEntryBytes + held_bytes() > budget_;
-  }
-
-  /// Freezes the k-mers of the resident table, together with the words that are still pending, partition
-  /// after partition.
-  void finish_resident_table(const std::vector<unsigned long long>& pending, ChunkSink& chunks) {
-    std::vector<unsigned long long> loads = pending;  // and what is certain of the table
-    for (std::uint32_t shard = range_.first_shard(); shard < range_.end_shard(); ++shard)
-      loads[shard - range_.first_shard()] += plan_.resident.index->kmers(shard);
-    chunks_.begin(std::move(loads), std::nullopt, chunk_size_, budget_ - std::min(budget_, held_bytes()),
-                  false, chunks);
-    while (const auto part = resident_->next(stream_)) {
-      const WaitingKmers<Key> kmers{pending_.bin_kmers(), &part->run};
-      std::vector<std::uint64_t> all = part->kmers;
-      for (std::uint32_t i = 0; i < all.size(); ++i)
-        all[i] += pending[part->first_shard - range_.first_shard() + i];
-      chunks_.set_loads(part->first_shard, all);
-      counting_.find_long_bins(kmers, part->first_shard * range_.bins_per_shard(),
-                               part->end_shard * range_.bins_per_shard());
-      chunks_.add(part->first_shard, part->end_shard, {pending_.views(), pending_.segments(), kmers});
-      chunks_.settle();  // the next part comes in place of this one
-    }
-  }
-
   void spill_oldest() { spilled_.put(pending_.release_oldest(), stream_); }
 
   /// The k-mers that have been counted of a shard that comes back in pieces.
@@ -547,11 +447,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
   std::uint64_t early_budget_ = 0;  ///< while input comes: there are no chunks yet
   std::optional<CountedBins<Key>> run_;
   CountedView<Key> run_view_{};
-  std::optional<ResidentTablePlan> resident_plan_;
-  std::unique_ptr<ResidentTable<Key>> resident_;    ///< from when the device has no room for more
-  std::vector<unsigned long long> resident_loads_;  ///< occurrences added to it, by shard
-  backend::PagingReport paging_;                    ///< report on that, until the reads have ended
-  bool comes_in_slices_ = false;                    ///< the newest segment
+  bool comes_in_slices_ = false;  ///< the newest segment
   std::uint64_t words_ = 0, counted_words_ = 0;
   std::uint64_t early_counts_ = 0;
   SpanClock cut_clock_, split_clock_;

@@ -51,15 +51,10 @@ class DeviceCounter : public KmerCounter {
   /// A chunk's memory is used again for later ones, maybe for the next.
   virtual void finish(ChunkSink& chunks) = 0;
 
-  /// After the end of input: true when there is a resident table. Then `finish` also freezes the k-mers of
-  /// its index.
-  [[nodiscard]] virtual bool is_resident() const = 0;
-
   /// Must be called after `finish`, as the other functions must.
   virtual void add_to(backend::Tally& tally) const = 0;
   [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillTotals spilled() const = 0;
-  [[nodiscard]] virtual backend::PagingReport paging() const = 0;
   [[nodiscard]] virtual DeviceTimes times() const = 0;
 };
 

@@ -164,7 +164,7 @@ class Session : public Interface {
     return {join, copy, find};
   }
 
-  [[nodiscard]] std::optional<backend::DeviceMemoryReport> device_memory() const override {
+  [[nodiscard]] backend::DeviceMemoryReport device_memory() const {
     backend::DeviceMemoryReport report{cap_bytes_, 0, 0};
     for (const int gpu : peers_.gpus()) {
       const CurrentDevice current(gpu);
@@ -248,8 +248,12 @@ class DeviceDenseSession : public Session<DenseCounting> {
     return sums;
   }
   [[nodiscard]] backend::Tally tally() const override { return tally_; }
-  [[nodiscard]] std::vector<backend::StageReport> stages() const override { return feed_stages(); }
-  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
+  [[nodiscard]] backend::SessionReport report() const override {
+    backend::SessionReport report;
+    report.stages = feed_stages();
+    report.device_memory = device_memory();
+    return report;
+  }
 
  private:
   static void check_room(const Peers& peers, const backend::CountPlan& plan) {
@@ -274,9 +278,9 @@ class DeviceDenseSession : public Session<DenseCounting> {
 /// For k > 12.
 class DeviceShardedSession : public Session<ShardedCounting> {
  public:
-  DeviceShardedSession(Peers& peers, const backend::CountPlan& plan, const ResidentShare& resident)
+  DeviceShardedSession(Peers& peers, const backend::CountPlan& plan)
       : Session(peers, plan), delivery_(peers, plan.threads) {
-    const DeviceCountPlan device = device_plan(peers, plan, resident);
+    const DeviceCountPlan device = device_plan(peers, plan);
     if (plan.ranks->are_several()) {
       auto carrier = make_rank_carrier(peers, *plan.ranks);
       counters_ = make_device_counters(agreed_upon(device, *plan.ranks), std::move(carrier));
@@ -301,7 +305,26 @@ class DeviceShardedSession : public Session<ShardedCounting> {
     for (const auto& counter : counters_) counter->add_to(tally);
     return tally;
   }
-  [[nodiscard]] std::vector<backend::StageReport> stages() const override {
+  [[nodiscard]] backend::SpillReport spilled() const override {
+    const SpillTotals moved = spill_totals();
+    return {.written_bytes = moved.to_file, .read_bytes = moved.from_file, .host_bytes = moved.to_host};
+  }
+  [[nodiscard]] backend::SessionReport report() const override {
+    backend::SessionReport report;
+    report.stages = stages();
+    report.owner_loads = owner_loads();
+    const DeviceTimes times = device_times();
+    double busy = times.cut + times.split + times.exchange - times.late_exchange;
+    for (const backend::StageReport& stage : feed_stages()) busy += stage.busy_seconds;
+    if (reading_seconds() > 0) report.overlap = busy / reading_seconds();
+    for (const auto& counter : counters_) report.early_counts += counter->early_counts();
+    report.spilled = spilled();
+    report.device_memory = device_memory();
+    return report;
+  }
+
+ private:
+  [[nodiscard]] std::vector<backend::StageReport> stages() const {
     auto stages = feed_stages();
     const DeviceTimes times = device_times();
     const std::uint64_t bytes =
@@ -317,22 +340,7 @@ class DeviceShardedSession : public Session<ShardedCounting> {
     stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
     return stages;
   }
-  [[nodiscard]] std::optional<double> overlap() const override {
-    const DeviceTimes times = device_times();
-    double busy = times.cut + times.split + times.exchange - times.late_exchange;
-    for (const backend::StageReport& stage : feed_stages()) busy += stage.busy_seconds;
-    return reading_seconds() > 0 ? std::optional(busy / reading_seconds()) : std::nullopt;
-  }
-  [[nodiscard]] std::uint64_t early_counts() const override {
-    std::uint64_t all = 0;
-    for (const auto& counter : counters_) all += counter->early_counts();
-    return all;
-  }
-  [[nodiscard]] backend::SpillReport spilled() const override {
-    const SpillTotals moved = spill_totals();
-    return {.written_bytes = moved.to_file, .read_bytes = moved.from_file, .host_bytes = moved.to_host};
-  }
-  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
+  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const {
     std::vector<backend::OwnerLoad> loads;
     for (std::uint32_t number = 0; are_several_owners() && number < peers_.size(); ++number) {
       const CurrentDevice current(peers_.gpu(number));
@@ -343,18 +351,14 @@ class DeviceShardedSession : public Session<ShardedCounting> {
     return loads;
   }
 
- private:
   /// Threads that copy what the GPUs have no room for: one for so many that read.
   static constexpr unsigned kThreadsPerSpiller = 2, kMostSpillers = 8, kSpillersShare = 8;
   static constexpr std::uint64_t kBytesOfSpiller = SpilledSegments<2>::kLeastBytesOfThread;
-  /// A resident table may take one part in this many of a GPU's memory.
-  static constexpr std::uint64_t kResidentShare = 2;
   /// The index writer may keep, for shards that wait for others, one part in this many of the process's
   /// memory (jobs/session_run).
   static constexpr std::uint64_t kWriterShare = 16;
 
-  static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan,
-                                     const ResidentShare& resident) {
+  static DeviceCountPlan device_plan(const Peers& peers, const backend::CountPlan& plan) {
     DeviceCountPlan device;
     device.kmers = plan.kmers;
     device.kept = plan.kept;
@@ -364,13 +368,6 @@ class DeviceShardedSession : public Session<ShardedCounting> {
     device.memory_bytes = device_bytes_beside_feeds(peers, plan);
     device.expected_kmers = plan.input_bytes;
     device.purpose = plan.purpose;
-    device.resident = resident;
-    if (resident.index != nullptr) {
-      device.resident.device_bytes = device.memory_bytes / kResidentShare;
-      device.resident.host_bytes = std::exchange(device.spill.host_bytes, std::uint64_t{0});
-      device.memory_bytes -= device.resident.device_bytes;
-      if (device.expected_kmers > 0) device.expected_kmers += resident.index->totals().counted_distinct;
-    }
     return device;
   }
 
@@ -436,9 +433,8 @@ std::uint64_t runtime_host_bytes(const Peers& peers) {
   return kRuntimeBytes + (peers.size() - 1) * kFurtherGpuBytes;
 }
 
-std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const ResidentShare& resident) {
-  return std::make_unique<DeviceShardedSession>(peers, plan, resident);
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan) {
+  return std::make_unique<DeviceShardedSession>(peers, plan);
 }
 
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan) {
@@ -447,7 +443,7 @@ std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::C
 
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan) {
   if (plan.kmers.k <= kMaxDenseK) return make_dense_session(peers, plan);
-  return make_sharded_session(peers, plan, {});
+  return make_sharded_session(peers, plan);
 }
 
 }  // namespace warpmer::gpu

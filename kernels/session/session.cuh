@@ -31,10 +31,8 @@ class DenseCounting : public backend::CountingSession {
 std::uint64_t runtime_host_bytes(const Peers& peers);
 
 /// Makes a session. `peers` must outlive it. Throws a ResourceError when a GPU or its memory does not
-/// suffice. `resident` is an index, if there is one, to whose resident table the counted k-mers are added;
-/// the session decides on the memory of this table.
-std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan,
-                                                      const ResidentShare& resident);
+/// suffice.
+std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan);
 std::unique_ptr<DenseCounting> make_dense_session(Peers& peers, const backend::CountPlan& plan);
 std::unique_ptr<backend::CountingSession> make_session(Peers& peers, const backend::CountPlan& plan);
 

@@ -56,11 +56,10 @@ class Merger : public IndexMerger {
   }
   ~Merger() override { cudaStreamSynchronize(stream_); }
 
-  void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, ChunkSink& chunks) override {
+  void merge(ChunkFeed* added, ChunkFeed* removed, ChunkSink& chunks) override {
     added_ = added;
     removed_ = removed;
-    takes_index_ = !has_index;
-    if (takes_index_) coming_.begin();
+    coming_.begin();
     for (std::uint32_t shard = shards_.first; shard < shards_.end;) {
       const index::ShardRange range = plan_step(shard);
       merge_step(range, chunks);
@@ -76,7 +75,6 @@ class Merger : public IndexMerger {
   [[nodiscard]] double seconds() const override { return clock_.seconds(); }
   [[nodiscard]] double seconds_waited() const override { return waited_; }
   [[nodiscard]] std::uint64_t bytes() const override {
-    if (!takes_index_) return 0;
     const std::vector<std::uint64_t>& first_words = coming_.first_words();
     return (first_words[shards_.end] - first_words[shards_.first]) * sizeof(std::uint64_t);
   }
@@ -84,15 +82,13 @@ class Merger : public IndexMerger {
  private:
   /// Sets `step_` to the shards from `first` on, as many as fit.
   index::ShardRange plan_step(std::uint32_t first) {
-    index::ShardRange range{first, std::min(shards_.end, first + kMostStepShards)};
-    if (takes_index_) range.end = std::min(range.end, coming_.end());
+    index::ShardRange range{first, std::min({shards_.end, first + kMostStepShards, coming_.end()})};
     const FrozenChunk* const added = chunk_of(added_, range);
     const FrozenChunk* const removed = chunk_of(removed_, range);
     step_.clear();
     std::uint32_t shard = first;
     for (std::uint64_t words = 0; shard < range.end; ++shard) {
-      const StringShard was =
-          takes_index_ ? StringShard{index_.sizes(shard), coming_.payload(shard)} : StringShard{};
+      const StringShard was{index_.sizes(shard), coming_.payload(shard)};
       const StringShard more = shard_of(added, shard), less = shard_of(removed, shard);
       const std::uint64_t kmers = was.sizes.kmers + more.sizes.kmers + less.sizes.kmers;
       if (kmers > plan_.most_kmers) throw_too_large(shard, kmers);
@@ -120,7 +116,7 @@ class Merger : public IndexMerger {
   }
   void merge_step(const index::ShardRange& range, ChunkSink& chunks) {
     const auto waits_since = std::chrono::steady_clock::now();
-    if (takes_index_) coming_.wait_for(range.end, stream_);
+    coming_.wait_for(range.end, stream_);
     waited_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - waits_since).count();
     FrozenChunk frozen;
     frozen.first_shard = range.first;
@@ -131,7 +127,7 @@ class Merger : public IndexMerger {
         words += sizes.words;
       }
     });
-    if (takes_index_) coming_.give_back(range.end, stream_);
+    coming_.give_back(range.end, stream_);
     for (ChunkFeed* const feed : {added_, removed_}) {
       if (feed != nullptr) feed->give_back(range.end, stream_);
     }
@@ -164,7 +160,6 @@ class Merger : public IndexMerger {
   const MergerPlan plan_;
   ChunkFeed* added_ = nullptr;
   ChunkFeed* removed_ = nullptr;
-  bool takes_index_ = true;                ///< else it has come with what is added
   Stream stream_{Stream::Priority::high};  ///< the chunks that come next are being counted beside it
   MergeShards step_;
   StringMerger<Key> strings_;

@@ -38,9 +38,9 @@ class IndexMerger {
   virtual ~IndexMerger() = default;
 
   /// Makes all shards, as DeviceCounter::finish does: those of the index, with those of `added` added to
-  /// them, and then those of `removed` taken away; either may be null. With `has_index`, `added` has the
-  /// index's k-mers, too. Throws an InputError for a damaged shard.
-  virtual void merge(ChunkFeed* added, ChunkFeed* removed, bool has_index, ChunkSink& chunks) = 0;
+  /// them, and then those of `removed` taken away; either may be null.
+  /// Throws an InputError for a damaged shard.
+  virtual void merge(ChunkFeed* added, ChunkFeed* removed, ChunkSink& chunks) = 0;
 
   // The following are called after `merge`.
   [[nodiscard]] virtual const backend::Tally& tally() const = 0;

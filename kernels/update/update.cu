@@ -82,15 +82,11 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
  public:
   DeviceShardedUpdate(Peers& peers, const backend::UpdatePlan& plan, const index::IndexFile& index)
       : peers_(peers), division_(divide(peers, plan, index)), delivery_(peers, any_of(plan).threads) {
-    const auto start = [&](const std::optional<backend::CountPlan>& whole, const ResidentShare& resident) {
-      if (!whole) return std::unique_ptr<ShardedCounting>();
-      return make_sharded_session(peers, shared_plan(*whole, division_), resident);
+    const auto start = [&](const std::optional<backend::CountPlan>& whole) {
+      return whole ? make_sharded_session(peers, shared_plan(*whole, division_)) : nullptr;
     };
-    ResidentShare resident;
-    if (plan.resident_table != backend::ResidentTableUse::never) resident.index = &index;
-    resident.is_used_always = plan.resident_table == backend::ResidentTableUse::always;
-    added_ = start(plan.added, resident);
-    removed_ = start(plan.removed, {});
+    added_ = start(plan.added);
+    removed_ = start(plan.removed);
     for (std::uint32_t number = 0; number < peers.size(); ++number) {
       const CurrentDevice current(peers.gpu(number));
       mergers_.push_back(make_index_merger(index, shards_of(number, index), division_.merger));
@@ -109,12 +105,10 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
     delivery_.run(thread, sink, shard_done, [&](std::uint32_t number, ChunkSink& chunks) {
-      if (is_counted_whole(number)) return added_->device_counter(number).finish(chunks);
       std::optional<ChunkFeed> added, removed;
       if (added_) added.emplace(added_->device_counter(number), peers_.gpu(number));
       if (removed_) removed.emplace(removed_->device_counter(number), peers_.gpu(number));
-      mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, is_resident(number),
-                              chunks);
+      mergers_[number]->merge(added ? &*added : nullptr, removed ? &*removed : nullptr, chunks);
       if (added) added->finish();
       if (removed) removed->finish();
     });
@@ -122,13 +116,7 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
 
   [[nodiscard]] backend::Tally tally() const override {
     backend::Tally all;
-    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
-      if (is_counted_whole(number)) {
-        added_->device_counter(number).add_to(all);
-      } else {
-        all.merge(mergers_[number]->tally());
-      }
-    }
+    for (const auto& merger : mergers_) all.merge(merger->tally());
     return all;
   }
   [[nodiscard]] backend::Shortfall shortfall() const override {
@@ -136,43 +124,23 @@ class DeviceShardedUpdate : public backend::UpdatingSession {
     for (const auto& merger : mergers_) all.merge(merger->shortfall());
     return all;
   }
-  [[nodiscard]] std::optional<backend::DeviceMemoryReport> device_memory() const override {
-    std::optional<backend::DeviceMemoryReport> report = (added_ ? added_ : removed_)->device_memory();
-    if (report) report->cap_bytes = division_.cap;
-    return report;
-  }
-  [[nodiscard]] std::vector<backend::StageReport> stages() override {
+  [[nodiscard]] backend::SessionReport report() override {
+    backend::SessionReport report = report_of_sessions();
+    if (report.device_memory) report.device_memory->cap_bytes = division_.cap;
     double waiting = 0, merging = 0;
     std::uint64_t bytes = 0;
-    for (std::uint32_t number = 0; number < mergers_.size(); ++number) {
-      if (is_counted_whole(number)) continue;
-      waiting += mergers_[number]->seconds_waited();
-      merging += mergers_[number]->seconds();
-      bytes += mergers_[number]->bytes();
+    for (const auto& merger : mergers_) {
+      waiting += merger->seconds_waited();
+      merging += merger->seconds();
+      bytes += merger->bytes();
     }
-    std::vector<backend::StageReport> stages = stages_of_sessions();
-    stages.push_back({"wait for index", waiting, bytes});
-    stages.push_back({"merge", merging, bytes});
-    stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
-    return stages;
-  }
-
-  [[nodiscard]] backend::PagingReport paging() const override {
-    backend::PagingReport all;
-    for (std::uint32_t number = 0; added_ && number < mergers_.size(); ++number)
-      all.add(added_->device_counter(number).paging());
-    return all;
+    report.stages.push_back({"wait for index", waiting, bytes});
+    report.stages.push_back({"merge", merging, bytes});
+    report.stages.push_back({"copy to host", delivery_.seconds(), delivery_.bytes()});
+    return report;
   }
 
  private:
-  /// True when a GPU adds to a resident table of the index: then the index need not be merged with the added
-  /// k-mers.
-  [[nodiscard]] bool is_resident(std::uint32_t number) const {
-    return added_ && added_->device_counter(number).is_resident();
-  }
-  /// And whether nothing else is to be done with that.
-  [[nodiscard]] bool is_counted_whole(std::uint32_t number) const { return is_resident(number) && !removed_; }
-
   [[nodiscard]] index::ShardRange shards_of(std::uint32_t number, const index::IndexFile& index) const {
     const std::uint32_t shards = index.params().shards();
     return {first_shard_of(number, peers_.size(), shards), first_shard_of(number + 1, peers_.size(), shards)};

@@ -76,35 +76,23 @@ struct SpillReport {
   }
 };
 
-/// Work that a resident index table (kernels/resident/resident_table.cuh) has done until the reads had ended;
-/// all numbers 0 where there was none.
-struct PagingReport {
-  std::uint64_t children = 0;       ///< in the end
-  std::uint64_t rounds = 0;         ///< number of times that all that had been counted was added to them
-  std::uint64_t visits = 0;         ///< visits of children, to get k-mers: of the index, and then of reads
-  std::uint64_t fetched_bytes = 0;  ///< bytes of children that came to a GPU, and that left it
-  std::uint64_t written_bytes = 0;
-  std::uint64_t rebuilds = 0;  ///< rebuilds of single children that were too full
-  double load_seconds = 0;     ///< until the index was there
-  double add_seconds = 0;      ///< counting and adding to it
-
-  void add(const PagingReport& other) {
-    children += other.children;
-    rounds += other.rounds;
-    visits += other.visits;
-    fetched_bytes += other.fetched_bytes;
-    written_bytes += other.written_bytes;
-    rebuilds += other.rebuilds;
-    load_seconds += other.load_seconds;
-    add_seconds += other.add_seconds;
-  }
-};
-
 /// Memory that a session has held on each of its GPUs; of several, the largest numbers.
 struct DeviceMemoryReport {
   std::uint64_t cap_bytes = 0;     ///< --device-memory, or the part that it took of what was free
   std::uint64_t peak_bytes = 0;    ///< peak of the process's memory pool
   std::uint64_t beside_bytes = 0;  ///< in use beside the pool: the CUDA context, and other processes
+};
+
+/// Everything that a session says of its work, up to frozen shards, when that is done.
+struct SessionReport {
+  std::vector<StageReport> stages;     ///< in the order in which data passes through them
+  std::vector<OwnerLoad> owner_loads;  ///< load of each device, also where it is one; none where not noted
+  /// Number of stages that were busy at once while the input was read, on average: the sum of their busy time
+  /// by the wall time. For backends whose stages run side by side.
+  std::optional<double> overlap;
+  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
+  SpillReport spilled;             ///< to host memory and the temporary file, because memory was short
+  std::optional<DeviceMemoryReport> device_memory;  ///< of a session on GPUs
 };
 
 /// Facts that a session has found in batches of text (io::Batch::raw_format), which only it knows.
@@ -166,19 +154,10 @@ class CountingSession {
 
   /// To be called after all threads have returned from `end_of_input`.
   [[nodiscard]] virtual FoundInText found_in_text() const { return {}; }
-  /// To be called after all threads have returned from `finish`, as are those that follow.
-  [[nodiscard]] virtual Tally tally() const = 0;
-  /// Returns the stages in the order in which data passes through them; up to frozen shards.
-  [[nodiscard]] virtual std::vector<StageReport> stages() const = 0;
-  /// Returns what each device has got, also where it is one; none where that is not noted.
-  [[nodiscard]] virtual std::vector<OwnerLoad> owner_loads() const { return {}; }
-  /// Returns how many stages were busy at once while the input was read, on average: the sum of their busy
-  /// time by the wall time. For backends whose stages run side by side.
-  [[nodiscard]] virtual std::optional<double> overlap() const { return std::nullopt; }
-  [[nodiscard]] virtual std::uint64_t early_counts() const = 0;
   [[nodiscard]] virtual SpillReport spilled() const { return {}; }
-  /// Returns the report of a session on GPUs.
-  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
+  /// To be called after all threads have returned from `finish`.
+  [[nodiscard]] virtual Tally tally() const = 0;
+  [[nodiscard]] virtual SessionReport report() const = 0;
 };
 
 /// Estimates of a job's k-mers, before it is run.

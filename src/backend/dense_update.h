@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "backend/backend.h"
 #include "backend/dense_counts.h"
 #include "backend/update_session.h"
 #include "index/shard_codec.h"
@@ -30,9 +30,7 @@ class DenseUpdate : public UpdatingSession {
   void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) override {
     if (thread != 0) return;
     const std::uint32_t k = index_.params().k;
-    if (added_) device_memory_ = added_->device_memory();
-    if (removed_) device_memory_ = removed_->device_memory();
-    stages_ = stages_of_sessions();
+    report_ = report_of_sessions();
     std::vector<std::uint64_t> counts = take(added_);
     const KmerHash<Key64> hash(k);
     index::for_each_entry(index_, 0, [&](Key64 h, std::uint64_t count) { counts[hash.inverse(h)] += count; });
@@ -44,8 +42,7 @@ class DenseUpdate : public UpdatingSession {
 
   [[nodiscard]] Tally tally() const override { return tally_; }
   [[nodiscard]] Shortfall shortfall() const override { return shortfall_; }
-  [[nodiscard]] std::optional<DeviceMemoryReport> device_memory() const override { return device_memory_; }
-  [[nodiscard]] std::vector<StageReport> stages() override { return stages_; }
+  [[nodiscard]] SessionReport report() override { return report_; }
 
  private:
   /// Returns what a session has counted, by the k-mers' names in the index; it is used up.
@@ -69,8 +66,7 @@ class DenseUpdate : public UpdatingSession {
   std::unique_ptr<Session> added_, removed_;
   Tally tally_;
   Shortfall shortfall_;
-  std::optional<DeviceMemoryReport> device_memory_;
-  std::vector<StageReport> stages_;
+  SessionReport report_;
 };
 
 }  // namespace warpmer::backend

@@ -28,9 +28,9 @@ void warn_if_empty(const ReadTotals& read, std::uint32_t k, const std::string& w
   }
 }
 
-void warn_if_empty(const index::Totals& totals, std::uint32_t k) {
+void warn_if_empty(const index::Totals& totals, std::uint32_t k, const std::string& what) {
   if (totals.counted_distinct == 0) {
-    warn_if_empty(ReadTotals{totals.records, totals.bases, totals.counted_kmers}, k);
+    warn_if_empty(ReadTotals{totals.records, totals.bases, totals.counted_kmers}, k, what);
   } else if (totals.stored_distinct == 0) {
     const std::string most =
         totals.max_count == UINT64_MAX ? "" : fmt::format(" and at most {}", totals.max_count);

@@ -15,6 +15,6 @@ namespace warpmer::backend {
 void warn_if_empty(const ReadTotals& read, std::uint32_t k, const std::string& what = "the input");
 
 /// Does the same for what a counting job has read, and warns when its bounds leave none of the k-mers over.
-void warn_if_empty(const index::Totals& totals, std::uint32_t k);
+void warn_if_empty(const index::Totals& totals, std::uint32_t k, const std::string& what);
 
 }  // namespace warpmer::backend

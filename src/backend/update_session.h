@@ -49,10 +49,7 @@ class UpdatingSession {
   /// was removed, in this order. A k-mer that cannot be removed is noted, and the shard is left without it.
   virtual void finish(unsigned thread, const ShardSink& sink, const std::function<void()>& shard_done) = 0;
 
-  /// Returns the number for both sessions, after all threads have said `end_of_input`.
-  [[nodiscard]] std::uint64_t early_counts() {
-    return (added() ? added()->early_counts() : 0) + (removed() ? removed()->early_counts() : 0);
-  }
+  /// To be called after all threads have said `end_of_input`.
   [[nodiscard]] SpillReport spilled() {
     SpillReport all;
     if (added()) all.add(added()->spilled());
@@ -63,24 +60,23 @@ class UpdatingSession {
   // After all threads have returned from `finish`.
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual Shortfall shortfall() const = 0;
-  /// Returns the report of a session on GPUs.
-  [[nodiscard]] virtual std::optional<DeviceMemoryReport> device_memory() const { return std::nullopt; }
-  [[nodiscard]] virtual PagingReport paging() const { return {}; }
-  /// Returns the stages in the order in which data passes through them.
-  [[nodiscard]] virtual std::vector<StageReport> stages() { return stages_of_sessions(); }
+  [[nodiscard]] virtual SessionReport report() { return report_of_sessions(); }
 
  protected:
-  /// Returns the stages of both sessions, those of one name added up; without those through which nothing has
-  /// passed.
-  [[nodiscard]] std::vector<StageReport> stages_of_sessions() {
-    std::vector<StageReport> all;
+  /// Returns the reports of both sessions, added up. It has no stage through which nothing has passed.
+  [[nodiscard]] SessionReport report_of_sessions() {
+    SessionReport all;
     for (CountingSession* const session : {added(), removed()}) {
       if (session == nullptr) continue;
-      for (const StageReport& stage : session->stages()) {
-        const auto same = std::find_if(all.begin(), all.end(),
+      SessionReport one = session->report();
+      all.early_counts += one.early_counts;
+      all.spilled.add(one.spilled);
+      all.device_memory = one.device_memory;
+      for (StageReport& stage : one.stages) {
+        const auto same = std::find_if(all.stages.begin(), all.stages.end(),
                                        [&](const StageReport& other) { return other.name == stage.name; });
-        if (same == all.end()) {
-          if (stage.bytes > 0 || stage.busy_seconds > 0) all.push_back(stage);
+        if (same == all.stages.end()) {
+          if (stage.bytes > 0 || stage.busy_seconds > 0) all.stages.push_back(std::move(stage));
         } else {
           same->busy_seconds += stage.busy_seconds;
           same->bytes += stage.bytes;
@@ -91,22 +87,12 @@ class UpdatingSession {
   }
 };
 
-/// Says whether, on GPUs, what is added goes to a table of the whole index that stays alive until the end.
-/// Else, and for k of up to kMaxDenseK and on CPUs, it is merged with the index in the end. The result is the
-/// same.
-enum class ResidentTableUse : std::uint8_t {
-  never,
-  when_full,  ///< once a GPU has no room for more
-  always,     ///< from the begin, and as often as can be: for tests
-};
-
 /// The work of the two sessions. Both have the same k, strand and number of threads, and no filter. On a CPU
 /// each keeps to its own `memory_bytes`; on GPUs both have the same, which is divided between them and what
 /// merges, as is `device_memory_bytes`.
 struct UpdatePlan {
   std::optional<CountPlan> added, removed;
   std::uint64_t merge_bytes = 0;  ///< on a CPU, what shards that are merged may take, all threads' together
-  ResidentTableUse resident_table = ResidentTableUse::never;
 };
 
 /// Host memory that changing an index on a CPU takes besides what its sessions may hold.

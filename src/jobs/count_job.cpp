@@ -119,7 +119,7 @@ class CountJob {
     if (only_ && totals.counted_distinct == 0) {
       warn(fmt::format("none of the k-mers of {} is in the input", options_.only));
     } else if (!index) {
-      backend::warn_if_empty(totals, options_.kmers.k);
+      backend::warn_if_empty(totals, options_.kmers.k, options_.input_name);
     }
     if (index) {
       write(*index, session, totals, input);
@@ -129,7 +129,7 @@ class CountJob {
     }
     report_.count_seconds = seconds_since(middle);
     complete_report(session);
-    report_.ranks = rank_reports(session, totals, index ? index->bytes_spilled() : 0);
+    report_.ranks = rank_reports(totals, index ? index->bytes_spilled() : 0);
     progress_.stage = backend::JobProgress::Stage::done;
   }
 
@@ -137,7 +137,8 @@ class CountJob {
              mpi::GroupInput& input) {
     index::Provenance provenance = options_.provenance;
     provenance.inputs = input.own().files();
-    index.finish(totals, session.tally().histogram(), provenance, only_ && totals.counted_distinct == 0);
+    index.finish(totals, session.tally().histogram(), provenance,
+                 only_ && totals.counted_distinct == 0 ? "" : options_.input_name);
     run_.fill_in(report_, index.totals(), index.bytes_written());
   }
 
@@ -150,27 +151,21 @@ class CountJob {
     }
     if (device_.cpu_devices > 1) report_.device += fmt::format(", acting as {} devices", device_.cpu_devices);
     report_.device_choice = device_;
-    report_.early_counts = session.early_counts();
-    report_.spilled = session.spilled();
-    report_.device_memory = session.device_memory();
     report_.cpu_seconds = host::cpu_seconds();
-    report_.overlap = session.overlap();
-    report_.stages = session.stages();
-    report_.owner_loads = session.owner_loads();
+    static_cast<backend::SessionReport&>(report_) = session.report();
     report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
 
   /// Returns the reports of all ranks, on rank 0.
-  std::vector<RankReport> rank_reports(const backend::CountingSession& session, const index::Totals& own,
-                                       std::uint64_t index_bytes_spilled) {
+  std::vector<RankReport> rank_reports(const index::Totals& own, std::uint64_t index_bytes_spilled) {
     std::vector<RankReport> reports;
     if (!ranks_.are_several()) return reports;
     RankReport report{.distinct_kmers = own.counted_distinct,
                       .peak_resident_bytes = report_.peak_resident_bytes,
-                      .spilled_bytes = session.spilled().written_bytes + index_bytes_spilled,
+                      .spilled_bytes = report_.spilled.written_bytes + index_bytes_spilled,
                       .read_seconds = report_.read_seconds,
                       .cpu_seconds = report_.cpu_seconds};
-    for (const backend::OwnerLoad& load : session.owner_loads()) report.super_kmers += load.super_kmers;
+    for (const backend::OwnerLoad& load : report_.owner_loads) report.super_kmers += load.super_kmers;
     mpi::Message message;
     mpi::put_plain(message, report);
     for (const mpi::Message& each : ranks_.gather(std::move(message)))

@@ -28,8 +28,9 @@ struct CountOptions {
   std::string tmp_directory;        ///< for what memory cannot hold; empty: as host/tmp_directory.h has it
   DeviceChoice device;              ///< unless chosen, the CPU
   std::vector<std::string> inputs;  ///< such as io::InputSet takes; the first rank's count
-  std::string output;               ///< path, or "-"
-  index::Provenance provenance;     ///< `inputs` is filled in by the job
+  std::string input_name = "the input";               ///< their name in warnings
+  std::string output;                                 ///< path, or "-"
+  index::Provenance provenance;                       ///< `inputs` is filled in by the job
   mpi::ProcessGroup* ranks = &mpi::single_process();  ///< ranks that all run this job
 };
 
@@ -43,21 +44,19 @@ struct RankReport {
   double cpu_seconds = 0;
 };
 
+/// The report of a job that counts, whatever becomes of the counts.
+struct CountingReport : IndexReport, backend::SessionReport {
+  std::string device;          ///< device that ran it, e.g. "cpu (avx512), 2 threads"
+  DeviceChoice device_choice;  ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
+  double read_seconds = 0;     ///< wall time until the input was exhausted
+  double cpu_seconds = 0;      ///< user + system, whole process
+};
+
 /// The report of a job; with several ranks, of rank 0, but for the totals and the bytes of the index.
-struct CountReport : IndexReport {
-  index::Histogram histogram;      ///< of the k-mers that are kept, if there is no index that has it
-  std::string device;              ///< device that ran it, e.g. "cpu (avx512), 2 threads"
-  DeviceChoice device_choice;      ///< why; the CPU, should a GPU that `auto` chose have turned out not to do
-  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
-  backend::SpillReport spilled;    ///< to host memory and the temporary file, because memory was short
-  std::optional<backend::DeviceMemoryReport> device_memory;
-  double read_seconds = 0;   ///< wall time until the input was exhausted
-  double count_seconds = 0;  ///< wall time from there to a complete file
-  double cpu_seconds = 0;    ///< user + system, whole process
-  std::vector<backend::StageReport> stages;
-  std::vector<backend::OwnerLoad> owner_loads;  ///< load of each device; none where not noted
-  std::vector<RankReport> ranks;                ///< all of them, on rank 0; none in a job of one process
-  std::optional<double> overlap;  ///< stages busy at once while reading, on average; where they can overlap
+struct CountReport : CountingReport {
+  index::Histogram histogram;     ///< of the k-mers that are kept, if there is no index that has it
+  double count_seconds = 0;       ///< wall time from the end of the input to a complete file
+  std::vector<RankReport> ranks;  ///< all of them, on rank 0; none in a job of one process
 };
 
 /// UsageError for options that no job could have.

@@ -16,6 +16,7 @@ CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::In
   own.resources = options.resources;
   own.tmp_directory = options.tmp_directory;
   own.inputs = files;
+  if (files.size() == 1) own.input_name = files.front();
   own.output = index_.path();
   count(own, progress);
 }

@@ -131,16 +131,8 @@ class OnlySession final : public backend::CountingSession {
   }
   [[nodiscard]] backend::FoundInText found_in_text() const override { return session_->found_in_text(); }
   [[nodiscard]] backend::Tally tally() const override { return session_->tally(); }
-  [[nodiscard]] std::vector<backend::StageReport> stages() const override { return session_->stages(); }
-  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
-    return session_->owner_loads();
-  }
-  [[nodiscard]] std::optional<double> overlap() const override { return session_->overlap(); }
-  [[nodiscard]] std::uint64_t early_counts() const override { return session_->early_counts(); }
   [[nodiscard]] backend::SpillReport spilled() const override { return session_->spilled(); }
-  [[nodiscard]] std::optional<backend::DeviceMemoryReport> device_memory() const override {
-    return session_->device_memory();
-  }
+  [[nodiscard]] backend::SessionReport report() const override { return session_->report(); }
 
  private:
   /// Returns what of a batch may be wanted. A sieve that keeps most of it costs more than it saves.

@@ -120,8 +120,8 @@ class SetJob {
   static void check_sum(const index::Histogram& histogram) {
     if (index::exceeds_totals(histogram)) {
       throw InputError(
-          "all counts of the result add up to more than 2^64 - 1, which an index cannot hold; take "
-          "another rule of --counts, or --max-count");
+          "all counts of the result add up to more than 2^64 - 1, which an index cannot hold; use "
+          "union --counts max, or leave large ones out (--input-max-count)");
     }
   }
 

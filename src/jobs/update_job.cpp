@@ -112,13 +112,9 @@ class UpdateJob {
     run_.finish(writer, totals(*session), histogram, provenance(added, removed), report_);
     report_.update_seconds = seconds_since(middle);
     report_.cpu_seconds = host::cpu_seconds();
-    report_.early_counts = session->early_counts();
-    report_.spilled = session->spilled();
     report_.device = fmt::format("{}, {}", backend_->describe(), number_of_threads(threads_));
     report_.device_choice = device_;
-    report_.device_memory = session->device_memory();
-    report_.paging = session->paging();
-    report_.stages = session->stages();
+    static_cast<backend::SessionReport&>(report_) = session->report();
     report_.stages.push_back({"write", run_.write_seconds(), report_.index_bytes});
   }
 
@@ -134,7 +130,6 @@ class UpdateJob {
     backend::UpdatePlan plan;
     if (added) plan.added = count_plan_for(count_, device_, run_, added->own(), reading);
     if (removed) plan.removed = count_plan_for(count_, device_, run_, removed->own(), reading);
-    if (options_.paged) plan.resident_table = backend::ResidentTableUse::when_full;
     if (!device_.gpus.empty()) return plan;  // its sessions know themselves what they take
     const std::uint64_t spoken_for = (plan.added ? plan.added : plan.removed)->other_bytes;
     const backend::UpdateNeeds needs = backend::update_needs(index_, threads_);

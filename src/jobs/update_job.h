@@ -3,7 +3,6 @@
 /// taken away.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,21 +16,11 @@ struct UpdateOptions {
   std::string index;
   std::vector<std::string> added, removed;  ///< inputs; at least one
   CountOptions count;  ///< for both, but for the k-mers, which are the index's; all counts are kept
-  bool paged = false;  ///< ResidentTableUse::when_full
 };
 
-struct UpdateReport : IndexReport {
+struct UpdateReport : CountingReport {
   backend::ReadTotals added, removed;
-  std::uint64_t early_counts = 0;  ///< shards counted before the end because memory was short
-  backend::SpillReport spilled;    ///< bytes that went to temporary files, because memory was short
-  std::string device;              ///< device that it ran on
-  DeviceChoice device_choice;      ///< why there: it may have changed when it was started
-  std::optional<backend::DeviceMemoryReport> device_memory;
-  backend::PagingReport paging;  ///< paging of a resident index table, where there was one
-  std::vector<backend::StageReport> stages;
-  double cpu_seconds = 0;     ///< user + system, whole process
-  double read_seconds = 0;    ///< wall time until the input was exhausted
-  double update_seconds = 0;  ///< wall time from there to a complete file
+  double update_seconds = 0;  ///< wall time from the end of the input to a complete file
 };
 
 /// Runs a whole updating job. k and strand are the index's. The index written is the one that

@@ -97,9 +97,9 @@ GroupIndex::GroupIndex(ProcessGroup& ranks, const index::ShardRange& own, const 
 }
 
 void GroupIndex::finish(const index::Totals& totals, const index::Histogram& histogram,
-                        const index::Provenance& provenance, bool may_be_empty) {
+                        const index::Provenance& provenance, const std::string& input_name) {
   add_up(totals, histogram);
-  if (ranks_.is_first() && !may_be_empty) backend::warn_if_empty(totals_, k_);
+  if (ranks_.is_first() && !input_name.empty()) backend::warn_if_empty(totals_, k_, input_name);
   if (is_stream_) {
     ranks_.is_first() ? collect_parts() : hand_over_part();
   } else if (ranks_.are_several()) {

@@ -31,9 +31,9 @@ class GroupIndex {
   }
 
   /// To be called on all ranks together, with what each has counted; when it returns, the file has its name.
-  /// Warns of an input without k-mers, unless `may_be_empty`.
+  /// Warns of an input without k-mers, by its name, if there is one.
   void finish(const index::Totals& totals, const index::Histogram& histogram,
-              const index::Provenance& provenance, bool may_be_empty = false);
+              const index::Provenance& provenance, const std::string& input_name);
 
   /// Returns the totals of the whole job, after `finish`; on rank 0.
   [[nodiscard]] const index::Totals& totals() const { return totals_; }

@@ -40,16 +40,15 @@ struct ChildRange {
 /// The error of a paged table that has no room for something.
 struct PagedTableFull : ResourceError {
   enum class Reason : std::uint8_t {
-    memory,        ///< memory of the host, for children
-    one_place,     ///< in a child whose keys all have the same place
-    unbuildable,   ///< no hash function has a slot for each key of a child
-    large_counts,  ///< counts that passed 2^32 since they were taken the last time
+    memory,       ///< memory of the host, for children
+    one_place,    ///< in a child whose keys all have the same place
+    unbuildable,  ///< no hash function has a slot for each key of a child
   };
   PagedTableFull(Reason why, const ChildRange& whose, const std::string& message)
       : ResourceError(message), reason(why), range(whose) {}
 
   Reason reason;
-  ChildRange range;  ///< range of the child; of no use for `memory` and `large_counts`
+  ChildRange range;  ///< range of the child; of no use for `memory`
 };
 
 class ChildDirectory {

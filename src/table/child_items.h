@@ -1,7 +1,7 @@
 #pragma once
 /// The items that the children of a paged table (table/paged_table.h) hold, by the type of their keys: pairs
 /// of a 32-bit key and a 32-bit value, in one word, or k-mers with their counts. This says how an operation
-/// is written down, what a value of 0 means, and what of a key decides which child it belongs to.
+/// is written down, and what of a key decides which child it belongs to.
 
 #include <cstdint>
 
@@ -65,15 +65,14 @@ struct ShardPlace {
 };
 
 /// K-mers, as hashes of 2k bits, with counts. A hash that is kEmptyKey (2k = kKeyBits) is never one of them:
-/// its owner counts it beside the table. kTombstoneKey is a key like any other.
+/// its owner counts it beside the table, and sees to it that no count passes 2^32. kTombstoneKey is a key
+/// like any other.
 template <class KeyType>
 struct ChildItems {
   using Key = KeyType;
   using Update = Slot<Key>;
   using Place = ShardPlace<Key>;
-  /// A key with a count of 0 is there, because the count has wrapped, unless the owner of a table takes
-  /// counts off and sees to it that none wraps (`PagedTablePlan::zero_is_none`).
-  static constexpr bool kZeroIsNone = false;
+  static constexpr bool kArePairs = false;
 
   [[nodiscard]] WARPMER_HD static constexpr Key key_of(const Update& update) { return update.key; }
   [[nodiscard]] WARPMER_HD static constexpr std::uint32_t count_of(const Update& update) {
@@ -83,13 +82,13 @@ struct ChildItems {
   [[nodiscard]] WARPMER_HD static constexpr Update done() { return {kEmptyKey<Key>, 0}; }
 };
 
-/// Pairs, as words. A key with a value of 0 is not there.
+/// Pairs, as words.
 template <>
 struct ChildItems<Key32> {
   using Key = Key32;
   using Update = std::uint64_t;
   using Place = HashPlace<Key32>;
-  static constexpr bool kZeroIsNone = true;
+  static constexpr bool kArePairs = true;
 
   [[nodiscard]] WARPMER_HD static constexpr Key key_of(Update update) { return table::key_of(update); }
   [[nodiscard]] WARPMER_HD static constexpr std::uint32_t count_of(Update update) {

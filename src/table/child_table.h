@@ -5,10 +5,9 @@
 /// never move can be counted batch after batch: `find` comes to the same copy of a key for as long as the
 /// child lives (table/iceberg.h).
 ///
-/// Counts of a key that is added again are summed up, modulo 2^32. In pairs, a value of 0 is none: a key that
-/// has it is not there. So erasing is storing 0, side by side with erasures of others, and the slot is free
-/// again when the child is rebuilt. In k-mers it is a count that has wrapped (table/child_items.h), or one
-/// that has been taken off: their owner says which (`ChildInFrame::zero_is_none`).
+/// Counts of a key that is added again are summed up. A key whose count, or value, is 0 is not there. So
+/// erasing is storing 0, side by side with erasures of others, and the slot is free again when the child is
+/// rebuilt.
 
 #include <cmath>
 #include <cstddef>
@@ -70,7 +69,7 @@ enum class ChildStep : std::uint8_t {
 /// that place the same key leave behind is told from keys by its count of 0.
 template <class Key, class Work>
 void with_child_step(ChildStep step, Work&& work) {
-  if constexpr (ChildItems<Key>::kZeroIsNone) {
+  if constexpr (ChildItems<Key>::kArePairs) {
     switch (step) {
       case ChildStep::place:
         return work(std::integral_constant<ChildStep, ChildStep::place>());
@@ -97,7 +96,6 @@ struct ChildInFrame {
   ChildShape shape;
   std::uint32_t number = 0;
   ChildDirectoryView<Key> directory{};
-  bool zero_is_none = ChildItems<Key>::kZeroIsNone;  ///< a key whose count is 0 is not there
 
   [[nodiscard]] WARPMER_HD Slots<Key> slots() const { return Slots<Key>::in(memory, shape.slots()); }
 };
@@ -107,7 +105,6 @@ struct ChildOutcome {
   bool is_mine = false;       ///< the child's, and not done yet
   bool is_done = false;       ///< nothing is left to do
   bool is_new = false;        ///< it took a slot
-  bool has_wrapped = false;   ///< the key's count passed 2^32
   std::uint32_t missing = 0;  ///< what was to be taken off the key's count, and was not there
 };
 
@@ -149,10 +146,9 @@ class ChildTable {
   }
 
   /// True when what a slot of a child's image holds is to be carried over when the child is rebuilt, halved
-  /// or merged. Where a key with a count of 0 is not there, erased ones are not, nor what tiles that placed
-  /// the same key at once have left.
+  /// or merged: neither what was erased, nor what tiles that placed the same key at once have left.
   [[nodiscard]] WARPMER_HD bool takes_over(const Slot<Key>& entry) const {
-    return entry.key != kEmptyKey<Key> && (!child_.zero_is_none || entry.count > 0) &&
+    return entry.key != kEmptyKey<Key> && entry.count > 0 &&
            child_.directory.belongs(entry.key, child_.number);
   }
   WARPMER_HD ChildOutcome take_over(const T& tile, const Slot<Key>& entry) const {
@@ -169,7 +165,7 @@ class ChildTable {
     return taken;
   }
   WARPMER_HD static ChildOutcome outcome_of(const Insertion& insertion) {
-    return {true, insertion.placed, insertion.is_new, insertion.wrapped};
+    return {true, insertion.placed, insertion.is_new};
   }
 
   ChildInFrame<Key> child_;

@@ -9,7 +9,7 @@
 /// something found no room is rebuilt alone, with another hash function, larger, or as two.
 ///
 /// `Children` is where children lie and what moves and serves them: host memory (cpu/update/host_children.h),
-/// or a GPU (kernels/resident/device_children.cuh). Which child comes when, and what becomes of one that is
+/// or a GPU (kernels/live/device_children.cuh). Which child comes when, and what becomes of one that is
 /// full, stands here, once.
 
 #include <algorithm>
@@ -50,7 +50,6 @@ struct PagedTablePlan {
   Placement placement = Placement::by_key;
   std::size_t batch = std::size_t{1} << 20;  ///< operations that wait on the device; at least `frames`
   std::size_t query_batch = 0;               ///< queries; 0: as many
-  bool zero_is_none = false;                 ///< of k-mers, those whose counts are 0 have been taken off
   std::uint32_t first_seed = 1;
   std::uint32_t attempts = 8;   ///< builds of one child with different hash functions, without enlarging it
   std::uint32_t discarded = 0;  ///< good pieces of work on children that are taken for failed: for tests
@@ -106,7 +105,7 @@ class PagedTable {
   /// Children can read, and may change when this returns. `distinct`: each key comes once, since the last
   /// `flush`, which is quicker; k-mers come so. ResourceError when a child cannot be built, or memory ends.
   void insert(const Update* updates, std::size_t n, bool distinct) {
-    if (!distinct && !Items::kZeroIsNone) throw InternalError("k-mers were to be added more than once");
+    if (!distinct && !Items::kArePairs) throw InternalError("k-mers were to be added more than once");
     guarded([&] {
       if (plan_.placement == Placement::by_arrival) {
         insert_by_arrival(updates, n, distinct);
@@ -119,13 +118,13 @@ class PagedTable {
   /// k-mers.
   void erase(const Update* updates, std::size_t n) {
     if (plan_.placement == Placement::by_arrival) throw InternalError("a table by arrival does not erase");
-    if (!Items::kZeroIsNone) throw InternalError("a table of k-mers does not erase");
+    if (!Items::kArePairs) throw InternalError("a table of k-mers does not erase");
     guarded([&] { enqueue(UpdateKind::erase, updates, n); });
   }
-  /// Takes the counts of `n` updates, each key once, off their keys', of k-mers in a table whose
-  /// `zero_is_none`, after all operations before. The count of each update becomes what was not there.
+  /// Takes the counts of `n` updates, each key once, off their keys', of k-mers, after all operations
+  /// before. The count of each update becomes what was not there.
   void subtract(Update* updates, std::size_t n) {
-    if (Items::kZeroIsNone || !plan_.zero_is_none) throw InternalError("a table that does not subtract");
+    if (Items::kArePairs) throw InternalError("a table of pairs does not subtract");
     if (is_finished_) throw InternalError("a paged table is changed whose children are read");
     guarded([&] {
       serve_all();
@@ -418,7 +417,6 @@ class PagedTable {
   enum class Belonging : std::uint8_t { asked, known };
   [[nodiscard]] Child in_frame(std::uint32_t child, Belonging belonging = Belonging::asked) {
     Child one{nullptr, tables_[child].shape, child};
-    one.zero_is_none = one.zero_is_none || plan_.zero_is_none;
     if (belonging == Belonging::asked) one.directory = directory();
     return one;
   }

@@ -122,14 +122,6 @@ class Update(CliTest):
         for stage in ("cut", "write"):
             self.assertIn((stage, True), stages)
 
-    @one_thread
-    def test_paged_without_a_gpu(self):
-        index = self.count(READS_1, k=31, output="one.wmi")
-        merged = self.update(index, "--add", READS_2, output="merged.wmi")
-        paged = self.update(index, "--add", READS_2, "--paged", "--device", "cpu", "--stats", "stats.json", output="paged.wmi")
-        self.assertEqual(self.content(paged), self.content(merged))
-        self.assertIsNone(json.loads((self.folder / "stats.json").read_text())["paging"])
-
     def test_kmers_that_are_not_there(self):
         index = self.count("-", k=5, stdin=">a\nACGTACC\n>b\nACGTA\n", output="few.wmi")
         k17 = self.count("-", k=17, stdin=fasta([("a", "ACGTACCTTGACGGATC"), ("b", "ACGTACCTTGACGGATC")]), output="k17.wmi")
@@ -204,7 +196,7 @@ class Update(CliTest):
             self.file("other.fa", fasta([("r", other)]))
             self.warpmer("convert", "-o", "full.wmi", "-", stdin=f"{kmer}\t{most}\n")
             self.warpmer("convert", "-o", "nearly.wmi", "-", stdin=f"{kmer}\t{most - 2}\n{other}\t1\n")
-            for options in ((), ("--paged",), ("--device", "cpu"), ("-t", 1)):
+            for options in ((), ("--device", "cpu"), ("-t", 1)):
                 with self.subTest(k=k, options=options):
                     for added in ("one.fa", "other.fa"):
                         self.refused(INPUT, "full.wmi.* add up to more than 2\\^64 - 1, .*use union --counts max",

@@ -1,7 +1,7 @@
 // A paged table whose children take turns on a GPU is what one in host memory is.
 
 #include "gpu/device.h"
-#include "kernels/resident/device_children.cuh"
+#include "kernels/live/device_children.cuh"
 #include "paging/paged_kmer_suite.h"
 #include "paging/paged_table_suite.h"
 
@@ -23,7 +23,6 @@ TEST_CASE("queries with locality, and children that are dropped") { check_locali
 TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
 
 TEST_CASE("k-mers") { check_kmers_of_all_lengths<gpu::DeviceChildren>(can_count(64)); }
-TEST_CASE("counts of k-mers that pass 2^32") { check_wrapped_counts<gpu::DeviceChildren>(); }
 TEST_CASE("no more children than there may be") { check_most_children<gpu::DeviceChildren>(); }
 TEST_CASE("two shards as large as a child, told apart by one bit") {
   check_crowded_neighbours<gpu::DeviceChildren>();

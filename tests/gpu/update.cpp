@@ -15,27 +15,6 @@ namespace {
 std::unique_ptr<backend::Backend> updater(std::size_t times = 1) {
   return backend::make_cuda_backend(std::vector<int>(times, gpu_under_test().ordinal));
 }
-/// Updates with a resident table.
-class ResidentUpdater : public backend::Backend {
- public:
-  explicit ResidentUpdater(backend::ResidentTableUse use, std::size_t times = 1)
-      : use_(use), gpu_(updater(times)) {}
-
-  [[nodiscard]] std::string describe() const override { return gpu_->describe(); }
-  [[nodiscard]] std::unique_ptr<backend::CountingSession> start(const backend::CountPlan& plan) override {
-    return gpu_->start(plan);
-  }
-  [[nodiscard]] std::unique_ptr<backend::UpdatingSession> start_update(
-      const backend::UpdatePlan& plan, const index::IndexFile& index) override {
-    backend::UpdatePlan live = plan;
-    live.resident_table = use_;
-    return gpu_->start_update(live, index);
-  }
-
- private:
-  const backend::ResidentTableUse use_;
-  const std::unique_ptr<backend::Backend> gpu_;
-};
 backend::CountPlan updating_plan(std::uint64_t device_memory_bytes = 0) {
   backend::CountPlan plan = plan_for(31);
   plan.memory_bytes = std::uint64_t{8} << 30;
@@ -75,6 +54,8 @@ TEST_CASE("hashes that crowd, and counts of all widths") {
   update_what_crowds<Key64>(*updater(), 31, updating_plan(), 5000);
   if (can_count(47)) update_what_crowds<Key128>(*updater(), 47, updating_plan(), 2500);
 }
+
+TEST_CASE("counts that pass 2^32") { update_beyond_32_bits(*updater(), updating_plan()); }
 
 TEST_CASE("an error of the sink ends an update") { end_update_with_the_sink(*updater(), updating_plan()); }
 
@@ -154,141 +135,4 @@ TEST_CASE("one shard that gets nearly everything") {
   CHECK_THROWS_AS(
       update(*updater(), updating_plan(std::uint64_t{64} << 20), expected, {added, {}, true, false}),
       ResourceError);
-}
-
-TEST_CASE("a resident table, to which everything is added") {
-  ResidentUpdater live(backend::ResidentTableUse::always);
-  update_like_count(live, countable({13, 31, 32, 64}), {{4, 1}}, updating_plan(), 8000);
-  note_shortfalls(live, countable({15, 31, 64}), updating_plan());
-  update_what_crowds<Key64>(live, 31, updating_plan(), 5000);
-  update_what_crowds<Key64>(live, 32, updating_plan(), 5000);
-  if (can_count(64)) update_what_crowds<Key128>(live, 64, updating_plan(), 2500);
-  update_beyond_32_bits(live, updating_plan());
-  end_update_with_the_sink(live, updating_plan());
-}
-
-TEST_CASE("a resident table that one shard gets nearly everything of") {
-  ResidentUpdater live(backend::ResidentTableUse::always);
-  const HotShard hot;
-  const index::IndexFile index(hot.path.path()), expected(hot.expected_path.path());
-  check_updated(update(live, updating_plan(), index, {hot.added, {}, true, false}), expected);
-  // Counting has room, and a part of the table has none for such a shard.
-  const backend::CountPlan small = updating_plan(std::uint64_t{512} << 20);
-  CHECK_THROWS_WITH_AS(update(live, small, index, {hot_reads(180000, 31, 34), {}, true, false}),
-                       doctest::Contains("leave --paged out"), ResourceError);
-}
-
-TEST_CASE("a resident table with a shard larger than a chunk") {
-  ResidentUpdater live(backend::ResidentTableUse::when_full);
-  const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
-              hot = hot_reads(rest.size() / 20 + 1, 31, 34);
-  const TemporaryIndex path;
-  write_index(path.path(), was, 31);
-  const index::IndexFile index(path.path());
-  backend::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
-  plan.threads = 2;
-  Reads added;
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    added.push_back(rest[i]);
-    if (i % 20 == 0) added.push_back(hot[i / 20]);
-    // Much and little is pending in the end.
-    if (i != 1450000 && i + 1 != rest.size()) continue;
-    CAPTURE(i);
-    const Updated updated = update(live, plan, index, {added, {}, true, false});
-    CHECK(updated.paging.rounds > 0);
-    CHECK(
-        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
-  }
-}
-
-TEST_CASE("a resident table with a shard that what is pending makes larger than a chunk") {
-  ResidentUpdater live(backend::ResidentTableUse::when_full);
-  const Reads was = simulated_reads(200, 5000, 33), rest = simulated_reads(1650000, 9000000, 37, 20),
-              in_table = hot_reads(55000, 31, 34), in_the_end = hot_reads(55000, 31, 34 + (1u << 20));
-  const TemporaryIndex path;
-  write_index(path.path(), was, 31);
-  const index::IndexFile index(path.path());
-  backend::CountPlan plan = updating_plan(std::uint64_t{560} << 20);
-  plan.threads = 2;
-  // About a quarter of what is pending at most lies between these: of one, more is pending than beside which
-  // the shard would fit, and less than makes a round of itself.
-  for (const std::size_t n : {1170000u, 1330000u, 1490000u, 1650000u}) {
-    CAPTURE(n);
-    Reads added = in_table;
-    added.insert(added.end(), rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(n));
-    added.insert(added.end(), in_the_end.begin(), in_the_end.end());
-    const Updated updated = update(live, plan, index, {added, {}, true, false});
-    CHECK(updated.paging.rounds > 0);
-    CHECK(
-        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
-  }
-}
-
-TEST_CASE("a resident table whose counts need more than 32 bits in the end") {
-  ResidentUpdater live(backend::ResidentTableUse::when_full);
-  Reads added = simulated_reads(1000000, 9000000, 37, 20);
-  const std::size_t before = added.size();
-  backend::CountPlan plan = updating_plan(std::uint64_t{400} << 20);
-  plan.threads = 1;  // so that the last reads are the last
-  for (const std::size_t n : {2000u, 6000u}) {
-    CAPTURE(n);
-    const Reads hot = hot_reads(n, 31, 38);
-    std::map<Key64, std::uint64_t> counts;
-    for (const auto& [text, count] : expected_counts(hot, 31, true)) {
-      Key64 kmer{};
-      REQUIRE(kmer_from_text(text, kmer));
-      counts[kmer] = UINT32_MAX - count;
-    }
-    const TemporaryIndex path;
-    write_index(path.path(), counts, 31);
-    const index::IndexFile index(path.path());
-    added.resize(before);
-    added.insert(added.end(), hot.begin(), hot.end());
-    if (counts.size() > 1u << 16) {
-      CHECK_THROWS_WITH_AS(update(live, plan, index, {added, {}, true, false}),
-                           doctest::Contains("of its counts reach 2^32 - 1; leave --paged out"),
-                           ResourceError);
-      continue;
-    }
-    const Updated updated = update(live, plan, index, {added, {}, true, false});
-    CHECK(updated.paging.rounds > 0);
-    CHECK(updated.totals.largest_count == UINT32_MAX);
-    CHECK(
-        (updated.payloads == update(*updater(), updating_plan(), index, {added, {}, true, false}).payloads));
-  }
-}
-
-TEST_CASE("resident tables of a GPU that acts as three") {
-  ResidentUpdater live(backend::ResidentTableUse::always, 3);
-  update_like_count(live, countable({31, 64}), {{2, 3}}, updating_plan(), 8000);
-}
-
-TEST_CASE("a resident table beyond the GPU's memory, that grows while reads come") {
-  ResidentUpdater live(backend::ResidentTableUse::when_full);
-  for (const std::uint32_t k : countable({21, 47})) {
-    CAPTURE(k);
-    const Reads was = simulated_reads(60000, 3000000, 36, 20),
-                added = simulated_reads(1000000, 9000000, 37, 20);
-    const TemporaryIndex path, expected_path;
-    Reads both = was;
-    both.insert(both.end(), added.begin(), added.end());
-    write_index(path.path(), was, k);
-    write_index(expected_path.path(), both, k);
-    const index::IndexFile index(path.path()), expected(expected_path.path());
-    backend::CountPlan plan = updating_plan(std::uint64_t{k == 21 ? 400u : 560u} << 20);
-    plan.kmers.k = k;
-    plan.threads = 2;
-    const Updated updated = update(live, plan, index, {added, {}, true, false});
-    check_updated(updated, expected);
-    CHECK(updated.paging.rounds > 1);
-    CHECK(updated.paging.fetched_bytes > 0);
-    CHECK(updated.paging.rebuilds > 0);
-    CHECK(updated.device_memory->peak_bytes <= plan.devices.memory_bytes);
-    plan.devices.memory_bytes *= 2;
-    const Updated rest = update(live, plan, index, {both, was, true, true});
-    CHECK((rest.payloads == payloads_of(expected)));
-    CHECK(rest.shortfall.is_none());
-    plan.memory_bytes = std::uint64_t{250} << 20;
-    CHECK_THROWS_AS(update(live, plan, index, {added, {}, true, false}), ResourceError);
-  }
 }

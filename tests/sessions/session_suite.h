@@ -108,10 +108,11 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
   CHECK(once);
   result.totals = session->tally().totals();
   result.histogram = session->tally().histogram();
-  result.early_counts = session->early_counts();
-  result.spilled = session->spilled();
-  result.device_memory = session->device_memory().value_or(backend::DeviceMemoryReport{});
-  for (const backend::StageReport& stage : session->stages()) {
+  const backend::SessionReport report = session->report();
+  result.early_counts = report.early_counts;
+  result.spilled = report.spilled;
+  result.device_memory = report.device_memory.value_or(backend::DeviceMemoryReport{});
+  for (const backend::StageReport& stage : report.stages) {
     if (stage.name == "exchange") result.exchanged_bytes = stage.bytes;
   }
   // With several ranks, other ranks may have them.

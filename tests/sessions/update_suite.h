@@ -24,7 +24,6 @@ struct Updated {
   index::Totals totals;
   index::Histogram histogram;
   backend::Shortfall shortfall;
-  backend::PagingReport paging;
   std::optional<backend::DeviceMemoryReport> device_memory;
 };
 
@@ -78,8 +77,7 @@ inline Updated update(backend::Backend& backend, const backend::CountPlan& each,
   updated.totals = session->tally().totals();
   updated.histogram = session->tally().histogram();
   updated.shortfall = session->shortfall();
-  updated.paging = session->paging();
-  updated.device_memory = session->device_memory();
+  updated.device_memory = session->report().device_memory;
   return updated;
 }
 

@@ -119,10 +119,12 @@ void DenseSession::finish(unsigned thread, const backend::ShardSink& sink,
   shard_done();
 }
 
-std::vector<backend::StageReport> DenseSession::stages() const {
+backend::SessionReport DenseSession::report() const {
   StageTimes all;
   for (const StageTimes& times : times_) all.add(times);
-  return all.reports({});
+  backend::SessionReport report;
+  report.stages = all.reports({});
+  return report;
 }
 
 }  // namespace warpmer::cpu

@@ -25,8 +25,7 @@ class DenseSession : public backend::CountingSession {
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override;
   [[nodiscard]] backend::Tally tally() const override { return tally_; }
-  [[nodiscard]] std::vector<backend::StageReport> stages() const override;
-  [[nodiscard]] std::uint64_t early_counts() const override { return 0; }
+  [[nodiscard]] backend::SessionReport report() const override;
 
   /// Returns the occurrences of every k-mer as read, when the input is complete.
   [[nodiscard]] std::vector<std::uint64_t> sums() const;

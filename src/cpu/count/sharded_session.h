@@ -124,20 +124,21 @@ class ShardedSession : public backend::CountingSession {
     return all;
   }
 
-  [[nodiscard]] std::vector<backend::StageReport> stages() const override {
-    StageTimes all;
-    for (const CountWorker& worker : workers_) all.add(worker.times);
-    return all.reports(spilled());
-  }
-
-  [[nodiscard]] std::vector<backend::OwnerLoad> owner_loads() const override {
-    backend::OwnerLoads all(plan_.devices.cpu_devices, exchange_.end_shard() - exchange_.first_shard());
-    for (const CountWorker& worker : workers_) all.merge(worker.loads);
-    return all.loads();
-  }
-
-  [[nodiscard]] std::uint64_t early_counts() const override { return shard_memory_.early_counts(); }
   [[nodiscard]] backend::SpillReport spilled() const override { return shard_memory_.spill_report(); }
+  [[nodiscard]] backend::SessionReport report() const override {
+    StageTimes times;
+    backend::OwnerLoads loads(plan_.devices.cpu_devices, exchange_.end_shard() - exchange_.first_shard());
+    for (const CountWorker& worker : workers_) {
+      times.add(worker.times);
+      loads.merge(worker.loads);
+    }
+    backend::SessionReport report;
+    report.spilled = spilled();
+    report.stages = times.reports(report.spilled);
+    report.owner_loads = loads.loads();
+    report.early_counts = shard_memory_.early_counts();
+    return report;
+  }
 
  private:
   using Memory = ShardMemory<Counting>;

@@ -113,9 +113,6 @@ class HostChildren {
   }
   /// Returns what all that was asked for the frame has come to, since the last time.
   table::ChildReport wait(std::uint32_t frame) { return std::exchange(reports_[frame], {}); }
-  /// Returns the k-mers whose counts have passed 2^32 since they were asked for the last time, each as often
-  /// as it has.
-  std::vector<Key> take_wrapped() { return std::exchange(wrapped_, {}); }
   /// Returns the child, where it is in its frame.
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const {
     child.memory = frames_[frame].get();
@@ -213,7 +210,6 @@ class HostChildren {
       if (!outcome.is_mine) continue;
       outcome.is_done = outcome.is_done || !kIsLast;  // what has no place is told once
       reports_[frame].note(outcome);
-      if (!Items::kZeroIsNone && outcome.has_wrapped) wrapped_.push_back(Items::key_of(update));
       if constexpr (kStep == table::ChildStep::subtract) {
         update.count = outcome.missing;
       } else if (kIsLast && outcome.is_done) {
@@ -248,7 +244,7 @@ class HostChildren {
   std::vector<Update> updates_;
   std::size_t waiting_ = 0;
   std::vector<std::uint32_t> update_order_, query_order_;
-  std::vector<Key> queries_, wrapped_;
+  std::vector<Key> queries_;
   std::vector<std::uint32_t> answers_;
 };
 

@@ -25,7 +25,6 @@ TEST_CASE("queries with locality, and children that are dropped") { check_locali
 TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
 
 TEST_CASE("k-mers") { check_kmers_of_all_lengths<cpu::HostChildren>(true); }
-TEST_CASE("counts of k-mers that pass 2^32") { check_wrapped_counts<cpu::HostChildren>(); }
 TEST_CASE("no more children than there may be") { check_most_children<cpu::HostChildren>(); }
 TEST_CASE("two shards as large as a child, told apart by one bit") {
   check_crowded_neighbours<cpu::HostChildren>();

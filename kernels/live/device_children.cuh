@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/count/counted.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/growing_pages.cuh"
 #include "system/huge_pages.h"
@@ -19,8 +18,6 @@ namespace warpmer::gpu {
 
 /// The largest number of children; a block counts them in static shared memory.
 inline constexpr std::uint32_t kMostChildren = 8192;
-/// The largest number of keys whose counts passed 2^32 that are remembered until they are asked for.
-inline constexpr std::uint32_t kMostWrapped = kMostBigCounts;
 
 /// Works on the current device, for one thread at a time. The meaning of functions stands in
 /// cpu/update/host_children.h; here they only start work, except for `wait` and those that return counts.
@@ -51,7 +48,7 @@ class DeviceChildren {
   static constexpr std::uint64_t kBytesOfUpdate = 2 * sizeof(Update) + sizeof(std::uint32_t);
   static constexpr std::size_t kMostDirectories = 8;
   static constexpr std::uint64_t kFixedBytes =
-      kMostWrapped * sizeof(Key) + (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);
+      (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);
 
   void make_image(std::uint32_t child);
   void fit_images(const std::vector<std::size_t>& bytes);
@@ -66,7 +63,6 @@ class DeviceChildren {
               std::size_t end, bool own);
   void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end);
   table::ChildReport wait(std::uint32_t frame);
-  std::vector<Key> take_wrapped();
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const;
   /// Returns the stream of a frame. Work that is enqueued there comes after all that was asked for the frame
   /// before.
@@ -159,8 +155,6 @@ class DeviceChildren {
   DeviceArray<std::uint32_t> answers_;
   std::size_t asked_ = 0;
   bool queries_are_sorted_ = false;
-  DeviceArray<Key> wrapped_;  ///< empty for pairs
-  DeviceArray<std::uint32_t> wrapped_size_;
   std::vector<std::uint32_t> directory_;  ///< contents of the last of those below
   /// The earlier ones are kept because work that is under way may still read them.
   std::vector<DeviceArray<std::uint32_t>> directories_;

@@ -1,11 +1,11 @@
 #pragma once
 /// The kernels that work on a child of a paged table in its frame, and on the operations that wait for
-/// children (kernels/resident/device_children.cuh).
+/// children (kernels/live/device_children.cuh).
 
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/resident/device_children.cuh"
+#include "kernels/live/device_children.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "kernels/warps/word_tile_cuda.cuh"
 #include "table/child_table.h"
@@ -89,23 +89,10 @@ class BlockReport {
   ChildReport* report_;
 };
 
-/// The place for keys whose counts have passed 2^32; keys of pairs are not noted.
-template <class Key>
-struct WrappedKeys {
-  Key* keys = nullptr;
-  std::uint32_t* size = nullptr;  ///< beyond kMostWrapped if there were more
-
-  __device__ void note(Key key) const {
-    const std::uint32_t at = atomicAdd(size, 1u);
-    if (at < kMostWrapped) keys[at] = key;
-  }
-};
-
 template <class Key, ChildStep kStep>
 __global__ void __launch_bounds__(kChildThreads)
     update_kernel(ChildInFrame<Key> child, typename ChildItems<Key>::Update* updates,
-                  const std::uint32_t* order, std::size_t begin, std::size_t end, WrappedKeys<Key> wrapped,
-                  ChildReport* report) {
+                  const std::uint32_t* order, std::size_t begin, std::size_t end, ChildReport* report) {
   using Items = ChildItems<Key>;
   constexpr bool kIsLast = kStep != ChildStep::place;
   const auto tile = tile_of_this_group<ChangingTile<Key>>();
@@ -116,16 +103,12 @@ __global__ void __launch_bounds__(kChildThreads)
   for (std::size_t i = begin + std::size_t{blockIdx.x} * kChildGroups + threadIdx.x / kChildLanes; i < end;
        i += stride) {
     typename Items::Update* const update = updates + (order == nullptr ? i : order[i]);
-    const Key key = Items::key_of(*update);
     table::ChildOutcome outcome = table.template serve<kStep>(tile, *update);
     if (!outcome.is_mine) continue;
     outcome.is_done = outcome.is_done || !kIsLast;  // a key without a place is reported once
     mine.note(outcome);
     tile.group.sync();
     if (tile.group.thread_rank() != 0) continue;
-    if constexpr (!Items::kZeroIsNone) {
-      if (outcome.has_wrapped) wrapped.note(key);
-    }
     if constexpr (kStep == ChildStep::subtract) {
       update->count = outcome.missing;
     } else if (kIsLast && outcome.is_done) {

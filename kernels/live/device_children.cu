@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
+#include "kernels/live/child_kernels.cuh"
+#include "kernels/live/device_children.cuh"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/persistent_grid.cuh"
-#include "kernels/resident/child_kernels.cuh"
-#include "kernels/resident/device_children.cuh"
 
 namespace warpmer::gpu {
 
@@ -29,8 +29,6 @@ DeviceChildren<Key>::DeviceChildren(std::uint32_t frames, std::size_t frame_byte
       most_image_bytes_(most_image_bytes),
       place_(place),
       updates_(batch),
-      wrapped_(Items::kZeroIsNone ? 0 : kMostWrapped),
-      wrapped_size_(1),
       counters_(kMostChildren) {
   if (batch > UINT32_MAX) throw InternalError("more operations in a batch than an order has numbers for");
   frames_.reserve(frames);
@@ -40,8 +38,6 @@ DeviceChildren<Key>::DeviceChildren(std::uint32_t frames, std::size_t frame_byte
     frames_[frame].stream.wait();  // before anything throws, and memory goes
   }
   for (std::uint32_t i = 0; i < children; ++i) spare_.push_back(make_sized(frame_bytes));
-  fill_bytes(wrapped_size_.data(), 0, 1, input_);
-  input_.wait();
 }
 
 /// After an error, too, something may be under way in memory that is about to go.
@@ -200,7 +196,7 @@ void DeviceChildren<Key>::do_step(std::uint32_t frame, const Child& child, bool 
   update_kernel<Key, kStep><<<blocks_for<update_kernel<Key, kStep>>(end - begin, kChildGroups, kChildThreads),
                               kChildThreads, 0, DriverLock::Shared(frames_[frame].stream)>>>(
       at(frame, child), own ? own_updates(frame) : updates_.data(), own ? nullptr : update_order_.data(),
-      begin, end, WrappedKeys<Key>{wrapped_.data(), wrapped_size_.data()}, frames_[frame].report.data());
+      begin, end, frames_[frame].report.data());
   check_launch("updating a child table");
 }
 
@@ -228,24 +224,6 @@ ChildReport DeviceChildren<Key>::wait(std::uint32_t frame) {
   fill_bytes(one.report.data(), 0, 1, one.stream);
   one.stream.wait();
   return one.told[0];
-}
-
-template <class Key>
-std::vector<Key> DeviceChildren<Key>::take_wrapped() {
-  wait_for_frames();
-  std::uint32_t size = 0;
-  copy_to_host(&size, wrapped_size_.data(), 1, input_);
-  fill_bytes(wrapped_size_.data(), 0, 1, input_);
-  input_.wait();
-  if (size > kMostWrapped) {
-    throw table::PagedTableFull(
-        table::PagedTableFull::Reason::large_counts, {},
-        "of a paged table's counts, more than " + std::to_string(kMostWrapped) + " passed 2^32 at once");
-  }
-  std::vector<Key> keys(size);
-  copy_to_host(keys.data(), wrapped_.data(), size, input_);
-  input_.wait();
-  return keys;
 }
 
 template <class Key>
@@ -382,7 +360,7 @@ auto DeviceChildren<Key>::directory(const std::vector<std::uint32_t>& entries, s
 template <class Key>
 std::size_t DeviceChildren<Key>::device_bytes() const {
   std::size_t bytes = updates_.bytes() + kept_.bytes() + update_order_.bytes() + query_order_.bytes() +
-                      queries_.bytes() + answers_.bytes() + counters_.bytes() + wrapped_.bytes();
+                      queries_.bytes() + answers_.bytes() + counters_.bytes();
   for (const ChildFrame& frame : frames_) bytes += frame.memory.bytes() + frame.report.bytes();
   for (const DeviceArray<std::uint32_t>& directory : directories_) bytes += directory.bytes();
   return bytes;
