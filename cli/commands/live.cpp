@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/empty_input.h"
+#include "base/error.h"
 #include "base/warning.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
@@ -45,9 +46,14 @@ int run_change(LiveCommand command) {
   const auto [report, seconds] =
       run_with_meter(progress_style(command.progress),
                      [&](backend::JobProgress& progress) { return jobs::change_live(table, job, progress); });
-  backend::warn_if_empty(report.read, job.kmers.k, "the reads");
-  io::warn_of_phred64(job.reading.qualities);
-  warn_of_shortfall(report.shortfall);
+  try {
+    backend::warn_if_empty(report.read, job.kmers.k, "the reads");
+    io::warn_of_phred64(job.reading.qualities);
+    warn_of_shortfall(report.shortfall);
+  } catch (const Error& error) {  // --strict; the table is changed by now
+    throw Error(error.kind(), fmt::format("{}; all {} reads were {}", error.what(), report.read.records,
+                                          job.is_removal ? "removed" : "added"));
+  }
   print_last_line(fmt::format("{} ({}) of {} {} {}, {:.1f} s", counted(report.read.kmers, "k-mer"),
                               counted(report.read.bases, "base"), counted(report.read.records, "read"),
                               job.is_removal ? "removed from" : "added to", command.server, seconds));

@@ -141,9 +141,11 @@ void read_limit(std::string_view text, jobs::WatchLimits& limits) {
 
 int run_watch(WatchCommand command) {
   jobs::WatchOptions& job = command.job;
+  if (job.output.empty() || file::is_stream(job.output))
+    throw UsageError("watch writes its index again and again: give a file, with -o FILE");
   check_index_output(job.output);
-  if (file::is_stream(job.output))
-    throw UsageError("watch writes its index again and again: -o must name a file");
+  if (job.against.empty() && (command.min_fraction || job.matches.min_kmers > 1))
+    throw UsageError("--min-kmers and --min-fraction say which reads match what --against names; add it");
   for (const std::string& limit : command.until) read_limit(limit, job.until);
   job.kmers.canonical = !command.forward;
   if (command.min_fraction) job.matches.min_fraction = *command.min_fraction;
@@ -166,7 +168,8 @@ void declare_flags(CLI::App& app, WatchCommand& command) {
       fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, job.kmers.k));
   app.add_flag("--forward", command.forward,
                "Count k-mers as they are read, as 'warpmer count --forward' does.");
-  add_index_output_flag(app, job.output);
+  app.add_option("-o,--output", job.output, "The index to write. It gets its name when it is complete.")
+      ->type_name("FILE");
   app.add_option(
          "--until", command.until,
          "When to end: coverage=N, when the genome is sequenced N times as the spectrum says; new<F, when "

@@ -138,6 +138,11 @@ int connect_to(const std::string& path) {
   Descriptor made(new_socket());
   const int error = try_to_connect(made.get(), address);
   if (error == 0) return made.release();
+  struct stat there = {};
+  if (error == ECONNREFUSED && stat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode)) {
+    throw ResourceError(
+        fmt::format("{} is no socket; --server names the one that 'warpmer serve' was given", path));
+  }
   if (error == ENOENT || error == ECONNREFUSED)
     throw ResourceError(
         fmt::format("no server answers at {}; 'warpmer serve --socket {}' starts one", path, path));

@@ -209,8 +209,7 @@ class Changes(Serve):
             again.stderr, rb"warning: 4,303 distinct k-mers that were to be removed were not there, or not so often "
             rb"\(5,137 occurrences\)\n"
         )
-        strict = self.run_process("remove", "--strict", "--server", SOCKET, DATA / "forty.fq")
-        self.assertEqual(strict.returncode, INPUT, strict.stderr)
+        self.refused(INPUT, "were not there, .*; all 40 reads were removed\n", "remove", "--strict", "--server", SOCKET, DATA / "forty.fq")
         self.assertEqual(self.client("histo"), "")
         self.assertRegex(self.client("info"), r"sequences +0\nbases +0\n")
 
@@ -237,9 +236,15 @@ class Changes(Serve):
         number = int(said[1])
         self.assertRegex(self.client("info"), rf"sequences +{number}\n")
         self.assertEqual(self.client("query", reads[0][1][:31]), f"{reads[0][1][:31]}\t{int(number > 0)}\n")
-        self.stop(server)
         self.file("in.fa", fasta(reads[:number]))
-        self.assertEqual(self.content("saved.wmi"), self.content(self.count("in.fa", output="counted.wmi")))
+        self.client("save", "-o", "full.wmi")
+        self.assertEqual(self.client("remove", "in.fa"), "")  # a table that is full can be emptied,
+        self.assertEqual(self.client("histo"), "")
+        self.client("add", "in.fa")  # and filled again
+        self.stop(server)
+        self.count("in.fa", output="counted.wmi")
+        for saved in ("full.wmi", "saved.wmi"):
+            self.assertEqual(self.content(saved), self.content("counted.wmi"))
 
     def test_cannot_be_made_of_an_index_that_lacks_kmers(self):
         self.count(DATA / "forty.fq", k=21, options=["--min-count", 2], output="x.wmi")
@@ -402,6 +407,7 @@ class Sockets(Serve):
         self.refused(USAGE, "has 107 bytes at most, and x+ has 108", "serve", "--socket", "x" * 108)
         self.refused(USAGE, "has 107 bytes at most, and x+ has 108", "info", "--server", "x" * 108)
         self.refused(RESOURCE, "no server answers at none", "info", "--server", "none")
+        self.refused(RESOURCE, "mine is no socket; --server names", "info", "--server", "mine")
         # Another's, which speaks something else.
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(str(self.folder / "other"))

@@ -5,6 +5,7 @@ ctest: long
 """
 
 import gzip
+import json
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import time
 
 from common_cli import INPUT, RESOURCE, USAGE, WARPMER, main, naive_count
+from common_tier import without_sanitizers
 from common_watch import WatchTest, fastq
 
 
@@ -166,9 +168,28 @@ class Watch(WatchTest):
         _, messages = self.start("--until", "time=1h", "--until", "time=1", "--until", "time=2h", folder="run2").end(None)
         self.assertIn("x.wmi is of run/: files of run2/ that have names", messages)
 
+    @without_sanitizers
+    def test_where_memory_ends_whole_files_are_saved(self):
+        """What was counted of the file that has no room is taken back, out of a table that is full."""
+        chance = random.Random(4)
+        files = [fastq(["".join(chance.choices("ACGT", k=1000)) for _ in range(3000)], 3000 * i) for i in range(5)]
+        watcher = self.start("-t", 1, "-m", "120M", k=31)
+        for i, text in enumerate(files):
+            self.write(f"{i}.fastq", text)
+            watcher.wait_until(lambda reads=3000 * (i + 1): watcher.process.poll() is not None or
+                               any(int(row["reads"]) >= reads for row in watcher.rows()), f"file {i}")  # fmt: skip
+        _, messages = watcher.end(None, RESOURCE)
+        self.assertRegex(messages, r"error: the live table holds [^;]* has no room for more k-mers; raise -m\n\Z")
+        reads = json.loads(self.warpmer("info", "--json", "x.wmi"))["totals"]["sequences"]
+        self.assertIn(reads, (3000, 6000, 9000, 12000))
+        self.file("whole.fq", "".join(files[: reads // 3000]))
+        self.warpmer("count", "-k", 31, "-o", "whole.wmi", "whole.fq")
+        self.assertEqual(self.content("x.wmi"), self.content("whole.wmi"))
+
     def test_what_is_refused(self):
         watch = ("watch", "run", "-k", "21")
-        self.refused(USAGE, "must name a file", *watch, "-o", "-")
+        self.refused(USAGE, "give a file, with -o", *watch, "-o", "-")
+        self.refused(USAGE, "what --against names; add it", *watch, "-o", "x.wmi", "--min-fraction", 0.5)
         for limit in ("coverage", "coverage=x", "new<2", "new=0.1", "time=3w", "reads=5"):
             self.refused(USAGE, "--until", *watch, "-o", "x.wmi", "--until", limit)
         self.refused(INPUT, "cannot be listed", "watch", "missing", "-k", "21", "-o", "x.wmi")

@@ -87,7 +87,7 @@ void DenseLiveTable::DenseChanger::cut(const io::Batch& batch, bool is_lenient, 
   kmers.clear();
   std::size_t most = 0;
   for (const io::Piece& piece : batch.pieces) most += piece.length;
-  if (!bytes.try_set(std::max(most, kmers.capacity()) * sizeof(std::uint32_t))) {
+  if (!bytes.try_set(std::max(most, kmers.capacity()) * sizeof(std::uint32_t), LiveUse::removal)) {
     throw ResourceError(fmt::format("the live table holds {} of {} and has no room for a batch of {}",
                                     mebibytes_needed(budget.held()), mebibytes(budget.most()),
                                     mebibytes_needed(most * sizeof(std::uint32_t))));
@@ -131,7 +131,7 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
       changers_([this] { return std::make_unique<DenseChanger>(plan_, budget_); }, plan.threads),
       strict_(counts_, false, plan.threads),
       lenient_(counts_, true, plan.threads) {
-  if (!budget_.has(0)) {
+  if (!budget_.has(0, LiveUse::removal)) {
     throw ResourceError(fmt::format(
         "a live table of {}-mers takes {} with {}, and {} are left for it; {}", plan.kmers.k,
         mebibytes_needed(least_bytes(plan) + plan.memory_bytes / 16), number_of_threads(plan.threads),

@@ -10,15 +10,26 @@
 
 namespace warpmer::cpu {
 
+/// What memory is wanted for.
+enum class LiveUse : std::uint8_t { addition, removal };
+
 /// Thread-safe. A part is set aside for folding, which is how other memory becomes free: at least a
-/// sixteenth, and what the largest shard so far takes.
+/// sixteenth, and what the largest shard so far takes. Additions leave another part free for removals,
+/// which note what they take away until shards are folded: a table that is full can be emptied.
 class LiveBudget {
  public:
-  explicit LiveBudget(std::uint64_t most) : most_(most), set_aside_(most / 16) {}
+  explicit LiveBudget(std::uint64_t most)
+      : most_(most), for_removals_(part_for_removals(most)), set_aside_(most / 16) {}
+
+  /// Returns the part that additions leave free: a batch is cut there, and at least a shard of it noted.
+  static std::uint64_t part_for_removals(std::uint64_t most) {
+    constexpr std::uint64_t kEnough = std::uint64_t{4} << 20;
+    return std::max(most / 16, std::min(most / 8, kEnough));
+  }
 
   /// Adds bytes if there is room for them.
-  [[nodiscard]] bool try_add(std::uint64_t bytes) {
-    const std::uint64_t room = most_ - std::min(most_, set_aside_.load());
+  [[nodiscard]] bool try_add(std::uint64_t bytes, LiveUse use) {
+    const std::uint64_t room = room_for(use);
     std::uint64_t held = held_.load();
     do {
       if (held + bytes > room) return false;
@@ -26,8 +37,8 @@ class LiveBudget {
     return true;
   }
   /// True when `bytes` more would find room.
-  [[nodiscard]] bool has(std::uint64_t bytes) const {
-    return held_.load() + bytes + set_aside_.load() <= most_;
+  [[nodiscard]] bool has(std::uint64_t bytes, LiveUse use = LiveUse::addition) const {
+    return held_.load() + bytes <= room_for(use);
   }
   /// Adds bytes that are there anyway.
   void add(std::uint64_t bytes) { held_ += bytes; }
@@ -52,6 +63,10 @@ class LiveBudget {
   };
 
  private:
+  [[nodiscard]] std::uint64_t room_for(LiveUse use) const {
+    const std::uint64_t others = set_aside_.load() + (use == LiveUse::addition ? for_removals_ : 0);
+    return most_ - std::min(most_, others);
+  }
   void begin_folding(std::uint64_t bytes) {
     std::unique_lock lock(mutex_);
     set_aside_ = std::max(set_aside_.load(), bytes);
@@ -64,7 +79,7 @@ class LiveBudget {
     ended_.notify_all();
   }
 
-  const std::uint64_t most_;
+  const std::uint64_t most_, for_removals_;
   std::atomic<std::uint64_t> set_aside_;
   std::atomic<std::uint64_t> held_{0};
   std::atomic<std::uint64_t> folding_{0};  ///< of what is set aside
@@ -94,8 +109,8 @@ class LiveBytes {
     budget_->remove(std::exchange(bytes_, bytes));
   }
   /// Does so if there is room; else nothing changes.
-  [[nodiscard]] bool try_set(std::uint64_t bytes) {
-    if (bytes > bytes_ && !budget_->try_add(bytes - bytes_)) return false;
+  [[nodiscard]] bool try_set(std::uint64_t bytes, LiveUse use) {
+    if (bytes > bytes_ && !budget_->try_add(bytes - bytes_, use)) return false;
     if (bytes < bytes_) budget_->remove(bytes_ - bytes);
     bytes_ = bytes;
     return true;

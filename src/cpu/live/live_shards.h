@@ -106,7 +106,7 @@ class LiveShards {
 
   /// Sees to it that so many k-mers can be added or removed; takes the lock. False: there is no memory for
   /// `wanted` more bytes until other shards have been folded.
-  [[nodiscard]] bool reserve(std::uint32_t number, std::size_t kmers, ShardFolder<Key>& folder,
+  [[nodiscard]] bool reserve(std::uint32_t number, std::size_t kmers, LiveUse use, ShardFolder<Key>& folder,
                              std::uint64_t& wanted) {
     Shard& shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
@@ -115,14 +115,24 @@ class LiveShards {
     if (!shard.changes->has_room(shard.reserved + kmers)) {
       // At least half as much again, so that few keys are moved often.
       const std::size_t more = std::max(shard.reserved + kmers, shard.changes->size() / 2);
-      if (!grow(shard, more, wanted)) {
+      if (!grow(shard, more, use, wanted)) {
         if (!can_shrink(number)) return false;
         fold(number, folder);
-        if (!grow(shard, shard.reserved + kmers, wanted)) return false;
+        if (!grow(shard, shard.reserved + kmers, use, wanted)) return false;
       }
     }
     shard.reserved += kmers;
     return true;
+  }
+
+  /// Does so whether there is memory or not; takes the lock.
+  void reserve_anyway(std::uint32_t number, std::size_t kmers) {
+    Shard& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
+    if (!shard.changes) shard.changes = make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
+    if (!shard.changes->has_room(shard.reserved + kmers)) shard.changes->make_room(shard.reserved + kmers);
+    shard.change_bytes.set(shard.changes->memory_bytes());
+    shard.reserved += kmers;
   }
 
   /// Folds a shard if that makes memory free; takes the lock.
@@ -163,10 +173,10 @@ class LiveShards {
            kStringBytes * static_cast<double>(more) + kLeastFreed * static_cast<double>(string_bytes);
   }
 
-  [[nodiscard]] static bool grow(Shard& shard, std::size_t more, std::uint64_t& wanted) {
+  [[nodiscard]] static bool grow(Shard& shard, std::size_t more, LiveUse use, std::uint64_t& wanted) {
     const std::uint64_t before = shard.change_bytes.bytes(), bytes = shard.changes->bytes_with(more);
     // Both are there while keys move.
-    if (!shard.change_bytes.try_set(before + bytes)) {
+    if (!shard.change_bytes.try_set(before + bytes, use)) {
       wanted = bytes;
       return false;
     }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -126,14 +127,16 @@ class ShardedLiveTable : public backend::LiveTable {
     throw ResourceError(fmt::format(
         "a live table of {}-mers takes {} with {} before anything is in it, and "
         "{} are left for it; {}",
-        plan.kmers.k, mebibytes_needed(fixed_bytes(plan) + plan.memory_bytes / 16),
+        plan.kmers.k,
+        mebibytes_needed(fixed_bytes(plan) + plan.memory_bytes / 16 +
+                         LiveBudget::part_for_removals(plan.memory_bytes)),
         number_of_threads(plan.threads), mebibytes(plan.memory_bytes), memory_advice(plan.threads)));
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     Work work(*this, *changer);
-    work.begin(batch, lenient, false);
+    work.begin(batch, lenient, LiveUse::addition);
     const backend::Gate::Pass turn(gate_);
     Reservation reservation(*this, *changer);
     reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
@@ -144,18 +147,15 @@ class ShardedLiveTable : public backend::LiveTable {
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     const auto changer = changers_.take();
     Work work(*this, *changer);
-    work.begin(batch, lenient, true);
+    work.begin(batch, lenient, LiveUse::removal);
     const backend::Gate::Pass turn(gate_);
-    Reservation reservation(*this, *changer);
     // What may be damaged is looked at before anything is changed.
-    for (const std::uint16_t shard : reservation.shards()) {
+    for (const std::uint16_t shard : changer->cut.shards()) {
       const std::shared_lock lock(shards_[shard].mutex);
       static_cast<void>(shards_.strings(shard));
     }
     backend::Removal removal{changer->cut.kmers(), {}};
-    reservation.use([&](std::uint16_t shard, std::size_t room) {
-      remove_from(shard, room, *changer, removal.shortfall);
-    });
+    if (!remove_at_once(*changer, removal.shortfall)) remove_one_by_one(*changer, removal.shortfall);
     totals_.remove(batch, plan_.kmers.k);
     return removal;
   }
@@ -254,16 +254,17 @@ class ShardedLiveTable : public backend::LiveTable {
    public:
     Work(ShardedLiveTable& table, Changer& changer) : table_(table), changer_(changer) {}
     /// Cuts the batch. ResourceError where there is no memory for it.
-    void begin(const io::Batch& batch, bool lenient, bool removes) {
+    void begin(const io::Batch& batch, bool lenient, LiveUse use) {
+      const bool removes = use == LiveUse::removal;
       try {
         const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
-        changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes); });
+        changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes, use); });
         std::size_t kmers = 0;
         for (const std::uint16_t shard : changer_.cut.shards()) {
           const std::size_t of_shard = changer_.cut.kmers(shard);
           if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
         }
-        hold(changer_.bytes_with_room(kmers, removes));
+        hold(changer_.bytes_with_room(kmers, removes), use);
         changer_.get_room(kmers, removes);
       } catch (const std::bad_alloc&) {
         throw_no_memory();
@@ -278,9 +279,9 @@ class ShardedLiveTable : public backend::LiveTable {
     Work& operator=(const Work&) = delete;
 
    private:
-    void hold(std::uint64_t bytes) {
-      if (changer_.bytes.try_set(bytes)) return;
-      table_.make_room(bytes - changer_.bytes.bytes(), changer_);
+    void hold(std::uint64_t bytes, LiveUse use) {
+      if (changer_.bytes.try_set(bytes, use)) return;
+      table_.make_room(bytes - changer_.bytes.bytes(), use, changer_);
       changer_.bytes.set(bytes);
     }
 
@@ -297,9 +298,7 @@ class ShardedLiveTable : public backend::LiveTable {
         rooms_.reserve(shards().size());
         for (const std::uint16_t shard : shards()) {
           const std::size_t room = table.most_keys(shard, changer);
-          std::uint64_t wanted = 0;
-          while (!table.shards_.reserve(shard, room, changer.folder, wanted))
-            table.make_room(wanted, changer);
+          table.reserve(shard, room, LiveUse::addition, changer);
           rooms_.push_back(room);
         }
       } catch (const std::bad_alloc&) {
@@ -372,13 +371,49 @@ class ShardedLiveTable : public backend::LiveTable {
     throw ResourceError("the system has no memory for more k-mers in a live table; lower -m or free memory");
   }
 
+  void reserve(std::uint32_t shard, std::size_t room, LiveUse use, Changer& changer) {
+    std::uint64_t wanted = 0;
+    while (!shards_.reserve(shard, room, use, changer.folder, wanted)) make_room(wanted, use, changer);
+  }
+
+  /// False when there is no room for a whole batch; then nothing is changed.
+  bool remove_at_once(Changer& changer, backend::Shortfall& shortfall) {
+    std::optional<Reservation> reservation;
+    try {
+      reservation.emplace(*this, changer);
+    } catch (const ResourceError&) {
+      return false;
+    }
+    reservation->use(
+        [&](std::uint16_t shard, std::size_t room) { remove_from(shard, room, changer, shortfall); });
+    return true;
+  }
+  /// Does so from shard to shard, in the memory that additions leave free. What has been removed makes room
+  /// as soon as its shard is folded. ResourceError before anything is changed; after that, a shard that finds
+  /// no room gets some all the same.
+  void remove_one_by_one(Changer& changer, backend::Shortfall& shortfall) {
+    bool is_begun = false;
+    for (const std::uint16_t shard : changer.cut.shards()) {
+      const std::size_t room = most_keys(shard, changer);
+      try {
+        reserve(shard, room, LiveUse::removal, changer);
+      } catch (const ResourceError&) {
+        if (!is_begun) throw;
+        shards_.reserve_anyway(shard, room);
+      }
+      remove_from(shard, room, changer, shortfall);
+      is_begun = true;
+    }
+  }
+
   /// Folds shards until there are so many bytes. ResourceError when that is no help.
-  void make_room(std::uint64_t bytes, Changer& changer) {
-    for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes); ++tried)
+  void make_room(std::uint64_t bytes, LiveUse use, Changer& changer) {
+    for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes, use); ++tried)
       shards_.shrink(next_shrunk_.fetch_add(1) % Shards::kShards, changer.folder);
-    if (budget_.has(bytes)) return;
-    throw ResourceError(fmt::format("the live table holds {} of {} and has no room for more k-mers; {}",
+    if (budget_.has(bytes, use)) return;
+    throw ResourceError(fmt::format("the live table holds {} of {} and has no room {}; {}",
                                     mebibytes_needed(budget_.held()), mebibytes(budget_.most()),
+                                    use == LiveUse::addition ? "for more k-mers" : "to note what is removed",
                                     memory_advice(plan_.threads)));
   }
 
