@@ -106,13 +106,12 @@ nb::object shown_text(std::string_view text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
 }
 
-/// Lets Python see to its signals, so that Ctrl-C ends a job, and calls `callback` unless it is None. The
-/// caller holds it, and has released the GIL.
+/// Lets Python see to its signals, so that Ctrl-C ends a job, and calls `callback`. The caller holds it, and
+/// has released the GIL.
 warpmer::JobListener listener_for(nb::handle callback) {
   return [callback](const warpmer::JobStatus& status) {
     const nb::gil_scoped_acquire gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    if (callback.is_none()) return;
     callback(name_of(status.stage), status.bytes_done, status.bytes_total, status.kmers, status.parts_done,
              status.parts_total);
   };

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
+import threading
 import warnings
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from . import _native
 from ._errors import JobWarning, ResourceError, UsageError
@@ -125,8 +128,56 @@ def _limit(max_count: int | None) -> int:
     return 2**64 - 1 if max_count is None else whole(max_count, "max_count", 64)
 
 
-def _listener(progress: ProgressCallback | None) -> Callable[..., object] | None:
-    return None if progress is None else lambda *status: progress(Progress(*status))
+class _RunningJobs:
+    """Jobs of daemon threads end before the interpreter does: a thread that comes back from C++ afterwards would be ended
+    in the midst of it, and the process aborted."""
+
+    PATIENCE_SECONDS = 10  # a job may wait for a pipe that nobody writes to
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._changed = threading.Condition()
+        self.must_end = False
+
+    @contextlib.contextmanager
+    def one_more(self) -> Iterator[None]:
+        with self._changed:
+            self._number += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._number -= 1
+                self._changed.notify_all()
+
+    def end(self) -> None:
+        self.must_end = True
+        with self._changed:
+            self._changed.wait_for(lambda: self._number == 0, self.PATIENCE_SECONDS)
+
+
+_running = _RunningJobs()
+atexit.register(lambda: _running.end())
+
+
+def _forget_jobs() -> None:
+    """A process that was forked off has none of the other's threads."""
+    global _running
+    _running = _RunningJobs()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_jobs)
+
+
+def _listener(progress: ProgressCallback | None) -> Callable[..., object]:
+    def listen(*status: str | int) -> None:
+        if _running.must_end:
+            raise SystemExit("the interpreter ends")
+        if progress is not None:
+            progress(Progress(*status))
+
+    return listen
 
 
 def _warn(message: str) -> None:
@@ -142,7 +193,8 @@ def _warn(message: str) -> None:
 def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
     """Has an index written, and opens it. A temporary one goes with the Index, or in the end."""
     if output is not None:
-        write(os.fsencode(output))
+        with _running.one_more():
+            write(os.fsencode(output))
         return Index(output)
     try:
         folder = tempfile.mkdtemp(prefix="warpmer-", dir=None if tmp_directory is None else os.fsdecode(tmp_directory))
@@ -150,7 +202,8 @@ def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[b
         raise ResourceError(f"there is no place for a temporary index: {error}; choose another output") from error
     try:
         path = os.path.join(folder, "index.wmi")
-        write(os.fsencode(path))
+        with _running.one_more():
+            write(os.fsencode(path))
         index = Index(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -69,7 +69,7 @@ def count(
     memory: int,
     tmp_directory: bytes,
     device: str,
-    progress: _Listener | None,
+    progress: _Listener,
     warn: _WarningListener,
 ) -> None: ...
 def combine(
@@ -83,7 +83,7 @@ def combine(
     max_count: int,
     threads: int,
     memory: int,
-    progress: _Listener | None,
+    progress: _Listener,
     warn: _WarningListener,
 ) -> None: ...
 def pack(kmers: tuple[str | bytes, ...], k: int, /) -> _Numbers: ...

@@ -277,6 +277,23 @@ class Callbacks(ModuleTest):
 
 
 class Threads(ModuleTest):
+    def test_daemons_end_with_the_interpreter(self):
+        """One counts, or waits for that, while the program ends: it ends well, and there is no output."""
+        self.fasta([random_sequence(1 << 20, 3)])
+        program = (
+            "import warpmer, sys, threading, time\n"
+            "has_begun = threading.Event()\n"
+            "def count(number):\n"
+            "  while True: warpmer.count(sys.argv[1:] * 200, 31, threads=1, output=f'{number}.wmi', progress=lambda _: has_begun.set())\n"
+            "for number in range(2): threading.Thread(target=count, args=(number,), daemon=True).start()\n"
+            "has_begun.wait()\n"
+        )
+        for _ in range(3):
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "-c", program, "in.fa"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+            self.assertEqual(self.files(), ["in.fa"])
+
     def test_the_gil_is_released(self):
         """While one thread is in the library, another goes on in Python."""
         path = self.fasta([random_sequence(1 << 20, 1)])
