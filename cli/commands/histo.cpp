@@ -120,17 +120,19 @@ index::Histogram capped(const index::Histogram& histogram, const HistoOptions& o
 }
 
 /// Every count up to the largest is a row: so many are no readable histogram, but a mistake.
-void check_rows(const index::Histogram& histogram, const std::string& path) {
-  if (histogram.empty() || histogram.rbegin()->first <= kMostRows) return;
+void check_rows(const index::Histogram& histogram, const HistoOptions& options, const std::string& path) {
+  if (histogram.empty()) return;
+  const std::uint64_t largest = histogram.rbegin()->first;
+  if (std::min(largest, options.max_count.value_or(UINT64_MAX)) <= kMostRows) return;
   throw UsageError(
       fmt::format("the largest count of {} is {}, and a row for every count would be too many; "
-                  "give --max-count (for example {})",
-                  printable(path), histogram.rbegin()->first, kLastRow));
+                  "give a --max-count up to {} (for example {})",
+                  printable(path), largest, kMostRows, kLastRow));
 }
 
 void print_plain(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
   const index::Histogram rows = capped(spectrum.histogram, options);
-  if (options.dense) check_rows(rows, spectrum.name);
+  if (options.dense) check_rows(spectrum.histogram, options, spectrum.name);
   print_rows(rows, options.dense, output);
 }
 
@@ -138,7 +140,7 @@ void print_plain(const HistoOptions& options, const Spectrum& spectrum, TextOutp
 /// k-mer has.
 void print_for_genomescope(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
   const index::Histogram rows = capped(spectrum.histogram, options);
-  check_rows(rows, spectrum.name);
+  check_rows(spectrum.histogram, options, spectrum.name);
   print_row(output, print_rows(rows, true, output), 0);
 }
 
@@ -321,6 +323,11 @@ bool are_reads(const HistoOptions& options) {
                      return input.starts_with('@') || !io::sequence_data_in(input).empty();
                    });
   if (!are && !options.counting_flag.empty()) {
+    const auto index = std::ranges::find_if(options.inputs, index::is_index_file);
+    if (index != options.inputs.end()) {
+      throw UsageError(fmt::format("{} is an index, which has its histogram; {} is for reads",
+                                   printable(*index), options.counting_flag));
+    }
     throw UsageError(
         fmt::format("{} is for reads; for what is no file of reads, such as a pipe, give -k, too",
                     options.counting_flag));
@@ -369,8 +376,8 @@ int print_of_indexes(const HistoOptions& options) {
                                    printable(path), index.params().k, k));
     }
     k = index.params().k;
+    if (options.dense) check_rows(index.histogram(), options, path);
     histograms.push_back(capped(index.histogram(), options));
-    if (options.dense) check_rows(histograms.back(), path);
   }
   TextOutput output(options.output);
   const std::vector<std::string> names = sample_names(options.inputs, false, {}, {"count"});

@@ -299,7 +299,8 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
   jobs::MerquryOptions& job = command.job;
   if (job.assemblies.size() > 2)
     throw UsageError(fmt::format("one or two assemblies can be judged, not {}", job.assemblies.size()));
-  if (command.prefix.empty() || command.prefix.ends_with('/')) {
+  const std::string last = command.prefix.substr(command.prefix.find_last_of('/') + 1);
+  if (last.empty() || last == "." || last == "..") {
     throw UsageError("-o needs a prefix for names of files, as out/sample; '" + command.prefix +
                      "' ends in none");
   }

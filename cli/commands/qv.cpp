@@ -250,10 +250,11 @@ MultiqcSection quality_section(const std::vector<AssemblyRow>& rows, std::uint32
       {"kmers", column("K-mers", "Each as often as it occurs", "{:,.0f}")},
       {"missing", column("Missing", "Those that the reads do not have", "{:,.0f}")}};
   for (const AssemblyRow& row : rows) {
-    Json& cells =
-        section.data[printable(row.name)] = {{"kmers", row.sums.kmers}, {"missing", row.sums.missing}};
-    const auto add = [&](const char* name, double value) {
-      if (std::isfinite(value)) cells[name] = value;
+    std::string name = printable(row.name);
+    while (section.data.contains(name)) name += "_";  // the sum of all, beside a file that is called "all"
+    Json& cells = section.data[name] = {{"kmers", row.sums.kmers}, {"missing", row.sums.missing}};
+    const auto add = [&](const char* cell, double value) {
+      if (std::isfinite(value)) cells[cell] = value;
     };
     add("qv", stats::quality_value(row.sums, k));
     add("error_rate", stats::base_error_rate(row.sums, k));

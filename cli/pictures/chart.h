@@ -49,8 +49,10 @@ struct Chart {
   std::vector<ChartMark> marks;
 
   [[nodiscard]] std::uint64_t begin_of(std::size_t bin) const { return first + bin * step; }
-  /// Returns the count behind the last bin.
-  [[nodiscard]] std::uint64_t end() const { return begin_of(bins); }
+  /// Returns the count behind the last bin, or the largest that there is.
+  [[nodiscard]] std::uint64_t end() const {
+    return bins > (UINT64_MAX - first) / step ? UINT64_MAX : begin_of(bins);
+  }
   /// Returns the height of a value, by that of the chart; above 1 for what is to be cut off.
   [[nodiscard]] double height_of(double value) const;
 };

@@ -24,11 +24,18 @@ std::uint64_t last_of_most(const index::Histogram& histogram) {
   return 1;
 }
 
+/// Returns what the model has in each bin. Behind the last peak it falls, soon to nothing: what is behind
+/// that is not asked for, because a bin can have any number of counts.
 std::vector<double> expected_in(const Chart& chart, const stats::SpectrumModel& model) {
+  constexpr double kNothing = 1e-6;  // k-mers
+  double last_peak = 0;
+  for (const stats::ModelPeak& peak : model.curve) last_peak = std::max(last_peak, peak.mean);
   std::vector<double> values(chart.bins);
-  for (std::size_t i = 0; i < chart.bins; ++i) {
-    for (std::uint64_t j = 0; j < chart.step; ++j) values[i] += model.expected(chart.begin_of(i) + j);
-    values[i] /= static_cast<double>(chart.step);
+  std::uint64_t count = (chart.first + model.count_divisor - 1) / model.count_divisor * model.count_divisor;
+  for (; count < chart.end(); count += model.count_divisor) {
+    const double kmers = model.expected(count);
+    if (kmers<kNothing&& static_cast<double>(count)> last_peak) break;
+    values[(count - chart.first) / chart.step] += kmers / static_cast<double>(chart.step);
   }
   return values;
 }
@@ -47,7 +54,9 @@ std::uint64_t last_to_see(const index::Histogram& histogram, const stats::Spectr
     }
   }
   const std::uint64_t largest = histogram.rbegin()->first;
-  return std::max(std::min(static_cast<std::uint64_t>(std::llround(last)), largest), kFewestCounts);
+  // A double does not have every large count; one beyond 2^63 has no rounded value, either.
+  const bool is_all = last >= static_cast<double>(largest);
+  return std::max(is_all ? largest : static_cast<std::uint64_t>(std::llround(last)), kFewestCounts);
 }
 
 Chart empty_chart(std::string title, std::uint64_t last, const stats::SpectrumModel& model,
@@ -71,8 +80,11 @@ Chart empty_chart(std::string title, std::uint64_t last, const stats::SpectrumMo
 
 std::vector<double> binned(const Chart& chart, const index::Histogram& histogram) {
   std::vector<double> values(chart.bins);
-  for (auto at = histogram.lower_bound(chart.first); at != histogram.end() && at->first < chart.end(); ++at)
-    values[(at->first - chart.first) / chart.step] += static_cast<double>(at->second);
+  for (auto at = histogram.lower_bound(chart.first); at != histogram.end(); ++at) {
+    const std::uint64_t bin = (at->first - chart.first) / chart.step;
+    if (bin >= chart.bins) break;
+    values[bin] += static_cast<double>(at->second);
+  }
   for (double& value : values) value /= static_cast<double>(chart.step);
   return values;
 }

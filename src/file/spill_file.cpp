@@ -17,22 +17,22 @@
 namespace warpmer::file {
 namespace {
 
-const char* spill_advice(int error) {
+std::string spill_advice(int error, const SpillRemedies& remedies) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "free some space, choose another --tmp-dir, or raise -m";
+      return fmt::format("free some space, {}{}", remedies.elsewhere, remedies.less);
     case EFBIG:
-      return "raise the limit on file sizes (ulimit -f), or raise -m";
+      return fmt::format("raise the limit on file sizes (ulimit -f){}", remedies.less);
     default:
-      return "choose another --tmp-dir, or raise -m";
+      return fmt::format("{}{}", remedies.elsewhere, remedies.less);
   }
 }
 
 }  // namespace
 
-SpillFile::SpillFile(const std::string& directory, std::function<Progress()> read)
-    : directory_(directory), share_read_(std::move(read)) {
+SpillFile::SpillFile(const std::string& directory, std::function<Progress()> read, SpillRemedies remedies)
+    : directory_(directory), remedies_(remedies), share_read_(std::move(read)) {
   open();
   // Where the file system has to keep a name after all (NFS), the destructor tries again.
   if (made_directory_) made_directory_ = ::rmdir(directory_.c_str()) != 0;
@@ -60,8 +60,8 @@ void SpillFile::open() {
     if ((error != ENOENT && error != EPERM) || !is_there) break;
   }
   if (made_directory_) ::rmdir(directory_.c_str());
-  throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; choose another --tmp-dir",
-                                  directory_, std::strerror(error)));
+  throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; {}", directory_,
+                                  std::strerror(error), remedies_.elsewhere));
 }
 
 void SpillFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {
@@ -88,8 +88,8 @@ void SpillFile::read(const Spilled& what, void* to) {
     fail("write", what.bytes, written_ - what.bytes, error);
   throw ResourceError(fmt::format(
       "{} bytes of the temporary file in '{}' are not those that were written: its disk or memory "
-      "is faulty; choose another --tmp-dir",
-      what.bytes, directory_));
+      "is faulty; {}",
+      what.bytes, directory_, remedies_.elsewhere));
 }
 
 void SpillFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {
@@ -119,7 +119,8 @@ void SpillFile::fail_writing(std::uint64_t written, int error) const {
 
 void SpillFile::fail(const std::string& doing, std::uint64_t bytes, std::uint64_t done, int error) const {
   throw ResourceError(fmt::format("cannot {} {} more bytes, after {}, of the temporary file in '{}': {}; {}",
-                                  doing, bytes, done, directory_, std::strerror(error), spill_advice(error)));
+                                  doing, bytes, done, directory_, std::strerror(error),
+                                  spill_advice(error, remedies_)));
 }
 
 }  // namespace warpmer::file

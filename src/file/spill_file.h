@@ -27,6 +27,12 @@ struct Spilled {
   std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as file::checksum
 };
 
+/// What a user can do when a temporary file cannot be written: put it elsewhere, or have less of it.
+struct SpillRemedies {
+  const char* elsewhere = "choose another --tmp-dir";
+  const char* less = ", or raise -m";  ///< empty where nothing makes it less
+};
+
 /// A file that has no name from the beginning, or none from just after it, so that the system
 /// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
 /// to be used by several threads. All failures are ResourceErrors that name the directory, and what was still
@@ -36,7 +42,8 @@ class SpillFile {
   /// Creates it in `directory`, which is made if it is not there, and then, as nothing with a name is in it,
   /// removed again. `read` tells how much of the input has been read while the file is written to; then the
   /// error of a full disk says what the rest is going to take, if it goes on like this. Thread-safe.
-  explicit SpillFile(const std::string& directory, std::function<Progress()> read = {});
+  explicit SpillFile(const std::string& directory, std::function<Progress()> read = {},
+                     SpillRemedies remedies = {});
   ~SpillFile();
   SpillFile(const SpillFile&) = delete;
   SpillFile& operator=(const SpillFile&) = delete;
@@ -71,6 +78,7 @@ class SpillFile {
   [[noreturn]] void fail(const std::string& doing, std::uint64_t bytes, std::uint64_t done, int error) const;
 
   std::string directory_;
+  SpillRemedies remedies_;
   std::function<Progress()> share_read_;
   bool made_directory_ = false;
   int fd_ = -1;

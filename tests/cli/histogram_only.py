@@ -40,6 +40,7 @@ class HistogramOnly(CliTest):
 
         for command in (["-o", "o.wmi"], ["--histogram-only"]):
             self.warned("none of the 27659 distinct k-mers occurs at least 1000000 times", "count", "-k", 9, *command, "--min-count", 1000000, READS)
+        self.refused(USAGE, "wanted.wmi is an index, which has its histogram; --threads is for reads", "histo", "-t", 2, self.count(READS, k=9, output="wanted.wmi"))
         self.warned("there is no k-mer in the input", "histo", self.file("short.fa", ">a\nACGT\n"))
 
     def test_forms(self):

@@ -134,7 +134,8 @@ class Merqury(MerquryTest):
         self.refused(USAGE, "both sets of hap-mers", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapA.wmi")
         self.refused(USAGE, "--short-range is for phase blocks", *run, "mat.fasta", "--short-range", 9)
         self.refused(USAGE, "--num-switch", *run, "mat.fasta", "--hapmers", "hapA.wmi", "hapB.wmi", "--num-switch", 0)
-        self.refused(USAGE, "prefix", "merqury", "reads.wmi", "mat.fasta", "-o", "x/")
+        for prefix in ("x/", ".", "./..", "x/."):
+            self.refused(USAGE, "prefix", "merqury", "reads.wmi", "mat.fasta", "-o", prefix)
         self.refused(INPUT, "nothere.fa", *run, "nothere.fa")
         self.refused(INPUT, "bad_protein", *run, DATA / "bad_protein.faa")
         self.refused(RESOURCE, "nowhere", "merqury", "reads.wmi", "mat.fasta", "-o", "nowhere/x")

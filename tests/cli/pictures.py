@@ -93,6 +93,15 @@ class SpectrumPictures(CliTest):
         for (_, a), (_, b) in zip(once, twice):
             self.assertAlmostEqual(a, 2 * b, delta=0.02 * top)
 
+    def test_any_largest_count(self):
+        """Bins have any number of counts, and counts go up to 2^64 - 1."""
+        most = (1 << 64) - 1
+        for last in (10**9, most - 1):
+            self.plot("--max-count", last, self.index)
+            self.warpmer("histo", "--max-count", last, "-o", "x.svg", self.index)
+        self.warpmer("convert", "-o", "most.wmi", self.file("most.tsv", f"{'A' * 21}\t{most}\n"))
+        self.assertIn("█", self.plot("most.wmi")[0] + "".join(self.plot("most.wmi")))
+
     def test_svg_stands_alone_and_is_escaped(self):
         name = "a & <b> \"c\" 'd'\n\x1b[31m\udcff\ufffe.wmi"
         os.rename(self.folder / self.index, os.fsencode(self.folder) + b"/" + name.encode("utf-8", "surrogateescape"))

@@ -207,6 +207,8 @@ class Reports(CliTest):
         empty = self.count(DATA / "empty.fa", k=21, output="empty.wmi", options=("-q",))
         self.page(empty)
         self.page(empty, genome, "-q")
+        process = self.run_process("report", genome, "--assembly", DATA / "genome.fa", "--assembly", DATA / "empty.fa", "-o", "two.html")
+        self.assertRegex(process.stderr.decode(), "there is no sequence in [^ ]*empty.fa; ")
 
     def test_threads_and_names_of_output(self):
         assemblies = self.made_up()
@@ -305,6 +307,13 @@ class MultiQc(CliTest):
         points = spectra["data"]["sample"]
         self.assertGreater(points[-1][0], 2.5 * spectrum["kmer_coverage"])
         self.assertEqual(points, histogram[: len(points)])
+
+    def test_an_assembly_that_is_called_as_the_sum(self):
+        index = self.count(DATA / "reads_1.fq.gz", k=21)
+        self.file("all", (DATA / "genome.fa").read_bytes())
+        self.warpmer("qv", index, "all", DATA / "genome.fa", "-o", "qv.tsv", "--multiqc", "q_mqc.json")
+        kmers = {name: cells["kmers"] for name, cells in self.section("q_mqc.json")["data"].items()}
+        self.assertEqual(kmers["all_"], 2 * kmers["all"])
 
     @without_sanitizers
     @unittest.skipUnless(shutil.which("multiqc"), "no MultiQC")

@@ -185,6 +185,14 @@ class Sets(CliTest):
         self.refused(RESOURCE, "/dev/full", "union", one, two, "-o", "/dev/full")
         self.refused(RESOURCE, "-m", "union", one, two, "-m", "2M", "-o", "out.wmi")
 
+    def test_counts_beyond_64_bits(self):
+        """The advice helps."""
+        self.warpmer("convert", "-o", "most.wmi", self.file("most.tsv", f"ACGTA\t{(1 << 64) - 1}\n"))
+        for operation in ("union", "merge"):
+            self.refused(INPUT, "union --counts max.*--input-max-count", operation, "-q", "most.wmi", "most.wmi", "-o", "x.wmi")
+        self.warpmer("union", "--counts", "max", "most.wmi", "most.wmi", "-o", "x.wmi")
+        self.warpmer("merge", "--input-max-count", 9, "most.wmi", "most.wmi", "-o", "x.wmi")
+
     def test_command_lines_that_make_no_sense(self):
         one = self.count(READS_1, k=5, output="one.wmi")
         for pattern, *arguments in some((

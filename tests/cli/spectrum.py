@@ -186,6 +186,9 @@ class Histograms(CliTest):
         self.warpmer("convert", "-o", "huge.wmi", "huge.tsv")
         for options in (["--dense"], ["--format", "genomescope"]):
             self.refused(USAGE, "--max-count", "histo", *options, "huge.wmi")
+            self.refused(USAGE, "largest count of huge.wmi is 5000000, .* up to 1000000", "histo", *options, "--max-count", 1000001, "huge.wmi")
+        rows = self.warpmer("histo", "--format", "genomescope", "--max-count", 1000000, "huge.wmi").splitlines()
+        self.assertEqual((rows[2], rows[-2:]), ("3 1", ["1000001 1", "1000002 0"]))
         self.assertEqual(self.warpmer("histo", "huge.wmi"), "3 1\n5000000 1\n")
         self.assertEqual(self.warpmer("histo", "--dense", "--max-count", "4", "huge.wmi"), "1 0\n2 0\n3 1\n4 0\n5 1\n")
 

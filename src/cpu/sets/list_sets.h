@@ -42,8 +42,8 @@ inline void with_count_rule(backend::CountRule rule, F&& f) {
 inline void check_sums(const AddCounts& combine) {
   if (combine.overflow) {
     throw InputError(
-        "the counts of a k-mer add up to more than 2^64 - 1; take --counts max, or --max-count of the "
-        "inputs");
+        "the counts of a k-mer add up to more than 2^64 - 1; use union --counts max, or leave large ones out "
+        "(--input-max-count)");
   }
 }
 template <class Combine>

@@ -66,8 +66,11 @@ void OutputFile::open_stream() {
   is_stream_ = true;
   fd_ = is_standard_output(path_) ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd_ < 0)
-    throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), std::strerror(errno)));
+  if (fd_ < 0) {
+    const char* const why =
+        errno == ENXIO ? "it is a socket, or a device that is not there" : std::strerror(errno);
+    throw ResourceError(fmt::format("cannot open {} for writing: {}", name_of(path_), why));
+  }
   is_null_ = is_null_device(fd_);
 }
 

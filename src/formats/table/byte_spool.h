@@ -18,9 +18,14 @@ namespace warpmer::formats {
 class SpoolFile {
  public:
   explicit SpoolFile(std::string directory) : directory_(std::move(directory)) {}
-  [[nodiscard]] file::SpillFile& get() { return file_ ? *file_ : file_.emplace(directory_); }
+  [[nodiscard]] file::SpillFile& get() { return file_ ? *file_ : make(); }
 
  private:
+  /// How much there is of a table does not depend on memory.
+  file::SpillFile& make() {
+    return file_.emplace(directory_, nullptr, file::SpillRemedies{"set TMPDIR to another folder", ""});
+  }
+
   std::string directory_;
   std::optional<file::SpillFile> file_;
 };
