@@ -20,8 +20,6 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "scaling.md"
 MINIMIZER = {21: 13, 31: 15, 55: 15}  # src/kmer/minimizer.h
-# Of index format 1, with which all points were measured.
-OLD_MINIMIZER = {21: 12, 31: 14, 55: 14}
 
 
 class Rates:
@@ -57,7 +55,6 @@ class Job:
     gpus: int = 1  # a node
     read_rate: float = math.inf
     write_rate: float = math.inf
-    is_old: bool = False  # k-mers are packed hashes, as index format 1 had them, and not strings
 
     @property
     def devices(self):
@@ -71,7 +68,7 @@ class Job:
     def word_bytes(self):
         """Of super-k-mers: the first k-mer of a read begins one, any other with chance 2 / (w + 1), where w m-mers
         are in a k-mer (density of random minimizers; Schleimer et al. 2003, Roberts et al. 2004)."""
-        window = self.k - (OLD_MINIMIZER if self.is_old else MINIMIZER)[self.k] + 1
+        window = self.k - MINIMIZER[self.k] + 1
         in_read = self.read_length - self.k + 1
         words = self.bases / self.read_length * (1 + 2 * (in_read - 1) / (window + 1))
         return words * (16 if self.k <= 47 else 32)
@@ -86,12 +83,7 @@ class Job:
                 self.kmers * (1 - clean - one))
 
     def index_bytes(self, rates):
-        """A k-mer takes a part of a string. An entry of format 1 has the bits of its hash that its bucket, one for 8
-        entries of its shard, does not tell, and some for its count and the directory."""
-        if not self.is_old:
-            return self.distinct * rates.string_bytes
-        hash_bits = 2 * self.k - max(math.log2(self.distinct / rates.shards / 8), 0)
-        return self.distinct * (hash_bits + rates.count_bits) / 8
+        return self.distinct * rates.string_bytes
 
 
 def seen(places, throws):
@@ -103,21 +95,15 @@ def device_stages(job, rates):
     """Seconds of each GPU's stages, text in its memory."""
     words, entries = job.word_bytes / job.devices, job.distinct / job.devices
     others = job.devices - 1
-    # A chunk has whole shards; a block freezes a piece of one, so few pieces in a chunk leave blocks without one.
-    in_shard = job.distinct / rates.shards
-    in_chunk = max(1, min(rates.shards / job.devices, rates.chunk_entries / in_shard))
-    pieces = min(max(math.ceil(in_shard / rates.piece_entries), 1), rates.most_pieces)
-    blocks = min(rates.freezing_blocks, in_chunk * pieces)
-    stages = {
+    return {
         "cut": job.bases / job.devices / rates.of("cut", job.k),
         "multisplit": words / rates.of("split", job.k) if others else 0,
         "split": words / rates.of("split", job.k),
         "NVLink": words * (job.gpus - 1) / job.devices / rates.nvlink,
         "network": words * (job.devices - job.gpus) / job.devices * job.gpus / (rates.network * rates.network_share),
         "count": job.kmers / job.devices / rates.of("count", job.k),
-        "freeze": entries / rates.of("freeze", job.k) * rates.freezing_blocks / blocks,
+        "freeze": entries / rates.of("freeze", job.k),
     }
-    return stages
 
 
 def file_stages(job, rates):
@@ -128,7 +114,6 @@ def file_stages(job, rates):
     return {
         "file system to host": text / job.read_rate,
         "host to device": rates.beginning + text / job.devices / to_device,
-        "finish": job.distinct / job.devices / rates.finish,
         "device to host": frozen / job.devices / to_host,
         "host to file system": frozen / job.write_rate,
     }
@@ -145,7 +130,7 @@ def from_files(job, rates):
     device, file = device_stages(job, rates), file_stages(job, rates)
     before = max(file["file system to host"], file["host to device"], device["NVLink"], device["network"],
                  device["cut"] + device["multisplit"] + device["split"])
-    after = max(device["count"] + device["freeze"], file["finish"], file["device to host"], file["host to file system"])
+    after = max(device["count"] + device["freeze"], file["device to host"], file["host to file system"])
     return rates.startup + before + after
 
 
@@ -154,11 +139,11 @@ def exchange_seconds(point, rates):
 
 
 def job_of(point, rates):
-    writes = {"": math.inf, "tmpfs": rates.write_tmpfs, "huge_tmpfs": rates.write_huge_tmpfs}
+    writes = {"": math.inf, "tmpfs": rates.write_tmpfs}
     return Job(bases=float(point["bases"]), genome=float(point["genome"]), errors=float(point["errors"]),
                k=int(point["k"]), read_length=int(point["read_length"]), text_bytes=float(point["text_bytes"] or 0),
                nodes=int(point["nodes"]), gpus=int(point["gpus"]),
-               write_rate=writes[point["output"]] * int(point["nodes"]), is_old=True)
+               write_rate=writes[point["output"]] * int(point["nodes"]))
 
 
 def predicted(point, rates):
@@ -219,7 +204,7 @@ def stage_table(title, jobs, rates):
     rows = []
     columns = [{**file_stages(job, rates), **device_stages(job, rates)} for _, job in jobs]
     order = ("file system to host", "host to device", "cut", "multisplit", "split", "NVLink", "network", "count", "freeze",
-             "finish", "device to host", "host to file system")
+             "device to host", "host to file system")
     groups = (order[:7], order[7:])
     for stage in order:
         group = next(group for group in groups if stage in group)
