@@ -43,6 +43,23 @@ Key kmer_at(const std::pair<std::uint32_t, Key>& place, const index::IndexParams
   return params.canonical ? canonical(kmer, params.k) : kmer;
 }
 
+/// Returns the k-mers of one shard as an index has them.
+template <class Key>
+index::FrozenShard frozen(const KmerPlaces<Key>& places, std::uint32_t shard, std::uint32_t k) {
+  std::vector<Key> keys;
+  std::vector<std::uint64_t> counts;
+  for (auto at = places.lower_bound({shard, 0}); at != places.end() && at->first.first == shard; ++at) {
+    keys.push_back(at->first.second);
+    counts.push_back(at->second);
+  }
+  if (k <= kMaxDenseK) {
+    const std::vector<Key64> hashes(keys.begin(), keys.end());
+    return index::freeze(hashes.data(), counts.data(), hashes.size(), k);
+  }
+  groups::EncodedShard strings = groups::KeyEncoder<Key, Key>(k).encode(keys, counts);
+  return {{}, std::move(strings.payload), {}, std::nullopt, strings.sizes};
+}
+
 /// Writes an index that stores all that was counted.
 template <class Key>
 void write_places(const std::string& path, const index::IndexParams& params, const KmerPlaces<Key>& places,
@@ -50,24 +67,13 @@ void write_places(const std::string& path, const index::IndexParams& params, con
   index::IndexWriter writer(path, params);
   index::Totals totals;
   index::Histogram histogram;
-  for (auto at = places.begin(); at != places.end();) {
-    const std::uint32_t shard = at->first.first;
-    std::vector<Key> keys;
-    std::vector<std::uint64_t> counts;
-    for (; at != places.end() && at->first.first == shard; ++at) {
-      keys.push_back(at->first.second);
-      counts.push_back(at->second);
-      ++histogram[at->second];
-      totals.stored_kmers += at->second;
-      totals.largest_count = std::max(totals.largest_count, at->second);
-    }
-    if (params.k <= kMaxDenseK) {
-      const std::vector<Key64> hashes(keys.begin(), keys.end());
-      writer.put(shard, index::freeze(hashes.data(), counts.data(), hashes.size(), params.k));
-    } else {
-      groups::EncodedShard strings = groups::KeyEncoder<Key, Key>(params.k).encode(keys, counts);
-      writer.put(shard, {{}, std::move(strings.payload), {}, std::nullopt, strings.sizes});
-    }
+  std::optional<std::uint32_t> last;
+  for (const auto& [place, count] : places) {
+    ++histogram[count];
+    totals.stored_kmers += count;
+    totals.largest_count = std::max(totals.largest_count, count);
+    if (place.first != last) writer.put(place.first, frozen(places, place.first, params.k));
+    last = place.first;
   }
   totals.stored_distinct = totals.counted_distinct = places.size();
   totals.counted_kmers = totals.stored_kmers;

@@ -20,7 +20,6 @@
 
 #include "backend/live/live_table.h"
 #include "base/thread_team.h"
-#include "groups/group_key.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 #include "kmer_index.h"
@@ -66,39 +65,11 @@ inline Frozen freeze(backend::LiveTable& table, unsigned threads) {
   return frozen;
 }
 
-/// Returns the k-mers of an oracle by their places in an index.
-template <class Key>
-KmerPlaces<Key> places_in(const OracleTable& oracle, const KmerParams& kmers) {
-  const index::IndexParams params = params_of(kmers.k, kmers.canonical);
-  KmerPlaces<Key> places;
-  for (const auto& [text, count] : oracle.counts()) {
-    Key kmer = 0;
-    kmer_from_text(text, kmer);
-    places[place_of(kmer, params)] = count;
-  }
-  return places;
-}
-
 /// Writes an index of what is in an oracle.
 inline void write_index_of(const OracleTable& oracle, const KmerParams& kmers, const std::string& path) {
   with_key_type(kmers.k, [&]<class Key>(Key) {
-    write_places(path, params_of(kmers.k, kmers.canonical), places_in<Key>(oracle, kmers), 1);
+    write_places(path, params_of(kmers.k, kmers.canonical), places_in<Key>(oracle.counts(), kmers), 1);
   });
-}
-
-/// Returns what is in an oracle, whose counts may be too large to be counted, as an index has it.
-inline Payloads encoded(const OracleTable& oracle, const KmerParams& kmers) {
-  Payloads payloads;
-  with_key_type(kmers.k, [&]<class Key>(Key) {
-    std::map<std::uint32_t, std::pair<std::vector<Key>, std::vector<std::uint64_t>>> shards;
-    for (const auto& [place, count] : places_in<Key>(oracle, kmers)) {
-      shards[place.first].first.push_back(place.second);
-      shards[place.first].second.push_back(count);
-    }
-    for (const auto& [shard, lists] : shards)
-      payloads[shard] = groups::KeyEncoder<Key, Key>(kmers.k).encode(lists.first, lists.second).payload;
-  });
-  return payloads;
 }
 
 /// Compares all that there is, and the bytes that an index would have of it.

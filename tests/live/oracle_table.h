@@ -3,6 +3,8 @@
 /// a copy, so that nothing waits while there is one.
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,15 +15,28 @@
 #include <utility>
 #include <vector>
 
-#include "backend/backend.h"
 #include "backend/live/live_table.h"
 #include "backend/lookup/kmer_text.h"
-#include "index/frozen_shard.h"
 #include "io/text/batch.h"
 #include "kmer/alphabet.h"
+#include "kmer/kmer.h"
+#include "kmer_index.h"
 #include "oracle/naive_kmers.h"
 
 namespace warpmer::tests {
+
+/// Returns k-mers by their places in an index.
+template <class Key>
+KmerPlaces<Key> places_in(const std::map<std::string, std::uint64_t>& counts, const KmerParams& kmers) {
+  const index::IndexParams params = params_of(kmers.k, kmers.canonical);
+  KmerPlaces<Key> places;
+  for (const auto& [text, count] : counts) {
+    Key kmer = 0;
+    kmer_from_text(text, kmer);
+    places[place_of(kmer, params)] = count;
+  }
+  return places;
+}
 
 class OracleTable : public backend::LiveTable {
  public:
@@ -35,9 +50,18 @@ class OracleTable : public backend::LiveTable {
         strict_(*this, kmers, false),
         lenient_(*this, kmers, true) {}
 
+  std::size_t most_kmers = SIZE_MAX;  ///< with more it is full
+
+  /// Gives a k-mer a count, for those that no test can reach.
+  void set(const std::string& kmer, std::uint64_t count) { counts_[name_of(kmer)] = count; }
+
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     const Counts more = kmers_of(batch, lenient);
     const std::lock_guard lock(mutex_);
+    const auto fresh =
+        std::ranges::count_if(more, [this](const auto& each) { return !counts_.contains(each.first); });
+    if (counts_.size() + static_cast<std::size_t>(fresh) > most_kmers)
+      throw backend::LiveTableFull(describe() + " is full");
     add_naive_kmers(counts_, more);
     const backend::LiveTotals totals = totals_of(batch);
     totals_.records += totals.records;
@@ -67,20 +91,22 @@ class OracleTable : public backend::LiveTable {
   }
   [[nodiscard]] backend::Tally tally() override {
     const std::lock_guard lock(mutex_);
-    backend::Tally tally;
-    for (const auto& [kmer, count] : counts_) tally.note(count, 1);
-    return tally;
+    return tally_of(counts_);
   }
   [[nodiscard]] backend::LiveTotals totals() const override {
     const std::lock_guard lock(mutex_);
     return totals_;
   }
-  /// Freezes by counting each k-mer as often as it is there, so they must not be many.
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
-    return std::make_unique<Snapshot>(*this);
+    const std::lock_guard lock(mutex_);
+    return with_key_type(kmers_.k, [this]<class Key>(Key) -> std::unique_ptr<backend::LiveSnapshot> {
+      return std::make_unique<Snapshot<Key>>(kmers_, counts_, totals_);
+    });
   }
-  [[nodiscard]] std::uint64_t memory_bytes() const override { return 0; }
-  [[nodiscard]] std::string describe() const override { return "a map"; }
+  [[nodiscard]] std::uint64_t memory_bytes() const override { return 4711; }
+  [[nodiscard]] std::string describe() const override {
+    return most_kmers == SIZE_MAX ? "a map" : "a small map";
+  }
 
   [[nodiscard]] Counts counts() const {
     const std::lock_guard lock(mutex_);
@@ -98,7 +124,7 @@ class OracleTable : public backend::LiveTable {
       for (const std::string_view text : texts) *counts++ = table_.count_of(text);
     }
     void profile(const io::Batch& batch, backend::Profile& out) const override {
-      static_cast<void>(table_.kmers_of(batch, lenient_));  // which refuses what is no nucleotide code
+      if (!lenient_) refuse_bad_bases(batch);
       lay_out(batch, out);
       bool is_wide = false;
       for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -119,48 +145,36 @@ class OracleTable : public backend::LiveTable {
     const bool lenient_;
   };
 
+  template <class Key>
   class Snapshot : public backend::LiveSnapshot {
    public:
-    explicit Snapshot(const OracleTable& table)
-        : kmers_(table.kmers_), counts_(table.counts()), totals_(table.totals()) {}
+    Snapshot(const KmerParams& kmers, const Counts& counts, const backend::LiveTotals& totals)
+        : params_(params_of(kmers.k, kmers.canonical)),
+          places_(places_in<Key>(counts, kmers)),
+          tally_(tally_of(counts)),
+          totals_(totals) {}
 
-    void finish(unsigned thread, const backend::ShardSink& sink,
+    void finish(unsigned /*thread*/, const backend::ShardSink& sink,
                 const std::function<void()>& shard_done) override {
-      if (thread != 0) return;
-      backend::CountPlan plan;
-      plan.kmers = kmers_;
-      plan.memory_bytes = std::uint64_t{1} << 30;
-      const auto backend = backend::make_cpu_backend();
-      const auto session = backend->start(plan);
-      io::Batch batch;
-      for (const auto& [kmer, count] : counts_) {
-        for (std::uint64_t i = 0; i < count; ++i) append(kmer, batch);
-        session->add(batch, 0);
-        batch.clear();
-      }
-      session->end_of_input(0);
-      session->finish(0, sink, shard_done);
-      tally_ = session->tally();
+      for (std::uint32_t shard; (shard = next_++) < params_.shards(); shard_done())
+        sink(shard, frozen(places_, shard, params_.k));
     }
     [[nodiscard]] backend::Tally tally() const override { return tally_; }
     [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
 
    private:
-    static void append(const std::string& kmer, io::Batch& batch) {
-      io::Piece piece;
-      piece.record = batch.pieces.size() + 1;
-      piece.offset = static_cast<std::uint32_t>(batch.text.size());
-      piece.length = static_cast<std::uint32_t>(kmer.size());
-      batch.text.append(kmer);
-      batch.pieces.push_back(piece);
-    }
-
-    const KmerParams kmers_;
-    const Counts counts_;
+    const index::IndexParams params_;
+    const KmerPlaces<Key> places_;
+    const backend::Tally tally_;
     const backend::LiveTotals totals_;
-    backend::Tally tally_;
+    std::atomic<std::uint32_t> next_{0};
   };
 
+  static backend::Tally tally_of(const Counts& counts) {
+    backend::Tally tally;
+    for (const auto& [kmer, count] : counts) tally.note(count, 1);
+    return tally;
+  }
   static std::uint64_t occurrences(const Counts& counts) {
     std::uint64_t sum = 0;
     for (const auto& [kmer, count] : counts) sum += count;
@@ -175,21 +189,28 @@ class OracleTable : public backend::LiveTable {
     }
     return totals;
   }
-  [[nodiscard]] Counts kmers_of(const io::Batch& batch, bool lenient) const {
-    Counts all;
+  static void refuse_bad_bases(const io::Batch& batch) {
     for (const io::Piece& piece : batch.pieces) {
       const std::string_view bases = batch.bases(piece);
-      for (std::size_t i = 0; i < bases.size() && !lenient; ++i) {
+      for (std::size_t i = 0; i < bases.size(); ++i) {
         if (char_class(bases[i]) == CharClass::invalid) io::throw_bad_base(batch, piece, i);
       }
-      add_naive_kmers(all, naive_kmers(bases, static_cast<int>(kmers_.k), kmers_.canonical));
     }
+  }
+  [[nodiscard]] Counts kmers_of(const io::Batch& batch, bool lenient) const {
+    if (!lenient) refuse_bad_bases(batch);
+    Counts all;
+    for (const io::Piece& piece : batch.pieces)
+      add_naive_kmers(all, naive_kmers(batch.bases(piece), static_cast<int>(kmers_.k), kmers_.canonical));
     return all;
   }
+  [[nodiscard]] std::string name_of(std::string_view kmer) const {
+    return naive_kmers(kmer, static_cast<int>(kmers_.k), kmers_.canonical).begin()->first;
+  }
   [[nodiscard]] std::uint64_t count_of(std::string_view kmer) const {
-    const Counts named = naive_kmers(kmer, static_cast<int>(kmers_.k), kmers_.canonical);
+    const std::string name = name_of(kmer);
     const std::lock_guard lock(mutex_);
-    const auto at = counts_.find(named.begin()->first);
+    const auto at = counts_.find(name);
     return at == counts_.end() ? 0 : at->second;
   }
 

@@ -44,25 +44,13 @@ OracleTable::Counts counts_of(const backend::InitialKmers& initial) {
   return counts;
 }
 
-class SmallTable : public OracleTable {
- public:
-  SmallTable(const KmerParams& kmers, std::size_t most, Counts counts = {}, backend::LiveTotals totals = {})
-      : OracleTable(kmers, std::move(counts), totals), kmers_(kmers), most_(most) {}
-
-  std::uint64_t add(const io::Batch& batch, bool lenient) override {
-    const std::lock_guard lock(mutex_);
-    OracleTable then(kmers_, counts());
-    then.add(batch, lenient);
-    if (then.counts().size() > most_) throw backend::LiveTableFull("the small table is full");
-    return OracleTable::add(batch, lenient);
-  }
-  [[nodiscard]] std::string describe() const override { return "a small map"; }
-
- private:
-  const KmerParams kmers_;
-  const std::size_t most_;
-  std::mutex mutex_;
-};
+/// A table that is full when it has more k-mers.
+std::unique_ptr<OracleTable> small_table(const KmerParams& kmers, std::size_t most,
+                                         OracleTable::Counts counts = {}, backend::LiveTotals totals = {}) {
+  auto table = std::make_unique<OracleTable>(kmers, std::move(counts), totals);
+  table->most_kmers = most;
+  return table;
+}
 
 backend::LiveTotals reads_of(const backend::InitialKmers& initial) {
   return {initial.totals().records, initial.totals().bases};
@@ -77,15 +65,14 @@ backend::LargerTable maps_after(const KmerParams& kmers, std::size_t most) {
     return std::make_unique<OracleTable>(kmers, counts_of(initial), reads_of(initial));
   };
   larger.remake = [kmers, most](const backend::InitialKmers& initial) {
-    return std::make_unique<SmallTable>(kmers, most, counts_of(initial), reads_of(initial));
+    return small_table(kmers, most, counts_of(initial), reads_of(initial));
   };
   return larger;
 }
 
 std::unique_ptr<backend::LiveTable> make_outgrowing(const KmerParams& kmers, std::size_t most,
                                                     backend::LargerTable larger) {
-  return backend::make_outgrowing_table(std::make_unique<SmallTable>(kmers, most), std::move(larger), kmers,
-                                        2);
+  return backend::make_outgrowing_table(small_table(kmers, most), std::move(larger), kmers, 2);
 }
 
 /// The warnings of the thread, while it lives.
@@ -186,7 +173,7 @@ TEST_CASE("a table stays when there is no room for a larger one") {
     RandomReads reads(31, 3);
     io::Batch refused;
     const std::string why = fill(*table, oracle, reads, refused);
-    CHECK(why == "the small table is full; large maps could not take its place: raise -m");
+    CHECK(why == "a small map is full; large maps could not take its place: raise -m");
     CHECK(asked_for == oracle.counts().size());
     CHECK(table->describe() == "a small map");
     check_same(*table, oracle, 2);
@@ -228,7 +215,7 @@ TEST_CASE("a table is made again when a larger one cannot be made") {
       CHECK_THROWS_WITH_AS((void)table->snapshot(), why.c_str(), ResourceError);
       CHECK_THROWS_WITH_AS(table->remove(refused, true), why.c_str(), ResourceError);
     } else {
-      CHECK(why == "the small table is full; large maps could not take its place: no pinned memory");
+      CHECK(why == "a small map is full; large maps could not take its place: no pinned memory");
       check_same(*table, oracle, 2);
     }
   }

@@ -131,11 +131,7 @@ TEST_CASE("counts of more than 32 bits are exact") {
     const index::IndexFile base(file.path());
     plan.base = &base;
     const auto table = backend::make_cpu_live_table(plan);
-    interleave(*table, oracle, plan.kmers.k, by_tier(15, 10), seed, [&] {
-      const Frozen frozen = freeze(*table, 2);
-      CHECK(frozen.histogram == oracle.tally().histogram());
-      if (plan.kmers.k > kMaxDenseK) CHECK(frozen.payloads == encoded(oracle, plan.kmers));
-    });
+    interleave(*table, oracle, plan.kmers.k, by_tier(15, 10), seed);
   });
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/thread_team.h"
+#include "live/oracle_table.h"
 #include "unit/cpu/one_piece.h"
-#include "unit/serve/map_table.h"
 #include "unit/serve/served_table.h"
 
 using namespace warpmer;
@@ -91,14 +91,14 @@ std::string index_of(backend::LiveTable& table, const KmerParams& kmers, const s
 TEST_CASE("answers are the table's own, and so are errors") {
   std::mt19937_64 random(3);
   for (const KmerParams kmers : {KmerParams{11, true}, KmerParams{9, false}, KmerParams{31, true}}) {
-    MapTable table(kmers);
+    OracleTable table(kmers);
     const ServedTable served(table, kmers);
     RemoteTable remote(served.path());
     CHECK(remote.kmers().k == kmers.k);
     CHECK(remote.kmers().canonical == kmers.canonical);
     const std::string genome = random_text(random, 2000, "ACGT");
     const io::Batch added = random_batch(random, genome, 300);
-    CHECK(remote.add(added, false) == MapTable(kmers).add(added, false));
+    CHECK(remote.add(added, false) == OracleTable(kmers).add(added, false));
     CHECK(remote.totals().records == 300);
     CHECK(remote.describe() == "a map");
     CHECK(remote.memory_bytes() == 4711);
@@ -130,7 +130,7 @@ TEST_CASE("answers are the table's own, and so are errors") {
 
 TEST_CASE("counts beyond 32 bits are exact, and a sequence may be longer than a request") {
   const KmerParams kmers{11, true};
-  MapTable table(kmers);
+  OracleTable table(kmers);
   std::mt19937_64 random(5);
   const std::string text = random_text(random, 2 * serve::kMostBases + 500, "ACGTACGTACGTN");
   const std::string known = "ACGTTGCATTA";
@@ -146,7 +146,7 @@ TEST_CASE("counts beyond 32 bits are exact, and a sequence may be longer than a 
 TEST_CASE("what is added and removed through it makes the same table, and the same index") {
   std::mt19937_64 random(8);
   for (const KmerParams kmers : {KmerParams{11, true}, KmerParams{21, false}, KmerParams{31, true}}) {
-    MapTable behind(kmers), local(kmers);
+    OracleTable behind(kmers), local(kmers);
     ServedTable served(behind, kmers, {.threads = 3});
     RemoteTable remote(served.path());
     const std::string genome = random_text(random, 3000, "ACGT");
@@ -175,7 +175,7 @@ TEST_CASE("what is added and removed through it makes the same table, and the sa
 
 TEST_CASE("a table without memory says so, and stays as it is") {
   const KmerParams kmers{11, true};
-  MapTable table(kmers);
+  OracleTable table(kmers);
   table.most_kmers = 500;
   const ServedTable served(table, kmers);
   RemoteTable remote(served.path());
@@ -183,13 +183,13 @@ TEST_CASE("a table without memory says so, and stays as it is") {
   remote.add(batch_of(random_text(random, 400, "ACGT")), false);
   const auto before = remote.tally().histogram();
   CHECK(outcome([&] { remote.add(batch_of(random_text(random, 400, "ACGT")), false); }) ==
-        "2the map is full");
+        "2a small map is full");
   CHECK(remote.tally().histogram() == before);
 }
 
 TEST_CASE("a table that may not change is asked, and no more") {
   const KmerParams kmers{11, true};
-  MapTable table(kmers);
+  OracleTable table(kmers);
   table.set("ACGTTGCATTA", 7);
   const ServedTable served(table, kmers, {.read_only = "it is not to be changed"});
   RemoteTable remote(served.path());
@@ -202,7 +202,7 @@ TEST_CASE("a table that may not change is asked, and no more") {
 
 TEST_CASE("many clients add and ask at once") {
   const KmerParams kmers{15, true};
-  MapTable behind(kmers), local(kmers);
+  OracleTable behind(kmers), local(kmers);
   const ServedTable served(behind, kmers, {.threads = 4});
   std::mt19937_64 random(6);
   const std::string genome = random_text(random, 2000, "ACGT");

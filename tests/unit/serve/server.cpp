@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "live/oracle_table.h"
 #include "serve/remote_table.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
-#include "unit/serve/map_table.h"
 #include "unit/serve/served_table.h"
 
 using namespace warpmer;
@@ -87,7 +87,7 @@ void send_raw(int socket, std::string_view bytes) {
 }  // namespace
 
 TEST_CASE("a frame that is none ends its connection, and no other") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   const ServedTable served(table, kKmers);
   RemoteTable good(served.path());
   good.add(batch_of("ACGTTGCATTACC"), false);
@@ -137,7 +137,7 @@ TEST_CASE("a frame that is none ends its connection, and no other") {
 }
 
 TEST_CASE("a client of another version is told so") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   const ServedTable served(table, kKmers);
   FrameStream stream(serve::connect_to(served.path()));
   Payload hello;
@@ -147,7 +147,7 @@ TEST_CASE("a client of another version is told so") {
 }
 
 TEST_CASE("clients that go at any point leave the server as it was") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   const ServedTable served(table, kKmers);
   RemoteTable good(served.path());
   std::mt19937_64 random(4);
@@ -175,7 +175,7 @@ TEST_CASE("clients that go at any point leave the server as it was") {
 }
 
 TEST_CASE("random bytes get errors, or nothing") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   const ServedTable served(table, kKmers);
   std::mt19937_64 random(9);
   for (int round = 0; round < 300; ++round) {
@@ -192,7 +192,7 @@ TEST_CASE("random bytes get errors, or nothing") {
 }
 
 TEST_CASE("a client that takes no answers keeps nobody from theirs, nor the server from its end") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   ServedTable served(table, kKmers, {.grace_seconds = 1});
   RemoteTable good(served.path());
   std::mt19937_64 random(12);
@@ -213,14 +213,14 @@ TEST_CASE("a client that takes no answers keeps nobody from theirs, nor the serv
 }
 
 TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
-  MapTable table(KmerParams{12, true});
+  OracleTable table(KmerParams{12, true});
   const ServedTable served(table, {12, true}, {.patience_seconds = 1});
   RemoteTable good(served.path());
   std::mt19937_64 random(13);
   good.add(batch_of(random_text(random, 1'000'000, "ACGT")), false);
   const auto slow = greeted(served.path());
   slow->send(FrameKind::snapshot, Payload());
-  // MapTable's snapshot is a copy: what is tested is that the server gives up, once it has begun.
+  // OracleTable's snapshot is a copy: what is tested is that the server gives up, once it has begun.
   slow->receive_payload(serve::receive_answer(*slow));
   std::this_thread::sleep_for(std::chrono::seconds(3));
   bool has_all = false;
@@ -237,7 +237,7 @@ TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
 }
 
 TEST_CASE("clients are told that the server has been stopped, or that it is gone") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   ServedTable served(table, kKmers);
   RemoteTable client(served.path());
   client.add(batch_of("ACGTTGCATTACC"), false);
@@ -251,7 +251,7 @@ TEST_CASE("clients are told that the server has been stopped, or that it is gone
 }
 
 TEST_CASE("more clients than it takes are told so") {
-  MapTable table(kKmers);
+  OracleTable table(kKmers);
   const ServedTable served(table, kKmers, {.most_clients = 2});
   std::optional<RemoteTable> first(served.path());
   RemoteTable second(served.path());
