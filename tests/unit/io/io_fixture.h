@@ -12,13 +12,16 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "io/fastx/plain_text.h"
 #include "io/input_set.h"
 #include "random_fastq.h"
 #include "unit/source_tree.h"
@@ -111,6 +114,30 @@ inline Records read_all(const std::vector<std::string>& paths, const io::InputOp
   CHECK(inputs.records() == all.size());
   CHECK_FALSE(inputs.next(batch));
   return all;
+}
+
+/// Reads everything by several threads, as text where that can be, and calls `take` for one batch at a time.
+/// Returns true when text was refused.
+template <class Take>
+bool read_as_text(io::InputSet& inputs, unsigned threads, const Take& take) {
+  std::mutex mutex;
+  bool refused = false;
+  inputs.enable_raw_text(io::heap_for_text());
+  const auto work = [&] {
+    try {
+      for (io::Batch batch; inputs.next(batch);) {
+        const std::lock_guard lock(mutex);
+        take(batch);
+      }
+    } catch (const io::RawTextRefused&) {
+      const std::lock_guard lock(mutex);
+      refused = true;
+    }
+  };
+  std::vector<std::thread> team;
+  for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
+  for (std::thread& thread : team) thread.join();
+  return refused;
 }
 
 /// Returns the message of the error of this type that reading throws; empty if it throws none.

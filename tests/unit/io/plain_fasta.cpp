@@ -2,13 +2,10 @@
 // every k-mer once.
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "io/fastx/fasta_chunk.h"
 #include "io/fastx/fasta_text.h"
-#include "io/fastx/plain_text.h"
 #include "random_fasta.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
@@ -150,28 +147,14 @@ struct Reading {
 };
 
 void read_to_end(io::InputSet& inputs, unsigned threads, Reading& reading) {
-  std::mutex mutex;
-  inputs.enable_raw_text(io::heap_for_text());
-  const auto work = [&] {
-    io::Batch batch;
-    try {
-      while (inputs.next(batch)) {
-        const std::lock_guard lock(mutex);
-        reading.bytes += batch.input_bytes;
-        reading.pieces += batch.pieces.size();
-        if (!batch.is_raw_text()) continue;
-        ++reading.texts;
-        CHECK(batch.raw_format == io::RawFormat::fasta);
-        reading.sum.add(batch.raw_text(), batch.raw_overlap);
-      }
-    } catch (const io::RawTextRefused&) {
-      const std::lock_guard lock(mutex);
-      reading.refused = true;
-    }
-  };
-  std::vector<std::thread> team;
-  for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
-  for (std::thread& thread : team) thread.join();
+  reading.refused |= read_as_text(inputs, threads, [&](const io::Batch& batch) {
+    reading.bytes += batch.input_bytes;
+    reading.pieces += batch.pieces.size();
+    if (!batch.is_raw_text()) return;
+    ++reading.texts;
+    CHECK(batch.raw_format == io::RawFormat::fasta);
+    reading.sum.add(batch.raw_text(), batch.raw_overlap);
+  });
 }
 
 Reading read_file(const std::string& path, const io::InputOptions& options) {

@@ -1,7 +1,6 @@
 // Large FASTQ files handed over as text: whole records, all of them, by any number of threads.
 
 #include <atomic>
-#include <mutex>
 #include <set>
 #include <thread>
 
@@ -28,25 +27,11 @@ struct Texts {
 };
 
 void read_to_end(io::InputSet& inputs, unsigned threads, Texts& all) {
-  std::mutex mutex;
-  inputs.enable_raw_text(io::heap_for_text());
-  const auto work = [&] {
-    io::Batch batch;
-    try {
-      while (inputs.next(batch)) {
-        const std::lock_guard lock(mutex);
-        all.bytes += batch.input_bytes;
-        all.pieces += batch.pieces.size();
-        if (batch.is_raw_text()) all.texts.emplace(batch.raw_text());
-      }
-    } catch (const io::RawTextRefused&) {
-      const std::lock_guard lock(mutex);
-      all.refused = true;
-    }
-  };
-  std::vector<std::thread> team;
-  for (unsigned t = 0; t < threads; ++t) team.emplace_back(work);
-  for (std::thread& thread : team) thread.join();
+  all.refused |= read_as_text(inputs, threads, [&](const io::Batch& batch) {
+    all.bytes += batch.input_bytes;
+    all.pieces += batch.pieces.size();
+    if (batch.is_raw_text()) all.texts.emplace(batch.raw_text());
+  });
 }
 
 Texts read_all(const std::vector<std::string>& paths, unsigned threads) {
