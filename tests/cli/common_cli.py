@@ -7,6 +7,8 @@ WARPMER_DATA (the folder data/).
 import collections
 import contextlib
 import gzip
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -31,6 +33,10 @@ BASES = set("ACGT")
 
 def reverse_complement(kmer):
     return kmer.translate(COMPLEMENT)[::-1]
+
+
+def random_bases(chance, length, letters="ACGT"):
+    return "".join(chance.choices(letters, k=length))
 
 
 def canonical(kmer):
@@ -194,6 +200,18 @@ class CliTest(unittest.TestCase):
     def count(self, *inputs, k=31, options=(), output="out.wmi", stdin=b""):
         self.warpmer("count", "-k", k, *options, "-o", output, *inputs, stdin=stdin)
         return output
+
+    def info(self, index):
+        return json.loads(self.warpmer("info", "--json", index))
+
+    def totals(self, index):
+        return self.info(index)["totals"]
+
+    def content(self, index):
+        """Of an index, a digest of all bytes that depend on the k-mers and their counts, and on nothing else."""
+        size = self.info(index)["content_bytes"]
+        with open(self.folder / index, "rb") as file:
+            return hashlib.sha256(file.read(size)).hexdigest()
 
     def dump(self, index, *options):
         """K-mers and counts as a dict."""

@@ -1,6 +1,5 @@
 """What the tests of `warpmer convert` share."""
 
-import json
 import random
 import subprocess
 
@@ -41,9 +40,6 @@ class ConvertTest(CliTest):
     def index_of(self, counts, *options, output="made.wmi"):
         """An index of these k-mers and counts."""
         return self.convert("-", output, *options, stdin=tsv(counts))
-
-    def info(self, index):
-        return json.loads(self.warpmer("info", "--json", index))
 
     def entries(self, index):
         """What depends on the k-mers and counts alone, and the parameters."""

@@ -70,10 +70,6 @@ class WatchTest(CliTest):
         every_second = ("-o", output or f"{name}.wmi", "--every", 1, "--settle", 1)
         return Watcher(self, name, (folder, "-k", k, *every_second, *options))
 
-    def content(self, index):
-        """The checksum of its k-mers and counts."""
-        return next(line for line in self.warpmer("info", index).splitlines() if "checksum" in line)
-
 
 def fastq(reads, first=0):
     return "".join(f"@r{first + i}\n{read}\n+\n{'I' * len(read)}\n" for i, read in enumerate(reads))

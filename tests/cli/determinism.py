@@ -23,8 +23,8 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import oracle_common as common
+from common_hot_kmers import BASES
 
-RANDOM_BASES = bytes(b"ACGT"[i & 3] for i in range(256))
 COMPLEMENT = bytes.maketrans(b"ACGTN", b"TGCAN")
 
 
@@ -151,7 +151,7 @@ def bgzip(path, source):
 
 def small_memory(report, folder, rng):
     """Caps so small that shards are counted before all is read: the same content, or a resource error."""
-    genome = rng.randbytes(6_000_000).translate(RANDOM_BASES)
+    genome = rng.randbytes(6_000_000).translate(BASES)
     path = folder / "large.fa"
     with open(path, "wb") as out:
         for i in range(72):
@@ -192,7 +192,7 @@ def main():
     rng = random.Random(20261121)
     with tempfile.TemporaryDirectory(prefix="determinism.") as temporary:
         folder = pathlib.Path(temporary)
-        genome = rng.randbytes(60_000).translate(RANDOM_BASES)
+        genome = rng.randbytes(60_000).translate(BASES)
         genome += genome[:9000] + b"A" * 400 + b"AC" * 300 + reverse_complement(genome[20_000:24_000])
         is_slow = bool(common.os.environ.get("WARPMER_SANITIZE"))
         quarter = 300 if is_slow else 2000

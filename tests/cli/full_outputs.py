@@ -5,16 +5,12 @@ import gzip
 import random
 import re
 
-from common_cli import RESOURCE, CliTest, file_size_limit, main
+from common_cli import RESOURCE, CliTest, file_size_limit, main, random_bases
 from common_tier import one_thread, some
 
 GENOME_BASES = 150_000
 READS = 60_000
 READ_BASES = 100
-
-
-def random_bases(rng, number):
-    return "".join(rng.choices("ACGT", k=number))
 
 
 class FullOutputs(CliTest):

@@ -104,9 +104,6 @@ class MemoryCap(CliTest):
         (self.folder / "tmp").mkdir()
         self.tmp = self.folder / "tmp"
 
-    def content(self, index):
-        return json.loads(self.warpmer("info", "--json", index))["content_checksum"]
-
     def smallest_cap(self, *arguments):
         """The megabytes that the refusal of too small a cap asks for."""
         process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments)

@@ -22,19 +22,9 @@ import tempfile
 sys.dont_write_bytecode = True
 
 import oracle_common as common
+from common_cli import random_bases, reverse_complement
 from common_hot_kmers import foremost_mmer
 from common_tier import FULL, by_tier
-
-COMPLEMENT = str.maketrans("ACGT", "TGCA")
-
-
-def random_bases(rng, length, letters="ACGT"):
-    return "".join(rng.choices(letters, k=length))
-
-
-def reverse_complement(sequence):
-    return sequence.translate(COMPLEMENT)[::-1]
-
 
 # Each maker gives a list of sequences.
 

@@ -26,6 +26,7 @@ import zlib
 sys.dont_write_bytecode = True
 
 import oracle_common as common
+from common_cli import random_bases
 from common_tier import FULL, some
 
 PLACE = re.compile(r"(record|line|position|byte|base|offset|sequence|block|shard)s?\b[^\n]{0,60}?\d|\d[^\n]{0,20}\bbytes?\b")
@@ -124,10 +125,6 @@ class Bench:
         self.report.check(
             case, not faults, lambda: f"{common.quoted(command)}\n" + "\n".join(faults) + f"\nstderr: {error!r}"
         )
-
-
-def random_bases(rng, length):
-    return "".join(rng.choices("ACGT", k=length))
 
 
 def fastq(rng, reads=200, length=100):

@@ -18,22 +18,12 @@ import threading
 import time
 
 from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
+from common_reads import random_reads
 from common_tier import FULL, by_tier, some, without_sanitizers
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 SOCKET = "s.sock"
 HELLO = struct.pack("<II8sIIII", 1, 24, b"warpmer\n", 1, 2, 0, 1)
-
-
-def random_reads(chance, number, genome):
-    reads = []
-    for i in range(number):
-        at = chance.randrange(len(genome) - 200)
-        read = genome[at : at + chance.randrange(20, 200)]
-        if i % 7 == 0:
-            read = read[: len(read) // 2] + "N" + read[len(read) // 2 :]
-        reads.append((f"r{i}", read))
-    return reads
 
 
 class Serve(CliTest):
@@ -64,11 +54,6 @@ class Serve(CliTest):
 
     def client(self, command, *arguments, **options):
         return self.warpmer(command, "--server", SOCKET, *arguments, **options)
-
-    def content(self, index):
-        """All bytes that depend on the k-mers and their counts, and on nothing else."""
-        size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
-        return (self.folder / index).read_bytes()[:size]
 
     def connected(self, hello=True):
         """A connection by hand."""
@@ -152,7 +137,7 @@ class Answers(Serve):
         self.assertGreater(len(server.pop("table")), 0)
         self.assertEqual(server, index)
         info = json.loads(self.client("info", "--json"))
-        self.assertEqual(info["params"], json.loads(self.warpmer("info", "--json", "x.wmi"))["params"])
+        self.assertEqual(info["params"], self.info("x.wmi")["params"])
         self.assertEqual(info["totals"]["sequences"], index["sequences"])
         self.assertEqual(info["totals"]["bases"], index["bases"])
         self.assertRegex(self.client("info"), r"\Aserver +s\.sock\nk +31\nstrand +canonical\n")
@@ -172,7 +157,7 @@ class Changes(Serve):
             for forward in (False, True) if k == 31 else (False,):
                 options = ["-k", k] + ["--forward"] * forward
                 with self.subTest(k=k, forward=forward):
-                    parts = [random_reads(chance, 200, genome) for _ in range(3)]
+                    parts = [random_reads(chance, 200, genome, k) for _ in range(3)]
                     for i, part in enumerate(parts):
                         self.file(f"{i}.fa", fasta(part))
                     server = self.serve(*options, "--save", "saved.wmi", "-t", 2)
@@ -185,7 +170,7 @@ class Changes(Serve):
                     self.assertRegex(said, r"\Awarpmer: [\d,]+ distinct k-mers, [\d.]+ s, saved\.wmi [^\n]+\n\Z")
                     for index in ("asked.wmi", "saved.wmi"):
                         self.assertEqual(self.content(index), self.content(expected))
-                    inputs = json.loads(self.warpmer("info", "--json", "asked.wmi"))["provenance"]["inputs"]
+                    inputs = self.info("asked.wmi")["provenance"]["inputs"]
                     self.assertEqual(inputs, [SOCKET])
 
                     # A server that goes on from there.
@@ -272,7 +257,7 @@ class Ends(Serve):
     def reads(self, number=3000, name="many.fa"):
         chance = random.Random(9)
         genome = "".join(chance.choices("ACGT", k=20000))
-        self.file(name, fasta(random_reads(chance, number, genome)))
+        self.file(name, fasta(random_reads(chance, number, genome, 20)))
         return name
 
     def test_of_clients_take_nothing_along(self):

@@ -5,7 +5,6 @@ other programs, a word when filtered parts are merged, and no index of parts tak
 ctest: one thread (what the threads do is tested in unit/set_operations)
 """
 
-import json
 import random
 import shutil
 import subprocess
@@ -24,9 +23,6 @@ FILTERS = [(), ("--min-count", 2), ("--max-count", 1), ("--min-count", 2, "--max
 
 
 class SetBounds(CliTest):
-    def totals(self, index):
-        return json.loads(self.warpmer("info", "--json", index))["totals"]
-
     def said(self, *arguments):
         process = self.run_process(*arguments)
         self.assertEqual(process.returncode, 0, process.stderr)

@@ -20,14 +20,6 @@ COMMANDS = ("union", "intersect", "subtract", "symmetric-difference", "merge")
 
 
 class Sets(CliTest):
-    def content(self, index):
-        """All bytes that depend on the k-mers and their counts, and on nothing else."""
-        size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
-        return (self.folder / index).read_bytes()[:size]
-
-    def totals(self, index):
-        return json.loads(self.warpmer("info", "--json", index))["totals"]
-
     def combine(self, command, *arguments, output="result.wmi"):
         self.warpmer(command, *arguments, "-o", output)
         return output

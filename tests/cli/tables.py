@@ -4,7 +4,6 @@
 ctest: one thread
 """
 
-import hashlib
 import json
 import re
 import subprocess
@@ -25,11 +24,6 @@ class Tables(CliTest):
 
     def test_none_is_missing(self):
         self.assertEqual([table for table in self.tables if table in OLD], list(OLD))
-
-    def content(self, index):
-        """Of an index, all that comes before its provenance."""
-        size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
-        return hashlib.sha256((self.folder / index).read_bytes()[:size]).hexdigest()
 
     def test_the_same_index_and_the_same_dump(self):
         for k in some((31, 64, 9)):

@@ -7,36 +7,13 @@ import random
 import re
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, main, naive_count
+from common_reads import random_reads
 from common_tier import by_tier, one_thread, some
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 
 
-def random_reads(chance, number, genome, k):
-    """Reads of both strands; some have breaks, some are too short, some repeat themselves."""
-    reads = []
-    for i in range(number):
-        at = chance.randrange(len(genome) - 200)
-        read = genome[at : at + chance.randrange(k, 200)]
-        if i % 7 == 0:
-            read = read[: len(read) // 2] + "N" + read[len(read) // 2 :]
-        if i % 11 == 0:
-            read = read[: k - 1]
-        if i % 13 == 0:
-            read = "ACAC" * 60
-        reads.append((f"r{i}", read))
-    return reads
-
-
 class Update(CliTest):
-    def content(self, index):
-        """All bytes that depend on the k-mers and their counts, and on nothing else."""
-        size = json.loads(self.warpmer("info", "--json", index))["content_bytes"]
-        return (self.folder / index).read_bytes()[:size]
-
-    def totals(self, index):
-        return json.loads(self.warpmer("info", "--json", index))["totals"]
-
     def update(self, index, *arguments, output="updated.wmi"):
         self.warpmer("update", index, *arguments, "-o", output)
         return output
