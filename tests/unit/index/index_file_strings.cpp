@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <map>
-#include <optional>
 #include <random>
 #include <string>
 
@@ -110,17 +108,10 @@ TEST_CASE("index of strings: shards that were announced go to their places in an
   const KmerPlaces<Key64> content = random_content<Key64>(31, 20000);
   write_content(content, 31, scratch / "usual.wmi");
   const IndexFile file(scratch / "usual.wmi");
-  groups::KeyEncoder<Key64, Key64> encoder(31);
-  std::vector<groups::EncodedShard> shards;
+  std::vector<FrozenShard> shards;
   std::vector<groups::ShardSizes> sizes;
   for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
-    std::vector<Key64> keys;
-    std::vector<std::uint64_t> counts;
-    for (auto at = content.lower_bound({shard, 0}); at != content.end() && at->first.first == shard; ++at) {
-      keys.push_back(at->first.second);
-      counts.push_back(at->second);
-    }
-    shards.push_back(encoder.encode(keys, counts));
+    shards.push_back(tests::frozen(content, shard, 31));
     sizes.push_back(shards.back().sizes);
   }
   {
@@ -128,14 +119,13 @@ TEST_CASE("index of strings: shards that were announced go to their places in an
     writer.announce(0, sizes);
     std::uint32_t one = 0;
     while (sizes[one].kmers == 0 || sizes[one] == sizes[one + 1]) ++one;
-    CHECK_THROWS_AS(writer.put(one, {{}, shards[one + 1].payload, {}, std::nullopt, sizes[one + 1]}),
-                    InternalError);
+    CHECK_THROWS_AS(writer.put(one, FrozenShard(shards[one + 1])), InternalError);
   }
   IndexWriter writer(scratch / "announced.wmi", file.params());
   writer.announce(0, sizes);
   for (std::uint32_t shard = file.params().shards(); shard-- > 0;) {
     CHECK(writer.has_offset(shard));
-    writer.put(shard, {{}, std::move(shards[shard].payload), {}, std::nullopt, sizes[shard]});
+    writer.put(shard, std::move(shards[shard]));
   }
   writer.finish(file.totals(), file.histogram(), sample_provenance());
   CHECK((read_bytes(scratch / "announced.wmi") == read_bytes(scratch / "usual.wmi")));
