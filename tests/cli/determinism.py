@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The index does not depend on how it was computed: its content is the same, byte for byte, for any number of
-threads and devices, any order and dress of the inputs, any memory cap, and from run to run.
+threads and devices, any order and dress of the inputs, and from run to run; any memory cap is in memory_cap.py.
 
     tests/cli/determinism.py [--runs N]
 
@@ -68,11 +68,10 @@ class Experiment:
         self.wanted = None
         self.reference = folder / f"reference.{name.replace(' ', '_')}.wmi"
 
-    def count(self, how, inputs, options=(), stdin=None, may_lack_memory=False):
-        """Counts, and compares with the first way. Returns what `--stats` says, or None."""
+    def count(self, how, inputs, options=(), stdin=None):
+        """Counts, and compares with the first way."""
         index = self.folder / "out.wmi"
-        stats = self.folder / "stats.json"
-        command = [self.warpmer, "count", *self.options, *options, "-o", index, "--stats", stats, *inputs]
+        command = [self.warpmer, "count", *self.options, *options, "-o", index, *inputs]
         case = f"{self.name}: {how}"
         try:
             if stdin:
@@ -80,25 +79,19 @@ class Experiment:
                     done = common.run(command, stdin=source, timeout=600)
             else:
                 done = common.run(command, timeout=600)
-            error = done.stderr.decode(errors="replace")
-            if may_lack_memory and done.returncode == 4 and error.count("\n") == 1:
-                self.report.check(f"{case} leaves no file", not index.exists(), "it does")
-                return None
             if done.returncode != 0:
+                error = done.stderr.decode(errors="replace")
                 self.report.fail(case, f"{common.quoted(command)}\nexit {done.returncode}: {error}")
-                return None
+                return
             content = content_of(self.warpmer, index)
             if self.wanted is None:
                 self.wanted = content
                 shutil.copy(index, self.reference)
             self.report.check(case, content == self.wanted, lambda: self.explain(command, index, content))
-            return json.loads(stats.read_text(encoding="utf-8"))
         except common.Failed as failure:
             self.report.fail(case, failure)
-            return None
         finally:
             index.unlink(missing_ok=True)
-            stats.unlink(missing_ok=True)
 
     def explain(self, command, index, content):
         """Where the content differs from the first one, and whether the k-mers do."""
@@ -147,40 +140,6 @@ def bgzip(path, source):
     done = common.run(["bgzip", "-c", source])
     path.write_bytes(done.stdout)
     return done.returncode == 0
-
-
-def small_memory(report, folder, rng):
-    """Caps so small that shards are counted before all is read: the same content, or a resource error."""
-    genome = rng.randbytes(6_000_000).translate(BASES)
-    path = folder / "large.fa"
-    with open(path, "wb") as out:
-        for i in range(72):
-            part = genome[i % 6 * 1_000_000 :][:1_000_000]
-            out.write(b">part%d\n%s\n" % (i, reverse_complement(part) if i % 5 == 0 else part))
-    for options in (["-k", "31"], ["-k", "47"]):  # more caps, and the smallest, are in memory_cap.py
-        experiment = Experiment(report, folder, f"small memory, k={options[1]}", options)
-        roomy = experiment.count("no cap", [path], ["-t", 2])
-        if roomy is None:
-            return
-        early, enough, too_small = [], [], []
-        peak = roomy["peak_resident_bytes"] >> 20
-        ways = (["-t", 1], ["-t", 4], ["-t", 2, "--device", "cpu:3"])
-        several = zip((32, 112, 256), ways) if options[1] == "31" else ()
-        for cap, more in (*several, *((144, way) for way in ways)):
-            way = f"-m {cap}M {' '.join(map(str, more))}"
-            stats = experiment.count(way, [path], ["-m", f"{cap}M", *more], may_lack_memory=True)
-            if stats is None:
-                too_small.append(cap)
-                continue
-            (early if stats["early_counts"] else enough).append(cap)
-            used = stats["peak_resident_bytes"]
-            report.check(f"{experiment.name}: {way} holds", used <= cap << 20,
-                         f"{used / 2**20:.1f} MiB resident, allowed {cap}")
-        print(f"note  {experiment.name}: peak {peak} MiB without a cap; too small: {sorted(set(too_small))}, "
-              f"counted early: {sorted(set(early))}, in one go: {sorted(set(enough))}")
-        report.check(f"{experiment.name}: some cap makes it count early", bool(early), "none did")
-        experiment.reference.unlink(missing_ok=True)
-    path.unlink()
 
 
 def main():
@@ -237,10 +196,6 @@ def main():
             ("k=64 min-count", ["-k", "64", "--min-count", "2", "--max-count", "30"], 0),
         ):
             every_way(Experiment(report, folder, name, options), rng, parts, dresses, runs)
-        if is_slow:
-            report.skip("small memory", "sanitizers take what they like")
-        else:
-            small_memory(report, folder, rng)
         shared = common.shared_data(required=False)
         if shared and is_slow:
             report.skip("real data", "sanitizers take too long")

@@ -133,6 +133,7 @@ class MemoryCap(CliTest):
                 self.refused(INPUT, "garbage", *count, "-m", f"{cap}M", garbage)
 
     def test_any_cap_gives_the_same_bytes(self):
+        early = 0
         for name, k, threads, *table in (("reads", 31, 2), ("repeats", 31, 2), ("repeats", 55, 1), ("reads", 21, 3),
                                          ("repeats", 31, 2, "--table", "hashgraph"), ("reads", 55, 2, "--table", "warpdrive")):
             text = self.file(f"{name}.fa", self.inputs[name])
@@ -147,10 +148,12 @@ class MemoryCap(CliTest):
                 with self.subTest(name=name, k=k, threads=threads, cap=cap, table=table):
                     stats = self.count_within(cap, *options, *inputs)
                     self.assertEqual(self.content("out.wmi"), expected)
+                    early += stats["early_counts"]
                     if cap == smallest:
                         self.assertGreater(stats["spilled"]["written_bytes"] + stats["early_counts"], 0)
                     self.assertLessEqual(stats["spilled"]["read_bytes"], stats["spilled"]["written_bytes"])
                     self.assertLessEqual(stats["spilled"]["written_bytes"], 2.2 * stats["totals"]["counted_kmers"])
+        self.assertGreater(early, 0)
 
     def test_a_group_larger_than_memory_is_refused_with_a_cap_that_would_do(self):
         hashgraph, warpdrive = (("--table", table) for table in ("hashgraph", "warpdrive"))
