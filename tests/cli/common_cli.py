@@ -142,12 +142,15 @@ class CliTest(unittest.TestCase):
         return sorted(os.listdir(self.folder))
 
     def run_process(self, *arguments, stdin=b"", **options):
-        if isinstance(stdin, str):
-            stdin = stdin.encode()
+        """`stdin`: what comes from a pipe, or an open file."""
+        if hasattr(stdin, "fileno"):
+            options["stdin"] = stdin
+        else:
+            options["input"] = stdin.encode() if isinstance(stdin, str) else stdin
         options.setdefault("stdout", subprocess.PIPE)
         return subprocess.run(
             [*small_parent(arguments), WARPMER, *map(str, arguments)],
-            input=stdin, stderr=subprocess.PIPE, cwd=self.folder, check=False, **options
+            stderr=subprocess.PIPE, cwd=self.folder, check=False, **options
         )
 
     def done(self, process, *about, error=None):
