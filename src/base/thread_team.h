@@ -1,6 +1,8 @@
 #pragma once
 /// Some threads that do one thing together.
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -47,6 +49,41 @@ inline void run_team(unsigned threads, const std::function<void(unsigned)>& work
   }
   for (auto& thread : team) thread.join();
   if (first) std::rethrow_exception(first);
+}
+
+/// Numbers from `first` to `end` for the threads of a team, which take one after the other. Thread-safe.
+class SharedNumbers {
+ public:
+  SharedNumbers(std::uint64_t first, std::uint64_t end) : next_(first), end_(end) {}
+
+  /// Takes a number that no other thread has. False when none is left.
+  template <class Number>
+  [[nodiscard]] bool take(Number& number) {
+    const std::uint64_t next = next_.fetch_add(1);
+    number = static_cast<Number>(next);
+    return next < end_;
+  }
+  /// Leaves none.
+  void stop() { next_ = end_; }
+
+ private:
+  std::atomic<std::uint64_t> next_;
+  const std::uint64_t end_;
+};
+
+/// Runs `work(thread, numbers)` as `run_team` does, where the threads share the numbers from `first` to
+/// `end`. After the first exception none is left.
+template <class Work>
+void share_numbers(
+    unsigned threads, std::uint64_t first, std::uint64_t end, Work&& work,
+    const std::function<void()>& on_error = [] {}) {
+  SharedNumbers numbers(first, end);
+  const auto stop = [&] {
+    numbers.stop();
+    on_error();
+  };
+  run_team(
+      threads, [&](unsigned thread) { work(thread, numbers); }, stop);
 }
 
 }  // namespace warpmer

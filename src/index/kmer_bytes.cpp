@@ -1,6 +1,5 @@
 #include "index/kmer_bytes.h"
 
-#include <atomic>
 #include <mutex>
 
 #include "base/thread_team.h"
@@ -49,10 +48,9 @@ KmerBits kmer_bits(const IndexFile& index, unsigned threads) {
   const IndexParams& params = index.params();
   KmerBits all;
   std::mutex mutex;
-  std::atomic<std::uint32_t> next = 0;
-  const auto work = [&](unsigned) {
+  share_numbers(threads, 0, params.shards(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
     KmerBits own;
-    for (std::uint32_t shard = next++; shard < params.shards(); shard = next++) {
+    for (std::uint32_t shard; numbers.take(shard);) {
       if (index.kmers(shard) == 0) continue;
       const KmerBits more = layout::has_strings(params.k)
                                 ? bits_of_strings(index.strings(shard), index.sizes(shard).large_groups)
@@ -64,8 +62,7 @@ KmerBits kmer_bits(const IndexFile& index, unsigned threads) {
     const std::lock_guard lock(mutex);
     all.bases += own.bases;
     all.counts += own.counts;
-  };
-  run_team(threads, work, [&] { next = params.shards(); });
+  });
   return all;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -206,12 +205,11 @@ ExportReport copy_ranges(const RangedKmers& kmers, const std::string& input, con
   CountGate gate(options, input, sink);
   EncodedInOrder encoded(gate, options.resources.threads);
   const std::vector<formats::KmerRange> ranges = kmers.ranges();
-  std::atomic<std::size_t> next{0};
-  run_team(
-      options.resources.threads,
-      [&](unsigned) {
+  share_numbers(
+      options.resources.threads, 0, ranges.size(),
+      [&](unsigned /*thread*/, SharedNumbers& numbers) {
         std::vector<CountedKmer> some(kReadAtOnce);
-        for (std::size_t i; (i = next.fetch_add(1)) < ranges.size();) {
+        for (std::size_t i; numbers.take(i);) {
           const auto source = kmers.open(ranges[i]);
           EncodedInOrder::Lease to = encoded.take();
           while (const std::size_t n = source->read(some)) {
@@ -221,10 +219,7 @@ ExportReport copy_ranges(const RangedKmers& kmers, const std::string& input, con
           encoded.put(i, std::move(to));
         }
       },
-      [&] {
-        next = ranges.size();
-        encoded.stop();
-      });
+      [&] { encoded.stop(); });
   return gate.finish();
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "base/error.h"
@@ -192,14 +191,10 @@ StreamsCompared compare_kmers(const RangedKmers& first, const RangedKmers& secon
   // Both in the same ranges.
   const std::vector<formats::KmerRange> ranges = merged(first, second, {true, true, true}).ranges();
   std::vector<RangeCompared> results(ranges.size());
-  std::atomic<std::size_t> next{0};
-  run_team(
-      threads,
-      [&](unsigned) {
-        for (std::size_t i; (i = next.fetch_add(1)) < ranges.size();)
-          results[i] = compare_range(*first.open(ranges[i]), *second.open(ranges[i]));
-      },
-      [&] { next = ranges.size(); });
+  share_numbers(threads, 0, ranges.size(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
+    for (std::size_t i; numbers.take(i);)
+      results[i] = compare_range(*first.open(ranges[i]), *second.open(ranges[i]));
+  });
   // Where one has gone on, the other must have ended.
   bool first_is_longer = false, second_is_longer = false;
   for (const RangeCompared& each : results) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <exception>
 
@@ -67,15 +66,11 @@ constexpr std::size_t kLookedUpAtOnce = std::size_t{1} << 12;
 template <class LookUp>
 void in_parts(std::size_t size, unsigned threads, const LookUp& look_up) {
   const std::size_t parts = (size + kLookedUpAtOnce - 1) / kLookedUpAtOnce;
-  const std::size_t team = std::min<std::size_t>(host::threads_or_all(threads), parts);
-  std::atomic<std::size_t> next{0};
-  run_team(
-      std::max(1u, static_cast<unsigned>(team)),
-      [&](unsigned /*thread*/) {
-        for (std::size_t part; (part = next.fetch_add(1)) < parts;)
-          look_up(part * kLookedUpAtOnce, std::min((part + 1) * kLookedUpAtOnce, size));
-      },
-      [&] { next = parts; });
+  const auto team = static_cast<unsigned>(std::min<std::size_t>(host::threads_or_all(threads), parts));
+  share_numbers(std::max(1u, team), 0, parts, [&](unsigned /*thread*/, SharedNumbers& numbers) {
+    for (std::size_t part; numbers.take(part);)
+      look_up(part * kLookedUpAtOnce, std::min((part + 1) * kLookedUpAtOnce, size));
+  });
 }
 
 template <class Key>

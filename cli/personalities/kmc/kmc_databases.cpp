@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <span>
 #include <vector>
@@ -109,18 +108,16 @@ index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, un
   const formats::KmcSource database(path_);
   database.check_table();
   const std::uint64_t records = database.header().kmers;
-  std::atomic<std::uint64_t> next{0};
-  run_team(
-      threads,
-      [&](unsigned thread) {
-        std::vector<std::uint64_t> counts(kReadAtOnce);
-        for (std::uint64_t first; (first = next.fetch_add(kReadAtOnce)) < records;) {
-          const auto some = std::span(counts).first(std::min<std::uint64_t>(kReadAtOnce, records - first));
-          database.read_counts(first, some);
-          tallies[thread].note(some.data(), some.size());
-        }
-      },
-      [&] { next = records; });
+  const std::uint64_t parts = (records + kReadAtOnce - 1) / kReadAtOnce;
+  share_numbers(threads, 0, parts, [&](unsigned thread, SharedNumbers& numbers) {
+    std::vector<std::uint64_t> counts(kReadAtOnce);
+    for (std::uint64_t part; numbers.take(part);) {
+      const std::uint64_t first = part * kReadAtOnce;
+      const auto some = std::span(counts).first(std::min<std::uint64_t>(kReadAtOnce, records - first));
+      database.read_counts(first, some);
+      tallies[thread].note(some.data(), some.size());
+    }
+  });
   database.check_size();
   for (unsigned thread = 1; thread < threads; ++thread) tallies[0].merge(tallies[thread]);
   return tallies[0].histogram();

@@ -2,7 +2,6 @@
 /// The shards that a live table begins with, taken apart into k-mers.
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -25,30 +24,25 @@ struct InitialShard {
 /// Calls `visit(shard)` for each shard that a table begins with, on so many threads, in any order.
 template <class Key, class Visit>
 void for_each_initial_shard(const InitialKmers& initial, unsigned threads, Visit&& visit) {
-  std::atomic<std::uint32_t> next{0};
-  std::atomic<bool> has_failed{false};
-  run_team(
-      threads,
-      [&](unsigned) {
-        const index::IndexParams& params = initial.params();
-        const groups::GroupKeys<Key, Key> keys(params.k);
-        groups::GroupKmers<Key> group(keys.shape().flank_bases());
-        InitialShard<Key> shard;
-        while (!has_failed && (shard.number = next++) < params.shards()) {
-          shard.kmers.clear();
-          shard.counts.clear();
-          shard.largest = 0;
-          groups::for_each_key(initial.strings(shard.number), keys, group, [&](Key key, std::uint64_t count) {
-            const Key kmer = keys.template kmer<Key>({shard.number, key});
-            shard.kmers.push_back(params.canonical ? canonical(kmer, keys.shape().k) : kmer);
-            shard.counts.push_back(static_cast<std::uint32_t>(count));
-            shard.largest = std::max(shard.largest, count);
-          });
-          initial.release(shard.number);
-          visit(shard);
-        }
-      },
-      [&] { has_failed = true; });
+  const index::IndexParams& params = initial.params();
+  share_numbers(threads, 0, params.shards(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
+    const groups::GroupKeys<Key, Key> keys(params.k);
+    groups::GroupKmers<Key> group(keys.shape().flank_bases());
+    InitialShard<Key> shard;
+    while (numbers.take(shard.number)) {
+      shard.kmers.clear();
+      shard.counts.clear();
+      shard.largest = 0;
+      groups::for_each_key(initial.strings(shard.number), keys, group, [&](Key key, std::uint64_t count) {
+        const Key kmer = keys.template kmer<Key>({shard.number, key});
+        shard.kmers.push_back(params.canonical ? canonical(kmer, keys.shape().k) : kmer);
+        shard.counts.push_back(static_cast<std::uint32_t>(count));
+        shard.largest = std::max(shard.largest, count);
+      });
+      initial.release(shard.number);
+      visit(shard);
+    }
+  });
 }
 
 }  // namespace warpmer::backend

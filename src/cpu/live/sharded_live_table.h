@@ -166,19 +166,15 @@ class ShardedLiveTable : public backend::LiveTable {
 
   [[nodiscard]] backend::Tally tally() override {
     const backend::Gate::Stop view(gate_);
-    std::atomic<std::uint32_t> next{0};
     backend::Tally all;
     std::mutex mutex;
-    run_team(
-        plan_.threads,
-        [&](unsigned) {
-          ShardFolder<Key> folder(kernels_.shard<Key, Words>(), params_);
-          backend::Tally mine;
-          for (std::uint32_t shard; (shard = next.fetch_add(1)) < Shards::kShards;) note(shard, folder, mine);
-          const std::lock_guard lock(mutex);
-          all.merge(mine);
-        },
-        [&] { next = Shards::kShards; });
+    share_numbers(plan_.threads, 0, Shards::kShards, [&](unsigned /*thread*/, SharedNumbers& numbers) {
+      ShardFolder<Key> folder(kernels_.shard<Key, Words>(), params_);
+      backend::Tally mine;
+      for (std::uint32_t shard; numbers.take(shard);) note(shard, folder, mine);
+      const std::lock_guard lock(mutex);
+      all.merge(mine);
+    });
     return all;
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return totals_.get(); }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -127,32 +126,28 @@ AssemblySpectra find_spectra(const std::vector<index::IndexFile>& inputs, std::s
   const std::uint64_t entries = most_entries_in_part(inputs, wanted_entries(inputs.size()));
   MemoryBudget budget(memory, memory.threads * SampleGroups<Key>::bytes_for(entries));
   std::vector<SpectraSums> sums(memory.threads, SpectraSums(inputs.size() - assemblies, assemblies));
-  std::atomic<std::uint32_t> next{0};
   const std::uint32_t shards = inputs.front().params().shards();
   progress.shards_total = shards;
   progress.stage = backend::JobProgress::Stage::combining;
-  run_team(
-      memory.threads,
-      [&](unsigned thread) {
-        ShardParts<Key> parts(inputs, all);
-        SampleGroups<Key> groups(ShardKeys<Key>(inputs.front().params()).bits());
-        std::uint64_t held = 0;
-        std::vector<std::uint64_t> counts(inputs.size());
-        for (std::uint32_t shard; (shard = next.fetch_add(1)) < shards; ++progress.shards_done) {
-          parts.open(shard);
-          for (std::uint64_t part = 0; part < parts.parts(); ++part) {
-            groups.read(parts, part, [](std::size_t, const ListBuffer<Key>&) {});
-            budget.change(held, groups.bytes());
-            groups.for_each([&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
-              std::fill(counts.begin(), counts.end(), 0);
-              for (; begin < end; ++begin) counts[begin->sample] = begin->count;
-              sums[thread].add(counts);
-            });
-          }
-          parts.close();
-        }
-      },
-      [&] { next = shards; });
+  share_numbers(memory.threads, 0, shards, [&](unsigned thread, SharedNumbers& numbers) {
+    ShardParts<Key> parts(inputs, all);
+    SampleGroups<Key> groups(ShardKeys<Key>(inputs.front().params()).bits());
+    std::uint64_t held = 0;
+    std::vector<std::uint64_t> counts(inputs.size());
+    for (std::uint32_t shard; numbers.take(shard); ++progress.shards_done) {
+      parts.open(shard);
+      for (std::uint64_t part = 0; part < parts.parts(); ++part) {
+        groups.read(parts, part, [](std::size_t, const ListBuffer<Key>&) {});
+        budget.change(held, groups.bytes());
+        groups.for_each([&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
+          std::fill(counts.begin(), counts.end(), 0);
+          for (; begin < end; ++begin) counts[begin->sample] = begin->count;
+          sums[thread].add(counts);
+        });
+      }
+      parts.close();
+    }
+  });
   AssemblySpectra spectra;
   for (SpectraSums& each : sums) each.add_to(spectra);
   return spectra;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -47,22 +46,18 @@ void make_in_order(std::uint64_t size, unsigned threads, const std::function<Sta
   using Lease = typename BufferPool<Result>::Lease;
   BufferPool<Result> results;
   OrderedStage<Lease> in_order(kResultsAhead * threads, [&](const Lease& result) { consume(*result); });
-  std::atomic<std::uint64_t> next{0};
-  run_team(
-      threads,
-      [&](unsigned) {
+  share_numbers(
+      threads, 0, size,
+      [&](unsigned /*thread*/, SharedNumbers& numbers) {
         State state = new_state();
-        for (std::uint64_t number; (number = next.fetch_add(1)) < size;) {
+        for (std::uint64_t number; numbers.take(number);) {
           Lease result = results.take();
           result->clear();
           make(state, number, *result);
           in_order.put(number, std::move(result));
         }
       },
-      [&] {
-        next = size;
-        in_order.stop();
-      });
+      [&] { in_order.stop(); });
 }
 
 /// Calls `add(list, result)` for the k-mers of the index, piece by piece, each of about `wanted`.

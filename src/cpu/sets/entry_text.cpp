@@ -3,7 +3,6 @@
 
 #include "backend/indexes/entry_text.h"
 
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -93,21 +92,17 @@ class EntryTextWriter {
   /// Calls `make(thread's state, number, buffer)` for all texts from `begin` to `end`.
   template <class State, class Make>
   void make_texts(std::uint64_t begin, std::uint64_t end, Make&& make) {
-    std::atomic<std::uint64_t> next{begin};
-    run_team(
-        plan_.resources.threads,
-        [&](unsigned) {
+    share_numbers(
+        plan_.resources.threads, begin, end,
+        [&](unsigned /*thread*/, SharedNumbers& numbers) {
           State state;
-          for (std::uint64_t number; (number = next.fetch_add(1)) < end;) {
+          for (std::uint64_t number; numbers.take(number);) {
             file::OrderedText::Buffer buffer = text_.take();
             make(state, number, *buffer);
             text_.put(number, std::move(buffer));
           }
         },
-        [&] {
-          next = end;
-          text_.stop();
-        });
+        [&] { text_.stop(); });
   }
 
   void write_in_order_of_file() {

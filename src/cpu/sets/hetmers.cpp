@@ -211,42 +211,33 @@ class HetmerFinder {
   }
 
   void find_in(const GatheredBins& range, PartnerMarks& marks, PairLog& log) {
-    std::atomic<std::uint32_t> next{range.first};
-    run_team(
-        plan_.threads,
-        [&](unsigned /*thread*/) {
-          typename HetmerBins<Key>::OrderedEntries ordered;
-          HetmerPairs<Key> pairs(index_.params().k, bins_.differing_bases(),
-                                 plan_.at_any_base ? &marks : nullptr, plan_.at_any_base ? &log : nullptr,
-                                 frequencies_);
-          for (std::uint32_t bin; (bin = next.fetch_add(1)) < range.end; ++progress_.shards_done) {
-            bins_.order(bin, ordered);
-            const HetmerEntry<Key>* const entries = ordered.entries.data();
-            const std::uint32_t* const offsets = ordered.offsets.data();
-            for (std::uint32_t b = 0; b < ordered.buckets; ++b)
-              pairs.find({entries + offsets[b], entries + offsets[b + std::size_t{1}]});
-          }
-          pairs.finish();
-        },
-        [&] { next = range.end; });
+    share_numbers(plan_.threads, range.first, range.end, [&](unsigned /*thread*/, SharedNumbers& numbers) {
+      typename HetmerBins<Key>::OrderedEntries ordered;
+      HetmerPairs<Key> pairs(index_.params().k, bins_.differing_bases(), plan_.at_any_base ? &marks : nullptr,
+                             plan_.at_any_base ? &log : nullptr, frequencies_);
+      for (std::uint32_t bin; numbers.take(bin); ++progress_.shards_done) {
+        bins_.order(bin, ordered);
+        const HetmerEntry<Key>* const entries = ordered.entries.data();
+        const std::uint32_t* const offsets = ordered.offsets.data();
+        for (std::uint32_t b = 0; b < ordered.buckets; ++b)
+          pairs.find({entries + offsets[b], entries + offsets[b + std::size_t{1}]});
+      }
+      pairs.finish();
+    });
   }
 
   /// Counts the pairs of which neither has a partner on the other strand.
   void count_logged(const PartnerMarks& marks, PairLog& log) {
-    std::atomic<std::size_t> next{0};
-    run_team(
-        plan_.threads,
-        [&](unsigned /*thread*/) {
-          std::vector<LoggedPair> buffer;
-          for (std::size_t block; (block = next.fetch_add(1)) < log.blocks();) {
-            for (const LoggedPair& pair : log.block(block, buffer)) {
-              const HetmerFacts a(pair.first), b(pair.second);
-              if (marks.is_set_for_other_strand(a) || marks.is_set_for_other_strand(b)) continue;
-              frequencies_.add(a.count(), b.count(), a.is_in_own_pair() ? 1 : 2);
-            }
-          }
-        },
-        [&] { next = log.blocks(); });
+    share_numbers(plan_.threads, 0, log.blocks(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
+      std::vector<LoggedPair> buffer;
+      for (std::size_t block; numbers.take(block);) {
+        for (const LoggedPair& pair : log.block(block, buffer)) {
+          const HetmerFacts a(pair.first), b(pair.second);
+          if (marks.is_set_for_other_strand(a) || marks.is_set_for_other_strand(b)) continue;
+          frequencies_.add(a.count(), b.count(), a.is_in_own_pair() ? 1 : 2);
+        }
+      }
+    });
   }
 
   const index::IndexFile& index_;

@@ -2,7 +2,6 @@
 /// All k-mers of an index with counts in a range, in no order that means anything: the fastest way through
 /// it.
 
-#include <atomic>
 #include <cstdint>
 
 #include "backend/count_bounds.h"
@@ -87,18 +86,13 @@ void scan_kmers(const index::IndexFile& index, const backend::CountBounds& bound
                                });
     return;
   }
-  std::atomic<std::uint32_t> next{0};
-  const std::uint32_t shards = index.params().shards();
-  run_team(
-      threads,
-      [&](unsigned thread) {
-        const StringScan<Key> scan(index.params(), bounds);
-        for (std::uint32_t shard; (shard = next.fetch_add(1)) < shards; index.release(shard)) {
-          scan.scan(index.strings(shard), shard,
-                    [&](Key kmer, std::uint64_t count) { visit(thread, shard, kmer, count); });
-        }
-      },
-      [&] { next = shards; });
+  share_numbers(threads, 0, index.params().shards(), [&](unsigned thread, SharedNumbers& numbers) {
+    const StringScan<Key> scan(index.params(), bounds);
+    for (std::uint32_t shard; numbers.take(shard); index.release(shard)) {
+      scan.scan(index.strings(shard), shard,
+                [&](Key kmer, std::uint64_t count) { visit(thread, shard, kmer, count); });
+    }
+  });
 }
 
 }  // namespace warpmer::cpu
