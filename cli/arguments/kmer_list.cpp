@@ -28,6 +28,11 @@ bool KmerList::next(KmerChunk& chunk) {
   return !is_done_;
 }
 
+void KmerList::cancel() noexcept {
+  const std::scoped_lock lock(mutex_);
+  is_done_ = true;
+}
+
 unsigned KmerList::useful_threads(unsigned threads) const noexcept {
   return bytes() == 0 ? threads
                       : static_cast<unsigned>(std::min<std::uint64_t>(threads, 1 + bytes() / kThreadBytes));

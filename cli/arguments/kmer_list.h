@@ -24,6 +24,8 @@ class KmerList {
 
   /// Reads the next chunk; returns false at the end of the file.
   bool next(KmerChunk& chunk);
+  /// Makes all later calls of `next` return false.
+  void cancel() noexcept;
 
   /// Returns the bytes of the file; 0 when they are unknown (a pipe).
   [[nodiscard]] std::uint64_t bytes() const noexcept { return lines_.file_bytes(); }

@@ -13,8 +13,6 @@
 
 #include "backend/empty_input.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
@@ -22,6 +20,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/output/filtered_reads.h"
 #include "cli/output/index_summary.h"
 #include "cli/output/progress.h"
@@ -211,25 +210,16 @@ FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, 
                       options.by_order);
   FilterTotals totals;
   Progress so_far{0, reads.alike_bytes()};
-  const unsigned callers = lookup.callers(threads);
-  OrderedStage<FilteredGroup> ordered(std::max<std::uint64_t>(callers, kResultsAhead * threads),
-                                      [&](FilteredGroup&& result) {
-                                        totals += result.totals;
-                                        so_far.done += result.input_bytes;
-                                        for (std::size_t i = 0; i < outputs.size(); ++i)
-                                          outputs[i]->write(result.blocks[i], so_far);
-                                        note_share(progress, backend::JobProgress::Stage::answering, so_far);
-                                      });
-  const auto work = [&](unsigned /*thread*/) {
-    GroupFilter filter(plan, lookup);
-    io::ReadGroup group;
-    while (reads.next(group)) ordered.put(group.ordinal, filter_group(filter, group, outputs));
+  const auto filter = [&, each = GroupFilter(plan, lookup)](const io::ReadGroup& group) mutable {
+    return filter_group(each, group, outputs);
   };
-  run_team(callers, work, [&] {
-    reads.cancel();
-    lookup.cancel();
-    ordered.stop();
-  });
+  const auto write = [&](const FilteredGroup& result) {
+    totals += result.totals;
+    so_far.done += result.input_bytes;
+    for (std::size_t i = 0; i < outputs.size(); ++i) outputs[i]->write(result.blocks[i], so_far);
+    note_share(progress, backend::JobProgress::Stage::answering, so_far);
+  };
+  work_in_order<io::ReadGroup>(reads, OrderedTeam(lookup, threads), filter, write);
   return totals;
 }
 

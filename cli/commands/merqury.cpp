@@ -14,8 +14,6 @@
 #include "backend/indexes/copy_spectra.h"
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
@@ -23,6 +21,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/assembly_reads.h"
@@ -187,31 +186,22 @@ class ContigJob {
     SequenceSizes sizes;
     ContigPart contig;
     contig.of_hapmers.resize(files_.hapmers().size());
-    OrderedStage<std::vector<ContigPart>> ordered(kResultsAhead * threads,
-                                                  [&](std::vector<ContigPart>&& parts) {
-                                                    for (const ContigPart& part : parts) {
-                                                      track.add(part.name, part.missing, part.last);
-                                                      if (phases) {
-                                                        phases->add(part.name, part.markers, part.last);
-                                                        sizes.add(part.stretches, part.end, part.last);
-                                                      }
-                                                      add(part, contig, assembly, quality);
-                                                    }
-                                                  });
-    run_team(
-        threads,
-        [&](unsigned /*thread*/) {
-          io::Batch batch;
-          std::vector<backend::Profile> profiles(lookups_.size());
-          while (input.next(batch)) {
-            for (std::size_t i = 0; i < lookups_.size(); ++i) lookups_[i]->profile(batch, profiles[i]);
-            ordered.put(batch.ordinal, parts_of(batch, profiles, k_));
-          }
-        },
-        [&] {
-          input.cancel();
-          ordered.stop();
-        });
+    const auto look_up =
+        [&, profiles = std::vector<backend::Profile>(lookups_.size())](const io::Batch& batch) mutable {
+          for (std::size_t i = 0; i < lookups_.size(); ++i) lookups_[i]->profile(batch, profiles[i]);
+          return parts_of(batch, profiles, k_);
+        };
+    const auto add_parts = [&](const std::vector<ContigPart>& parts) {
+      for (const ContigPart& part : parts) {
+        track.add(part.name, part.missing, part.last);
+        if (phases) {
+          phases->add(part.name, part.markers, part.last);
+          sizes.add(part.stretches, part.end, part.last);
+        }
+        add(part, contig, assembly, quality);
+      }
+    };
+    work_in_order<io::Batch>(input, OrderedTeam(threads), look_up, add_parts);
     track.finish();
     if (phases) {
       phases->finish();

@@ -14,8 +14,6 @@
 #include "backend/empty_input.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "base/warning.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
@@ -25,6 +23,7 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/asked_reads.h"
 #include "cli/output/batch_text.h"
@@ -113,7 +112,13 @@ std::vector<std::string_view> kmers_in(const KmerList& list, const KmerChunk& ch
   return kmers;
 }
 
-std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
+struct ChunkAnswer {
+  std::string text;
+  std::uint64_t kmers = 0;       ///< that it answers
+  std::uint64_t list_bytes = 0;  ///< bytes of the list
+};
+
+ChunkAnswer answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
   const std::vector<std::string_view> kmers = kmers_in(list, chunk, query.lookup.kmers().k);
   std::vector<std::uint64_t> counts(kmers.size());
   query.lookup.find_all(kmers, counts.data());
@@ -123,36 +128,19 @@ std::string answer_chunk(Query& query, const KmerList& list, const KmerChunk& ch
     query.note_found(counts[i] > 0);
     append_kmer_line(out, kmers[i], counts[i]);
   }
-  return out;
+  return {std::move(out), kmers.size(), chunk.disk_bytes};
 }
 
 void query_file(Query& query) {
-  struct ChunkAnswer {
-    std::string text;
-    std::uint64_t kmers = 0;       ///< that it answers
-    std::uint64_t list_bytes = 0;  ///< bytes of the list
-  };
   KmerList list(query.options.kmer_file);
   const unsigned threads = list.useful_threads(query.threads);
   Progress so_far{0, list.bytes()};
-  OrderedStage<ChunkAnswer> ordered(kResultsAhead * threads, [&](ChunkAnswer&& answer) {
+  const auto look_up = [&](const KmerChunk& chunk) { return answer_chunk(query, list, chunk); };
+  work_in_order<KmerChunk>(list, OrderedTeam(threads), look_up, [&](const ChunkAnswer& answer) {
     so_far.done += answer.list_bytes;
     query.list_kmers += answer.kmers;
     query.output.write(answer.text, so_far);
     note_share(query.progress, Stage::answering, so_far);
-  });
-  std::atomic<bool> stopped{false};
-  const auto work = [&](unsigned /*thread*/) {
-    KmerChunk chunk;
-    while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
-      std::string text = answer_chunk(query, list, chunk);
-      const auto kmers = static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
-      ordered.put(chunk.ordinal, {std::move(text), kmers, chunk.disk_bytes});
-    }
-  };
-  run_team(threads, work, [&] {
-    stopped = true;
-    ordered.stop();
   });
 }
 
@@ -256,27 +244,17 @@ io::InputOptions input_options_of(const Query& query) {
 
 void read_alone(Query& query, BatchJoiner& joiner) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
-  const unsigned callers = query.lookup.callers(query.threads);
-  const auto window = std::max<std::uint64_t>(callers, kResultsAhead * query.threads);
   Progress so_far{0, inputs.alike_bytes()};
-  OrderedStage<BatchAnswer> ordered(window, [&](BatchAnswer&& answer) {
-    so_far.done += answer.input_bytes;
-    joiner.write(std::move(answer.text), so_far);
-    note_share(query.progress, Stage::answering, so_far);
-  });
-  const auto work = [&](unsigned /*thread*/) {
-    io::Batch batch;
-    AnswerMemory memory;
-    while (inputs.next(batch)) {
-      BatchAnswer answer = answer_batch(query, batch, memory);
-      query.note_found(answer.found);
-      ordered.put(batch.ordinal, std::move(answer));
-    }
+  const auto answer = [&, memory = AnswerMemory()](const io::Batch& batch) mutable {
+    BatchAnswer result = answer_batch(query, batch, memory);
+    query.note_found(result.found);
+    return result;
   };
-  run_team(callers, work, [&] {
-    inputs.cancel();
-    query.lookup.cancel();
-    ordered.stop();
+  const OrderedTeam team(query.lookup, query.threads);
+  work_in_order<io::Batch>(inputs, team, answer, [&](BatchAnswer&& result) {
+    so_far.done += result.input_bytes;
+    joiner.write(std::move(result.text), so_far);
+    note_share(query.progress, Stage::answering, so_far);
   });
 }
 

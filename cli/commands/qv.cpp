@@ -1,6 +1,5 @@
 /// `warpmer qv`: quality and completeness of assemblies, by the k-mers of reads.
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -13,14 +12,13 @@
 #include "backend/lookup/lookup.h"
 #include "backend/lookup/seen_kmers.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/framework/printable.h"
 #include "cli/output/asked_reads.h"
 #include "cli/output/assembly_reads.h"
@@ -150,25 +148,15 @@ class QvJob {
     const unsigned threads = threads_or_default(options_.threads);
     io::InputSet input({file.path}, input_in_order(options_.reading, k_, threads));
     AssemblyKmers so_far;  // of a sequence that goes on in the next batch
-    OrderedStage<std::vector<SequencePart>> ordered(kResultsAhead * threads,
-                                                    [&](std::vector<SequencePart>&& parts) {
-                                                      for (const SequencePart& part : parts)
-                                                        add(part, so_far, row);
-                                                    });
     AskedReads asked;
-    const auto work = [&](unsigned /*thread*/) {
-      io::Batch batch;
-      backend::Profile profile;
-      while (input.next(batch)) {
-        lookup_->profile(batch, profile);
-        asked.add(batch, profile);
-        ordered.put(batch.ordinal, parts_of(batch, profile));
-        note_bytes(input.progress().bytes_done);
-      }
+    const auto look_up = [&, profile = backend::Profile()](const io::Batch& batch) mutable {
+      lookup_->profile(batch, profile);
+      asked.add(batch, profile);
+      note_bytes(input.progress().bytes_done);
+      return parts_of(batch, profile);
     };
-    run_team(threads, work, [&] {
-      input.cancel();
-      ordered.stop();
+    work_in_order<io::Batch>(input, OrderedTeam(threads), look_up, [&](const auto& parts) {
+      for (const SequencePart& part : parts) add(part, so_far, row);
     });
     row.sequences = asked.totals().records;
     backend::warn_if_empty(asked.totals(), k_, shown_input(file.path));

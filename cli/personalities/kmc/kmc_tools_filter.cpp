@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/output/read_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/named_jobs.h"
@@ -158,17 +157,11 @@ void filter_reads(const KmcFilter& filter, const backend::Lookup& lookup, unsign
   reading.lenient = true;
   io::ReadPairs reads(filter.reads, {}, io::Pairing::single, {.reading = reading, .threads = threads});
   formats::TextFile output(filter.output);
-  OrderedStage<std::string> ordered(kResultsAhead * threads, [&](std::string&& text) { output.write(text); });
-  const auto work = [&](unsigned /*thread*/) {
-    KmcReadFilter each(filter, lookup);
-    io::ReadGroup group;
-    while (reads.next(group)) ordered.put(group.ordinal, each.filter(group.first));
+  const auto make = [each = KmcReadFilter(filter, lookup)](const io::ReadGroup& group) mutable {
+    return each.filter(group.first);
   };
-  run_team(lookup.callers(threads), work, [&] {
-    reads.cancel();
-    lookup.cancel();
-    ordered.stop();
-  });
+  work_in_order<io::ReadGroup>(reads, OrderedTeam(lookup, threads), make,
+                               [&](const std::string& text) { output.write(text); });
   output.finish();
 }
 
