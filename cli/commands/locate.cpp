@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -14,7 +13,6 @@
 #include "backend/empty_input.h"
 #include "backend/lookup/positions.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
 #include "base/thread_team.h"
 #include "base/warning.h"
 #include "cli/arguments/flags.h"
@@ -24,9 +22,11 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/framework/text_output.h"
 #include "cli/output/asked_reads.h"
 #include "cli/output/progress.h"
+#include "file/output/ordered_text.h"
 #include "io/input_set.h"
 
 namespace warpmer::cli {
@@ -50,9 +50,7 @@ constexpr std::uint64_t kBatchesPerThread = 2;
 /// Reads are looked up so much text at a time: every base of it may become a line.
 constexpr std::size_t kBatchBytes = std::size_t{512} << 10;
 /// Lines that may wait for their turn, of one batch. What has more is written when its turn has come.
-constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
-/// A line has at least so many bytes.
-constexpr std::size_t kShortestLine = 9;
+constexpr std::size_t kMostWaitingBytes = std::size_t{32} << 20;
 
 /// The data that all kinds of question share.
 struct Locate {
@@ -77,196 +75,109 @@ struct Locate {
   }
 };
 
-/// The answer to a batch or a chunk: text and, if that was too much to keep, a function that writes the rest
-/// to the output.
-struct Answer {
-  std::string text;
-  std::function<void()> rest;
-  std::uint64_t input_bytes = 0;  ///< that it answers
-};
-
-/// Lines of hits, either kept up to a limit or written as they come.
+/// The lines of hits of a batch or a chunk.
 class HitText {
  public:
-  HitText(Locate& locate, bool is_kept) : locate_(locate), is_kept_(is_kept) {}
-  ~HitText() { locate_.list_kmers.fetch_add(queries_, std::memory_order_relaxed); }
-  HitText(const HitText&) = delete;
-  HitText& operator=(const HitText&) = delete;
+  HitText(Locate& locate, file::OrderedText& output, std::uint64_t ordinal)
+      : locate_(locate), output_(output), ordinal_(ordinal), text_(output.take()) {}
 
-  /// Appends the lines of a k-mer. False when they would be too many to keep; then nothing was appended.
-  bool add(std::string_view query, std::uint64_t query_position, const backend::HitRange& hits) {
-    const std::uint64_t lines = locate_.wanted(hits);
-    if (lines == 0) {
-      ++queries_;
-      return true;
-    }
+  /// Appends the lines of a k-mer.
+  void add(std::string_view query, std::uint64_t query_position, const backend::HitRange& hits) {
+    if (is_stopped_ || locate_.wanted(hits) == 0) return;
     locate_.note_found(true);
-    if (is_kept_ && lines > (kMostWaitingBytes - std::min(kMostWaitingBytes, text_.size())) / kShortestLine) {
-      return false;
-    }
-    ++queries_;
     begin_.assign(query) += '\t';
     append_number(begin_, query_position);
     begin_ += '\t';
     locate_.locator.for_each_hit(hits, [this](const index::Hit& hit) {
-      text_.append(begin_).append(locate_.index.sequence_name(hit.sequence)) += '\t';
-      append_number(text_, hit.position);
-      text_ += hit.is_reverse ? "\t-\n" : "\t+\n";
-      if (!is_kept_ && text_.size() > kFlushBytes) {
-        flush();
-      }
+      if (text_->size() > kMostWaitingBytes) is_stopped_ = !output_.put_part(ordinal_, *text_);
+      if (is_stopped_) return;
+      const fmt::format_int position(hit.position);
+      text_->append(begin_);
+      text_->append(locate_.index.sequence_name(hit.sequence));
+      text_->append("\t");
+      text_->append({position.data(), position.size()});
+      text_->append(hit.is_reverse ? "\t-\n" : "\t+\n");
     });
-    return true;
   }
 
-  /// Writes what there is.
-  void flush() {
-    locate_.output.write(text_);
-    text_.clear();
+  /// To be called once, when there are no more hits. `input_bytes` is what the text answers.
+  void finish(std::uint64_t input_bytes) {
+    text_->add_done(input_bytes);
+    output_.put(ordinal_, std::move(text_));
   }
-
-  [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
-  /// Takes back what was appended since there were `size` bytes.
-  void cut(std::size_t size) { text_.resize(size); }
-  [[nodiscard]] std::string take() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t kFlushBytes = std::size_t{256} << 10;
-
   Locate& locate_;
-  bool is_kept_;
-  std::string text_;
-  std::string begin_;  ///< begin of all lines of a k-mer
-  std::uint64_t queries_ = 0;
+  file::OrderedText& output_;
+  const std::uint64_t ordinal_;
+  file::OrderedText::Buffer text_;
+  std::string begin_;        ///< begin of all lines of a k-mer
+  bool is_stopped_ = false;  ///< nothing is written any more
 };
 
-/// Runs `work(ordered)` on all threads, stopping them with `stop` when one fails. `input_bytes` is what there
-/// is to answer, 0 when that is unknown.
-template <typename Work, typename Stop>
-void answer_in_order(Locate& locate, std::uint64_t input_bytes, Work&& work, Stop&& stop) {
-  Progress so_far{0, input_bytes};
-  OrderedStage<Answer> ordered(kBatchesPerThread * locate.threads, [&](Answer&& answer) {
-    so_far.done += answer.input_bytes;
-    // How much the rest is, only writing it tells.
-    locate.output.write(answer.text, answer.rest ? Progress{0, input_bytes} : so_far);
-    if (answer.rest) {
-      answer.rest();
-    }
+/// Returns what writes lines, and shows how much of the input they answer.
+file::OrderedText::Write hit_writer(Locate& locate) {
+  return [&locate, before = std::uint64_t{0}](std::string_view text, const Progress& so_far) mutable {
+    // Of a text that goes on, only its end tells how much of the input it answers.
+    locate.output.write(text, so_far.done == before ? Progress{0, so_far.total} : so_far);
+    before = so_far.done;
     note_share(locate.progress, backend::JobProgress::Stage::answering, so_far);
-  });
+  };
+}
+
+/// Runs `work(text)` on all threads, which take parts of `input` and put the lines of each. `input_bytes` is
+/// what there is to answer, 0 when that is unknown.
+template <class Input, class Work>
+void answer_in_order(Locate& locate, Input& input, std::uint64_t input_bytes, Work&& work) {
+  file::OrderedText text(locate.threads, input_bytes, hit_writer(locate));
   run_team(
-      locate.threads, [&](unsigned /*thread*/) { work(ordered); },
+      locate.threads, [&](unsigned /*thread*/) { work(text); },
       [&] {
-        stop();
-        ordered.stop();
+        input.cancel();
+        text.stop();
       });
 }
 
 void locate_arguments(Locate& locate) {
-  HitText text(locate, false);
-  for (const std::string& kmer : locate.options.kmers) {
-    text.add(kmer, 0, locate.locator.find(kmer));
-  }
-  text.flush();
+  file::OrderedText text(1, 0, hit_writer(locate));
+  HitText out(locate, text, 0);
+  for (const std::string& kmer : locate.options.kmers) out.add(kmer, 0, locate.locator.find(kmer));
+  out.finish(0);
 }
 
-/// Appends the hits of the lines of a chunk from byte `begin` of it on, which is in line `line`. Returns
-/// false when they are too many to keep, with `begin` and `line` at those not appended.
-bool add_chunk(Locate& locate, const KmerList& list, std::string_view text, std::size_t& begin,
-               std::uint64_t& line, HitText& out) {
-  for (std::string_view left = text.substr(begin); !left.empty(); ++line) {
+/// Appends the hits of the lines of a chunk.
+void answer_chunk(Locate& locate, const KmerList& list, const KmerChunk& chunk, HitText& out) {
+  std::uint64_t line = chunk.first_line, kmers = 0;
+  for (std::string_view left = chunk.text; !left.empty(); ++line) {
     const std::string_view entry = io::take_line(left);
-    std::string_view kmer;
-    backend::HitRange hits;
     try {
-      kmer = kmer_of_line(entry);
-      if (!kmer.empty()) hits = locate.locator.find(kmer);
+      const std::string_view kmer = kmer_of_line(entry);
+      if (kmer.empty()) continue;
+      ++kmers;
+      out.add(kmer, 0, locate.locator.find(kmer));
     } catch (const UsageError& error) {
       throw InputError(fmt::format("{}:{}: {}", list.name(), line, error.what()));
     }
-    if (!kmer.empty() && !out.add(kmer, 0, hits)) {
-      return false;
-    }
-    begin = text.size() - left.size();
   }
-  return true;
-}
-
-Answer answer_chunk(Locate& locate, const KmerList& list, KmerChunk& chunk) {
-  HitText out(locate, true);
-  std::size_t begin = 0;
-  std::uint64_t line = chunk.first_line;
-  const bool is_complete = add_chunk(locate, list, chunk.text, begin, line, out);
-  Answer answer{out.take(), {}, chunk.disk_bytes};
-  if (!is_complete) {
-    answer.rest = [&locate, &list, text = std::move(chunk.text), begin, line]() mutable {
-      HitText streamed(locate, false);
-      add_chunk(locate, list, text, begin, line, streamed);
-      streamed.flush();
-    };
-  }
-  return answer;
+  locate.list_kmers.fetch_add(kmers, std::memory_order_relaxed);
 }
 
 void locate_file(Locate& locate) {
   KmerList list(locate.options.kmer_file);
-  std::atomic<bool> stopped{false};
-  answer_in_order(
-      locate, list.bytes(),
-      [&](OrderedStage<Answer>& ordered) {
-        KmerChunk chunk;
-        while (!stopped.load(std::memory_order_relaxed) && list.next(chunk)) {
-          ordered.put(chunk.ordinal, answer_chunk(locate, list, chunk));
-        }
-      },
-      [&] { stopped = true; });
-}
-
-/// A batch with what was found of it.
-struct LocatedReads {
-  io::Batch batch;
-  backend::LocatedBatch located;
-};
-
-/// Appends the hits of a piece; false when they are too many to keep.
-bool add_piece(const LocatedReads& reads, std::size_t piece, HitText& out) {
-  const std::string_view name = reads.batch.name(reads.batch.pieces[piece]);
-  const auto kmers = reads.located.of_piece(piece);
-  return std::all_of(kmers.begin(), kmers.end(), [&](const backend::LocatedKmer& kmer) {
-    return out.add(name, kmer.position, kmer.hits);
+  answer_in_order(locate, list, list.bytes(), [&](file::OrderedText& text) {
+    KmerChunk chunk;
+    while (list.next(chunk)) {
+      HitText out(locate, text, chunk.ordinal);
+      answer_chunk(locate, list, chunk, out);
+      out.finish(chunk.disk_bytes);
+    }
   });
 }
 
-void look_up(Locate& locate, LocatedReads& reads) {
-  locate.locator.locate(reads.batch, reads.located);
-  const std::vector<std::uint64_t>& asked = reads.located.asked;
-  locate.reads.add(reads.batch,
-                   std::any_of(asked.begin(), asked.end(), [](auto kmers) { return kmers > 0; }));
-}
-
-Answer answer_batch(Locate& locate, std::shared_ptr<LocatedReads>& reads) {
-  look_up(locate, *reads);
-  HitText out(locate, true);
-  const std::size_t pieces = reads->batch.pieces.size();
-  std::size_t next = 0;
-  for (; next < pieces; ++next) {
-    const std::size_t before = out.size();
-    if (!add_piece(*reads, next, out)) {
-      out.cut(before);
-      break;
-    }
-  }
-  Answer answer{out.take(), {}, reads->batch.input_bytes};
-  if (next < pieces) {
-    answer.rest = [&locate, kept = std::exchange(reads, std::make_shared<LocatedReads>()), next, pieces] {
-      HitText streamed(locate, false);
-      for (std::size_t i = next; i < pieces; ++i) {
-        add_piece(*kept, i, streamed);
-      }
-      streamed.flush();
-    };
-  }
-  return answer;
+void look_up(Locate& locate, const io::Batch& batch, backend::LocatedBatch& located) {
+  locate.locator.locate(batch, located);
+  const std::vector<std::uint64_t>& asked = located.asked;
+  locate.reads.add(batch, std::any_of(asked.begin(), asked.end(), [](auto kmers) { return kmers > 0; }));
 }
 
 /// The numbers of a read, or of a part of one.
@@ -287,16 +198,16 @@ struct LocatedPieces {
   std::uint64_t input_bytes = 0;
 };
 
-LocatedPieces summarise_batch(Locate& locate, LocatedReads& reads) {
-  look_up(locate, reads);
-  LocatedPieces summary{{}, reads.batch.input_bytes};
+LocatedPieces summarise_batch(Locate& locate, const io::Batch& batch, backend::LocatedBatch& located) {
+  look_up(locate, batch, located);
+  LocatedPieces summary{{}, batch.input_bytes};
   std::vector<LocatedPiece>& parts = summary.parts;
-  parts.reserve(reads.batch.pieces.size());
-  for (std::size_t i = 0; i < reads.batch.pieces.size(); ++i) {
-    const io::Piece& piece = reads.batch.pieces[i];
-    LocatedPiece part{std::string(reads.batch.name(piece)), {}, piece.last};
-    part.numbers.kmers = reads.located.asked[i];
-    for (const backend::LocatedKmer& kmer : reads.located.of_piece(i)) {
+  parts.reserve(batch.pieces.size());
+  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    const io::Piece& piece = batch.pieces[i];
+    LocatedPiece part{std::string(batch.name(piece)), {}, piece.last};
+    part.numbers.kmers = located.asked[i];
+    for (const backend::LocatedKmer& kmer : located.of_piece(i)) {
       const std::uint64_t hits = locate.wanted(kmer.hits);
       part.numbers.found += hits > 0 ? 1 : 0;
       part.numbers.hits += hits;
@@ -315,23 +226,29 @@ io::InputOptions input_options(const Locate& locate) {
 
 void locate_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
-  answer_in_order(
-      locate, inputs.alike_bytes(),
-      [&](OrderedStage<Answer>& ordered) {
-        auto reads = std::make_shared<LocatedReads>();
-        while (inputs.next(reads->batch)) {
-          const std::uint64_t ordinal = reads->batch.ordinal;
-          ordered.put(ordinal, answer_batch(locate, reads));
-        }
-      },
-      [&] { inputs.cancel(); });
+  answer_in_order(locate, inputs, inputs.alike_bytes(), [&](file::OrderedText& text) {
+    io::Batch batch;
+    backend::LocatedBatch located;
+    while (inputs.next(batch)) {
+      look_up(locate, batch, located);
+      HitText out(locate, text, batch.ordinal);
+      for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+        const std::string_view name = batch.name(batch.pieces[i]);
+        for (const backend::LocatedKmer& kmer : located.of_piece(i)) out.add(name, kmer.position, kmer.hits);
+      }
+      out.finish(batch.input_bytes);
+    }
+  });
 }
 
 void summarise_reads(Locate& locate) {
   io::InputSet inputs(locate.options.reads, input_options(locate));
   ReadNumbers numbers;  // of a read that goes on in the next batch
   Progress so_far{0, inputs.alike_bytes()};
-  OrderedStage<LocatedPieces> ordered(kBatchesPerThread * locate.threads, [&](LocatedPieces&& summary) {
+  const auto summarise = [&, located = backend::LocatedBatch()](const io::Batch& batch) mutable {
+    return summarise_batch(locate, batch, located);
+  };
+  const auto write = [&](const LocatedPieces& summary) {
     std::string text;
     for (const LocatedPiece& part : summary.parts) {
       numbers.kmers += part.numbers.kmers;
@@ -346,17 +263,8 @@ void summarise_reads(Locate& locate) {
     so_far.done += summary.input_bytes;
     locate.output.write(text, so_far);
     note_share(locate.progress, backend::JobProgress::Stage::answering, so_far);
-  });
-  const auto work = [&](unsigned /*thread*/) {
-    LocatedReads reads;
-    while (inputs.next(reads.batch)) {
-      ordered.put(reads.batch.ordinal, summarise_batch(locate, reads));
-    }
   };
-  run_team(locate.threads, work, [&] {
-    inputs.cancel();
-    ordered.stop();
-  });
+  work_in_order<io::Batch>(inputs, OrderedTeam(locate.threads, kBatchesPerThread), summarise, write);
 }
 
 void check(const LocateOptions& options) {
@@ -400,7 +308,7 @@ int run_locate(LocateOptions options) {
   const auto [asked, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {
         Locate locate{options, index, *locator, output, threads, progress};
-        const std::string what = answer(locate);
+        std::string what = answer(locate);
         found_any = locate.found_any;
         return what;
       });

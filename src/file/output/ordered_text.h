@@ -91,12 +91,13 @@ class OrderedText {
     if (encode_) encode_(*buffer);
     ordered_.put(ordinal, std::move(buffer));
   }
-  /// Empties a buffer that has become large: text `ordinal` goes on. Blocks until its turn has come.
-  void put_part(std::uint64_t ordinal, TextBuffer& buffer) {
+  /// Empties a buffer that has become large: text `ordinal` goes on. Blocks until its turn has come. Returns
+  /// false when writing has ended.
+  bool put_part(std::uint64_t ordinal, TextBuffer& buffer) {
     if (encode_) encode_(buffer);
     Buffer part = take();
     std::swap(*part, buffer);
-    ordered_.put_part(ordinal, std::move(part));
+    return ordered_.put_part(ordinal, std::move(part));
   }
   /// Ends writing: nothing is written any more and no thread blocks.
   void stop() noexcept { ordered_.stop(); }
