@@ -111,7 +111,7 @@ std::string IndexTarget::summary(std::uint64_t index_bytes) const {
       index_bytes += bytes;
     }
   }
-  return fmt::format("{} {}", shown, format_bytes(static_cast<double>(index_bytes)));
+  return fmt::format("{} {}", shown, format_bytes(index_bytes));
 }
 
 }  // namespace warpmer::cli

@@ -1,6 +1,7 @@
 #pragma once
 /// Quantities as people write and read them.
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ std::string with_thousands(std::uint64_t number);
 std::string counted(std::uint64_t number, std::string_view thing);
 /// Returns `0.57 GB`: three significant digits, decimal units.
 std::string format_bytes(double bytes);
+std::string format_bytes(std::integral auto bytes) { return format_bytes(static_cast<double>(bytes)); }
 /// Returns a count of things: `12,345`; from a million on three significant digits, `245 M`.
 std::string format_amount(std::uint64_t amount);
 /// Returns `1:07` or `2:03:09`.

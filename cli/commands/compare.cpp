@@ -203,10 +203,7 @@ std::string heat_map_svg(const Comparison& comparison, const Measure& measure,
 /// matter.
 const Measure& complete(CompareCommand& command) {
   using formats::Content;
-  if (command.format.empty()) {
-    const std::string_view by_name = formats::table_name_of_path(command.output);
-    command.format = by_name.empty() ? "tsv" : by_name;
-  }
+  command.format = formats::settled_format(command.format, command.output, "tsv");
   const std::optional<Content> table = formats::table_named(command.format);
   const bool is_phylip = command.format == "phylip";
   if (command.format != "tsv" && command.format != "matrix" && !is_phylip && !table) {
@@ -245,12 +242,10 @@ int run_compare(CompareCommand command) {
   io::warn_of_repeats(command.job.inputs);
   TextOutput output(command.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(command.pictures);
-  backend::JobProgress progress;
-  Comparison comparison;
-  {
-    const ProgressMeter meter(progress, progress_style(command.progress));
-    comparison = jobs::compare_indexes(command.job, progress);
-  }
+  const auto compare = [&](backend::JobProgress& progress) {
+    return jobs::compare_indexes(command.job, progress);
+  };
+  const Comparison comparison = run_with_meter(progress_style(command.progress), compare).report;
   const std::vector<std::string> names = sample_names(command.job.inputs, command.format == "phylip");
   if (command.format == "npz") {
     write_measures_npz(comparison, names, output);

@@ -189,10 +189,10 @@ void import_kmers(const ConvertOptions& options) {
   const ProgressStyle style = progress_style(options.progress);
   const auto [report, seconds] = run_with_meter(
       style, [&](backend::JobProgress& progress) { return jobs::run_import(*source, job, progress); });
-  print_last_line(fmt::format(
-      "{}, {:.1f} s, peak memory {}, {} {}", counted(report.totals.stored_distinct, "distinct k-mer"),
-      seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(job.output),
-      format_bytes(static_cast<double>(report.index_bytes))));
+  print_last_line(fmt::format("{}, {:.1f} s, peak memory {}, {} {}",
+                              counted(report.totals.stored_distinct, "distinct k-mer"), seconds,
+                              format_bytes(report.peak_resident_bytes), shown_output(job.output),
+                              format_bytes(report.index_bytes)));
 }
 
 int run_convert(ConvertOptions options) {

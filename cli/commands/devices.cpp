@@ -49,7 +49,7 @@ void print_devices(const DeviceReport& report, TextOutput& output) {
   output.write("cpu\n");
   print_field(output, "  instruction set", backend::cpu_instruction_set());
   print_field(output, "  cores", host::usable_cores());
-  print_field(output, "  memory", format_bytes(static_cast<double>(host::usable_memory_bytes())));
+  print_field(output, "  memory", format_bytes(host::usable_memory_bytes()));
   for (const host::Gpu& gpu : report.survey.gpus) {
     print_gpu(gpu, output);
   }

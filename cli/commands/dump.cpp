@@ -41,8 +41,7 @@ using formats::Content;
 
 /// Returns what is to be written; that it is a table, the output's name may say alone.
 Content content_of(const DumpOptions& options) {
-  const std::string_view by_name = formats::table_name_of_path(options.output);
-  const std::string format(!options.format.empty() ? options.format : !by_name.empty() ? by_name : "tsv");
+  const std::string format = formats::settled_format(options.format, options.output, "tsv");
   if (const auto table = formats::table_named(format)) {
     formats::check_table(options.output, *table);
     return *table;
@@ -112,8 +111,7 @@ int run_dump(const DumpOptions& options) {
       });
   output.finish();
   print_last_line(fmt::format("wrote {}, {:.1f} s, {} {}", counted(kmers, "k-mer"), seconds,
-                              shown_output(options.output),
-                              format_bytes(static_cast<double>(output.bytes_written()))));
+                              shown_output(options.output), format_bytes(output.bytes_written())));
   return kDone;
 }
 

@@ -400,10 +400,8 @@ int print_of_server(const HistoOptions& options) {
 }
 
 int run_histo(HistoOptions options) {
-  if (options.format.empty()) {
-    const std::string_view table = formats::table_name_of_path(options.output);
-    options.format = table.empty() || options.plot ? "plain" : table;
-  }
+  if (options.plot && options.format.empty()) options.format = "plain";
+  options.format = formats::settled_format(options.format, options.output, "plain");
   check(options);
   if (!options.server.empty()) return print_of_server(options);
   return are_reads(options) ? print_of_reads(options) : print_of_indexes(options);

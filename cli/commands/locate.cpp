@@ -316,8 +316,7 @@ int run_locate(LocateOptions options) {
   output.finish();
   if (!asked.empty()) {
     print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, options.index, seconds,
-                                shown_output(options.output),
-                                format_bytes(static_cast<double>(output.bytes_written()))));
+                                shown_output(options.output), format_bytes(output.bytes_written())));
   }
   return options.exit_status && !found_any ? kNothingFound : kDone;
 }

@@ -41,10 +41,7 @@ struct MatrixCommand {
 /// Returns the content of a table that is no text; UsageError for what is no format, or not the output's.
 std::optional<formats::Content> table_of(const MatrixCommand& command) {
   using formats::Content;
-  const std::string_view by_name = formats::table_name_of_path(command.output);
-  const std::string_view format = !command.format.empty() ? command.format
-                                  : !by_name.empty()      ? by_name
-                                                          : "tsv";
+  const std::string format = formats::settled_format(command.format, command.output, "tsv");
   const std::optional<Content> table = formats::table_named(format);
   if (!table && format != "tsv")
     throw UsageError(fmt::format("--format must be tsv, npz, arrow or parquet, not '{}'", printable(format)));

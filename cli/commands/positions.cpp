@@ -28,10 +28,9 @@ void print_summary(const PositionsCommand& command, const backend::PositionRepor
   print_last_line(fmt::format(
       "{} of {} in {}, {:.1f} s, peak memory {}, {} {}, {}, {} pass{}",
       counted(report.totals.occurrences, "position"), counted(report.totals.distinct, "k-mer"),
-      counted(report.totals.sequences, "sequence"), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)), shown_output(command.job.output),
-      format_bytes(static_cast<double>(report.index_bytes)), counted(report.resources.threads, "thread"),
-      report.passes, report.passes == 1 ? "" : "es"));
+      counted(report.totals.sequences, "sequence"), wall_seconds, format_bytes(report.peak_resident_bytes),
+      shown_output(command.job.output), format_bytes(report.index_bytes),
+      counted(report.resources.threads, "thread"), report.passes, report.passes == 1 ? "" : "es"));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.

@@ -431,10 +431,7 @@ std::string answer(Query& query) {
 
 int run_query(QueryOptions options) {
   options.take_server();
-  if (options.format.empty()) {
-    const std::string_view table = formats::table_name_of_path(options.output);
-    options.format = table.empty() ? "tsv" : table;
-  }
+  options.format = formats::settled_format(options.format, options.output, "tsv");
   check(options);
   // The others' reads do not count, and lists may be the first one's alone.
   if (options.ranks->is_first()) options.expand_lists();
@@ -464,8 +461,7 @@ int run_query(QueryOptions options) {
   output.finish();
   if (speaks && !asked.empty()) {
     print_last_line(fmt::format("looked up {} in {}, {:.1f} s, {} {}", asked, table.name(), seconds,
-                                shown_output(options.output),
-                                format_bytes(static_cast<double>(output.text().bytes_written()))));
+                                shown_output(options.output), format_bytes(output.text().bytes_written())));
   }
   return options.exit_status && !found_any ? kNothingFound : kDone;
 }

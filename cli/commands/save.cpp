@@ -36,8 +36,7 @@ int run_save(SaveCommand command) {
       run_with_meter(progress_style(command.progress),
                      [&](backend::JobProgress& progress) { return jobs::write_live(table, job, progress); });
   print_last_line(fmt::format("{}, {:.1f} s, {} {}", counted(report.totals.stored_distinct, "distinct k-mer"),
-                              seconds, shown_output(job.output),
-                              format_bytes(static_cast<double>(report.index_bytes))));
+                              seconds, shown_output(job.output), format_bytes(report.index_bytes)));
   return kDone;
 }
 

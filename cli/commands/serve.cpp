@@ -127,9 +127,8 @@ void answer(const ServeCommand& command, const host::Resources& resources, const
                                .frozen = read_only.empty() ? nullptr : base,
                                .most_clients = most_connections(resources.memory_bytes)});
   print_last_line(fmt::format("serves {}-mers at {} with {}, {}: {}{}", kmers.k, command.socket,
-                              counted(resources.threads, "thread"),
-                              format_bytes(static_cast<double>(resources.memory_bytes)), table.describe(),
-                              read_only.empty() ? "" : "; read only"));
+                              counted(resources.threads, "thread"), format_bytes(resources.memory_bytes),
+                              table.describe(), read_only.empty() ? "" : "; read only"));
   server.run(stop.descriptor());
 }
 
@@ -139,8 +138,7 @@ void save(const ServeCommand& command, const host::Resources& resources, const K
     return jobs::write_live(table, {command.save, kmers, resources, command.provenance}, progress);
   });
   print_last_line(fmt::format("{}, {:.1f} s, {} {}", counted(report.totals.stored_distinct, "distinct k-mer"),
-                              seconds, shown_output(command.save),
-                              format_bytes(static_cast<double>(report.index_bytes))));
+                              seconds, shown_output(command.save), format_bytes(report.index_bytes)));
 }
 
 int run_serve(ServeCommand command) {

@@ -108,10 +108,10 @@ Json report_json(const SetCommand& command, const IndexTarget& target, const job
 }
 
 void print_summary(const IndexTarget& target, const jobs::SetReport& report, double wall_seconds) {
-  print_last_line(fmt::format(
-      "{} of {}, {:.1f} s, peak memory {}, {}", counted(report.totals.stored_distinct, "distinct k-mer"),
-      with_thousands(report.input_distinct), wall_seconds,
-      format_bytes(static_cast<double>(report.peak_resident_bytes)), target.summary(report.index_bytes)));
+  print_last_line(fmt::format("{} of {}, {:.1f} s, peak memory {}, {}",
+                              counted(report.totals.stored_distinct, "distinct k-mer"),
+                              with_thousands(report.input_distinct), wall_seconds,
+                              format_bytes(report.peak_resident_bytes), target.summary(report.index_bytes)));
 }
 
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.

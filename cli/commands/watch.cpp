@@ -157,7 +157,7 @@ int run_watch(WatchCommand command) {
                               counted(report.totals.records, "read"), counted(report.files, "file"),
                               counted(report.totals.counted_kmers, "k-mer"),
                               with_thousands(report.totals.counted_distinct), shown_output(job.output),
-                              format_bytes(static_cast<double>(report.index_bytes)), report.why));
+                              format_bytes(report.index_bytes), report.why));
   return report.damaged > 0 ? kInputError : kDone;
 }
 

@@ -21,7 +21,7 @@ TimedReport<jobs::CountReport> count_for_histogram(CountFlags& flags, const std:
   print_last_line(fmt::format(
       "{}, {} distinct, {:.1f} s, peak memory {}, no index, on {}{}",
       counted(report.totals.counted_kmers, "k-mer"), with_thousands(report.totals.counted_distinct),
-      timed.seconds, format_bytes(static_cast<double>(report.peak_resident_bytes)), report.device,
+      timed.seconds, format_bytes(report.peak_resident_bytes), report.device,
       report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
   return timed;
 }

@@ -56,8 +56,8 @@ void print_gpu(const host::Gpu& gpu, TextOutput& output) {
   print_field(output, device_name(gpu.ordinal), gpu.name);
   print_field(output, "  capability", capability_of(gpu));
   print_field(output, "  multiprocessors", gpu.multiprocessors);
-  print_field(output, "  memory", format_bytes(static_cast<double>(gpu.memory_bytes)));
-  print_field(output, "  free", format_bytes(static_cast<double>(gpu.free_bytes)));
+  print_field(output, "  memory", format_bytes(gpu.memory_bytes));
+  print_field(output, "  free", format_bytes(gpu.free_bytes));
   print_field(output, "  PCI address", gpu.pci_address);
   for (const auto& [other, link] : links_of(gpu)) {
     print_field(output, fmt::format("  link to {}", other), link);

@@ -88,12 +88,11 @@ void print_range(TextOutput& output, std::string_view label, const std::optional
 }
 
 std::string basis_text(const PlanReport& report) {
-  const std::string read = format_bytes(static_cast<double>(report.sample_bytes));
+  const std::string read = format_bytes(report.sample_bytes);
   if (report.is_whole) return read + ", all of the input";
   const double percent =
       100 * static_cast<double>(report.sample_bytes) / static_cast<double>(report.input_bytes);
-  std::string text = fmt::format("{} of {} ({:.3g} %)", read,
-                                 format_bytes(static_cast<double>(report.input_bytes)), percent);
+  std::string text = fmt::format("{} of {} ({:.3g} %)", read, format_bytes(report.input_bytes), percent);
   if (report.begun_inputs > 0) {
     text += fmt::format(", of {} file{} the beginning only", report.begun_inputs,
                         report.begun_inputs == 1 ? "" : "s");
@@ -111,7 +110,7 @@ void print_text(const PlanReport& report, TextOutput& output) {
   print_range(output, "  distinct, kept", report.kmers.stored, amount_text);
   print_range(output, "index", report.index_bytes, format_bytes);
   print_field(output, "device", report.device);
-  print_field(output, "memory cap", format_bytes(static_cast<double>(report.resources.memory_bytes)));
+  print_field(output, "memory cap", format_bytes(report.resources.memory_bytes));
   print_range(output, "peak memory", report.memory_bytes, format_bytes);
   print_range(output, "  needed", report.needed_memory_bytes, format_bytes);
   print_range(output, "  to count once", report.unhurried_memory_bytes, format_bytes);

@@ -29,12 +29,12 @@ std::size_t terminal_columns() {
 
 std::string render_reading(const ProgressSnapshot& now, double seconds) {
   std::string line = now.stage == Stage::answering ? "looked up " : "reading ";
-  line += format_bytes(static_cast<double>(now.bytes_done));
+  line += format_bytes(now.bytes_done);
   // A file that grows while it is read must not show more than it has.
   const std::uint64_t total = std::max(now.bytes_total, now.bytes_done);
   if (now.bytes_total > 0) {
     line += fmt::format(
-        " of {} ({} %)", format_bytes(static_cast<double>(total)),
+        " of {} ({} %)", format_bytes(total),
         static_cast<int>(100.0 * static_cast<double>(now.bytes_done) / static_cast<double>(total)));
   }
   const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;

@@ -25,9 +25,10 @@ std::optional<Content> table_named(std::string_view name) {
   return found == std::end(kTables) ? std::nullopt : std::optional(found->content);
 }
 
-std::string_view table_name_of_path(const std::string& path) {
+std::string settled_format(const std::string& format, const std::string& path, std::string_view otherwise) {
+  if (!format.empty()) return format;
   const auto* const found = std::ranges::find(kTables, content_of_path(path).content, &NamedTable::content);
-  return found == std::end(kTables) ? std::string_view() : found->name;
+  return std::string(found == std::end(kTables) ? otherwise : found->name);
 }
 
 void check_table(const std::string& path, Content content) {

@@ -15,8 +15,9 @@ namespace warpmer::formats {
 /// file, which is Feather of version 2) or `parquet`.
 std::optional<Content> table_named(std::string_view name);
 
-/// Returns the name that `--format` has for a table under such a path; empty if it promises none.
-std::string_view table_name_of_path(const std::string& path);
+/// Returns `format` or, where that is empty, the name that `--format` has for a table under such a path;
+/// `otherwise` if it promises none.
+std::string settled_format(const std::string& format, const std::string& path, std::string_view otherwise);
 
 /// Checks that an output may be a table of this content: UsageError for its name, ResourceError where this
 /// program cannot write such.
