@@ -78,13 +78,12 @@ std::string IndexTarget::index_path(const std::string& directory) {
 void IndexTarget::write(const host::Resources& resources) {
   if (format_ == Format::wmi) return;
   host::return_freed_memory_at_once();  // what the job has left
-  jobs::ExportOptions job;
   const formats::FormatLimits limits = formats::limits_of(format_);
-  job.order = limits.order;
-  job.largest_count = limits.largest_count;
-  job.saturate = limits.caps;
-  job.resources = resources_or_default(resources);
-  job.shown_input = "the result";
+  const jobs::ExportOptions job{.order = limits.order,
+                                .largest_count = limits.largest_count,
+                                .saturate = limits.caps,
+                                .resources = resources_or_default(resources),
+                                .shown_input = "the result"};
   {
     const index::IndexFile index(temporary_->path(), host::memory_left(job.resources.memory_bytes));
     const auto sink = formats::make_sink(output_, format_, jobs::facts_of(index), 0, job.resources.threads);

@@ -148,11 +148,11 @@ std::unique_ptr<formats::KmerSource> open_source(const ConvertOptions& options) 
 }
 
 void export_kmers(const ConvertOptions& options) {
-  jobs::ExportOptions job;
-  job.order = formats::limits_of(options.to).order;
-  job.largest_count = largest_count(options);
-  job.saturate = options.saturate || formats::limits_of(options.to).caps;
-  job.resources = resources_or_default(options.import.resources);
+  const formats::FormatLimits limits = formats::limits_of(options.to);
+  const jobs::ExportOptions job{.order = limits.order,
+                                .largest_count = largest_count(options),
+                                .saturate = options.saturate || limits.caps,
+                                .resources = resources_or_default(options.import.resources)};
   const auto sink_for = [&](formats::StreamFacts facts) {
     facts.largest_count = std::min(facts.largest_count, job.largest_count);
     return formats::make_sink(options.import.output, options.to, facts,

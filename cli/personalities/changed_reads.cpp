@@ -51,17 +51,13 @@ void write_changed_reads(const std::vector<std::string>& inputs, const ChangeBas
 
 void write_kmers_as_reads(std::span<const std::unique_ptr<formats::KmerSource>> sources,
                           const ChangeBases& change, const std::string& path) {
-  constexpr std::size_t kKmersAtATime = 4096;
   ReadsFile reads(path, change);
-  std::vector<formats::CountedKmer> kmers(kKmersAtATime);
   for (const auto& source : sources) {
     std::string text(source->facts().k, '\0');
-    while (const std::size_t n = source->read(kmers)) {
-      for (const formats::CountedKmer& each : std::span(kmers).first(n)) {
-        kmer_to_text(each.kmer, source->facts().k, text.data());
-        reads.write(text);
-      }
-    }
+    formats::for_each_kmer(*source, [&](const formats::CountedKmer& each) {
+      kmer_to_text(each.kmer, source->facts().k, text.data());
+      reads.write(text);
+    });
   }
   reads.finish();
 }

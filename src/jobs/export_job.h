@@ -13,12 +13,12 @@
 namespace warpmer::jobs {
 
 struct ExportOptions {
-  backend::CountBounds bounds;  ///< bounds of the counts of k-mers to write
+  backend::CountBounds bounds{};  ///< bounds of the counts of k-mers to write
   formats::KmerOrder order = formats::KmerOrder::any;
   std::uint64_t largest_count = UINT64_MAX;  ///< largest count that the output can hold
   bool saturate = false;                     ///< larger counts become that, and are no error
-  host::Resources resources;                 ///< in numbers
-  std::string shown_input;                   ///< name that messages give the index; empty: its path
+  host::Resources resources{};               ///< in numbers
+  std::string shown_input{};                 ///< name that messages give the index; empty: its path
 };
 
 /// Returns what is known of an index's k-mers.

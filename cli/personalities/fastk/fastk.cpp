@@ -212,12 +212,11 @@ void write_histogram(const FastkCall& call, const index::IndexFile& index) {
 }
 
 void write_table(const FastkCall& call, const index::IndexFile& index, const host::Resources& resources) {
-  jobs::ExportOptions job;
-  job.bounds.min = call.least;
-  job.order = formats::KmerOrder::by_kmer;
-  job.largest_count = formats::kLargestFastkCount;
-  job.saturate = true;
-  job.resources = resources;
+  const jobs::ExportOptions job{.bounds = {.min = call.least},
+                                .order = formats::KmerOrder::by_kmer,
+                                .largest_count = formats::kLargestFastkCount,
+                                .saturate = true,
+                                .resources = resources};
   formats::StreamFacts facts = jobs::facts_of(index);
   facts.distinct = backend::entries_within(index, job.bounds);
   facts.min_count = call.least;

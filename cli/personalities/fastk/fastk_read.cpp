@@ -267,20 +267,16 @@ int run_tabex(const NamedCall& named) {
     if (facts.min_count > 1) output.print(" occuring {}-or-more times", facts.min_count);
     output.print("\n");
   };
-  constexpr std::size_t kAtOnce = 4096;
-  std::vector<CountedKmer> some(kAtOnce);
-  std::uint64_t number = 0, found = 0;
-  while (const std::size_t n = source.read(some)) {
-    for (std::size_t i = 0; i < n; ++i, ++number) {
-      if (!is_within(from, to, number, some[i].kmer)) continue;
-      if (found++ == 0) begin();
-      if (checks || some[i].count < least) continue;
-      char* const line = output.reserve(kRoomOfLine);
-      char* const end =
-          is_ascii ? write_row(line, some[i], facts.k) : write_entry(line, number, some[i], facts.k);
-      output.commit(static_cast<std::size_t>(end - line));
-    }
-  }
+  std::uint64_t next = 0, found = 0;
+  formats::for_each_kmer(source, [&](const CountedKmer& each) {
+    const std::uint64_t number = next++;
+    if (!is_within(from, to, number, each.kmer)) return;
+    if (found++ == 0) begin();
+    if (checks || each.count < least) return;
+    char* const line = output.reserve(kRoomOfLine);
+    char* const end = is_ascii ? write_row(line, each, facts.k) : write_entry(line, number, each, facts.k);
+    output.commit(static_cast<std::size_t>(end - line));
+  });
   if (found == 0) {
     output.print("\nNothing found in range given !\n");
   } else if (checks) {

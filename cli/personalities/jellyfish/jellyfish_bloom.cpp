@@ -118,9 +118,7 @@ int run_jellyfish_bc(const JellyfishWords& command) {
     report = count_into(job, counts);
     commands.finish();
     IntoBloom sink(bloom);
-    jobs::ExportOptions all;
-    all.resources = report.resources;
-    jobs::export_index(index::IndexFile(counts.path()), all, sink);
+    jobs::export_index(index::IndexFile(counts.path()), {.resources = report.resources}, sink);
   }
   bloom.write(call->output, jellyfish_call(command.call));
   write_jellyfish_timing(call->timing, report);

@@ -193,15 +193,13 @@ std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const f
 void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
                     const index::IndexFile* counts, const formats::JellyfishBloom* bloom,
                     const host::Resources& resources, const NamedCall& call) {
-  jobs::ExportOptions job;
-  job.order = formats::KmerOrder::by_jellyfish;
-  job.resources = resources;
   formats::StreamFacts facts = jobs::facts_of(kmers);
   facts.distinct = 0;  // the filter leaves some out
   const auto sink = sink_for(count, facts, jellyfish_call(call));
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
   JellyfishFilter filter(count, lookup.get(), bloom, *sink);
-  const jobs::ExportReport report = jobs::export_index(kmers, job, filter);
+  const jobs::ExportReport report =
+      jobs::export_index(kmers, {.order = formats::KmerOrder::by_jellyfish, .resources = resources}, filter);
   say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
 }
 

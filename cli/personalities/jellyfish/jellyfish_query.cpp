@@ -201,11 +201,10 @@ void write_merged(const JellyfishMerge& merge, MergedInputs& inputs, const Named
                                                    : CountRule::sum,
                                     {std::max<std::uint64_t>(merge.lower, 1), merge.upper});
   const index::IndexFile index(made->path());
-  jobs::ExportOptions job;
-  job.order = formats::KmerOrder::by_jellyfish;
-  job.resources = host::settled(named_resources());
-  job.largest_count = UINT32_MAX;
-  job.saturate = true;
+  const jobs::ExportOptions job{.order = formats::KmerOrder::by_jellyfish,
+                                .largest_count = UINT32_MAX,
+                                .saturate = true,
+                                .resources = host::settled(named_resources())};
   formats::JellyfishSink sink(merge.output, jobs::facts_of(index), 4, jellyfish_call(call));
   jobs::export_index(index, job, sink);
 }

@@ -18,16 +18,6 @@ namespace {
 
 using formats::CountedKmer;
 
-/// Calls `visit` with each k-mer of a database.
-template <class Visit>
-void for_each_kmer(formats::KmerSource& source, Visit&& visit) {
-  constexpr std::size_t kAtOnce = 4096;
-  std::vector<CountedKmer> some(kAtOnce);
-  while (const std::size_t n = source.read(some)) {
-    for (std::size_t i = 0; i < n; ++i) visit(some[i]);
-  }
-}
-
 /// The options that all of them have.
 std::vector<OptionRow> common_rows(std::string& output) {
   using enum ValuePlace;
@@ -73,7 +63,7 @@ int run_jellyfish_histo(const JellyfishWords& command) {
   if (last < high || rows > kMostRows) throw UsageError("jellyfish histo: too many rows; lower --high");
   const auto source = open_jellyfish(arguments->front());
   std::vector<std::uint64_t> kmers(rows);
-  for_each_kmer(*source, [&](const CountedKmer& each) {
+  formats::for_each_kmer(*source, [&](const CountedKmer& each) {
     const std::uint64_t row = each.count < base   ? 0
                               : each.count > last ? rows - 1
                                                   : (each.count - base) / step;
@@ -105,7 +95,7 @@ int run_jellyfish_dump(const JellyfishWords& command) {
   const std::uint32_t k = source->facts().k;
   TextOutput output(path);
   constexpr std::size_t kDigits = 20, kMarks = 4;
-  for_each_kmer(*source, [&](const CountedKmer& each) {
+  formats::for_each_kmer(*source, [&](const CountedKmer& each) {
     if (!limits.contain(each.count)) return;
     char* const begin = output.reserve(k + kKmerRoom + kDigits + kMarks);
     char* end = begin;
@@ -144,7 +134,7 @@ int run_jellyfish_stats(const JellyfishWords& command) {
   if (!arguments) return kDone;
   const auto source = open_jellyfish(arguments->front());
   std::uint64_t unique = 0, distinct = 0, total = 0, largest = 0;
-  for_each_kmer(*source, [&](const CountedKmer& each) {
+  formats::for_each_kmer(*source, [&](const CountedKmer& each) {
     if (!limits.contain(each.count)) return;
     unique += each.count == 1 ? 1 : 0;
     total += each.count;

@@ -56,13 +56,13 @@ class SortedKff {
       : index_(directory), sorted_(index_.path()) {
     import_database(kff, resources, index_.path());
     const index::IndexFile index(index_.path());
-    jobs::ExportOptions job;
-    job.order = formats::KmerOrder::by_kmer;
-    job.largest_count = formats::kLargestKmcCount;
-    job.saturate = true;
-    job.resources = resources;
     formats::KmcSink sink(index_.path(), jobs::facts_of(index), 4);
-    jobs::export_index(index, job, sink);
+    jobs::export_index(index,
+                       {.order = formats::KmerOrder::by_kmer,
+                        .largest_count = formats::kLargestKmcCount,
+                        .saturate = true,
+                        .resources = resources},
+                       sink);
   }
 
   [[nodiscard]] std::string path() const { return index_.path() + ".kmc_pre"; }
@@ -98,11 +98,8 @@ std::unique_ptr<formats::KmerSource> NamedDatabase::open(const backend::CountBou
 index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, unsigned threads) const {
   std::vector<backend::Tally> tallies(threads, backend::Tally(bounds));
   if (is_kff()) {
-    const auto source = open(bounds);
-    std::vector<formats::CountedKmer> some(kReadAtOnce);
-    while (const std::size_t n = source->read(some)) {
-      for (std::size_t i = 0; i < n; ++i) tallies[0].note(some[i].count, 1);
-    }
+    formats::for_each_kmer(*open(bounds),
+                           [&](const formats::CountedKmer& each) { tallies[0].note(each.count, 1); });
     return tallies[0].histogram();
   }
   const formats::KmcSource database(path_);
@@ -152,12 +149,11 @@ void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string&
 template <class Copy>
 void write_output(formats::StreamFacts facts, const DatabaseOutput& output, const host::Resources& resources,
                   Copy&& copy) {
-  jobs::ExportOptions job;
-  job.bounds = output.bounds;
-  job.order = formats::limits_of(output.format).order;
-  job.largest_count = std::min(output.largest_counter, formats::kLargestKmcCount);
-  job.saturate = true;
-  job.resources = resources;
+  const jobs::ExportOptions job{.bounds = output.bounds,
+                                .order = formats::limits_of(output.format).order,
+                                .largest_count = std::min(output.largest_counter, formats::kLargestKmcCount),
+                                .saturate = true,
+                                .resources = resources};
   facts.min_count = output.bounds.min;
   facts.max_count = output.bounds.max;
   const auto sink =

@@ -68,11 +68,10 @@ host::Resources count_input(const YakCount& count, const std::string& input,
 void write_counts(const YakCount& count, const jobs::TemporaryIndex& from, const host::Resources& resources) {
   if (count.output.empty()) return;
   const index::IndexFile index(from.path());
-  jobs::ExportOptions job;
-  job.order = formats::KmerOrder::by_yak;
-  job.largest_count = formats::kLargestYakCount;
-  job.saturate = true;
-  job.resources = resources;
+  const jobs::ExportOptions job{.order = formats::KmerOrder::by_yak,
+                                .largest_count = formats::kLargestYakCount,
+                                .saturate = true,
+                                .resources = resources};
   formats::YakSink sink(count.output, jobs::facts_of(index));
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
   say_capped(report.saturated, job.largest_count);

@@ -24,15 +24,10 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr std::size_t kKmersAtATime = 4096;
-
 void print_histogram(const std::string& path) {
   formats::YakSource source(path);
   std::array<std::uint64_t, kYakCounts> kmers{};
-  std::vector<formats::CountedKmer> some(kKmersAtATime);
-  while (const std::size_t n = source.read(some)) {
-    for (std::size_t i = 0; i < n; ++i) ++kmers.at(some[i].count);
-  }
+  formats::for_each_kmer(source, [&](const formats::CountedKmer& each) { ++kmers.at(each.count); });
   TextOutput output("-");
   std::uint64_t sum = 0;
   for (std::size_t count = kmers.size(); count-- > 0;) {
@@ -48,6 +43,7 @@ using YakTable = std::vector<YakRow>;
 YakTable table_of(formats::KmerSource& first, const backend::Lookup& second) {
   const std::uint32_t k = first.facts().k;
   YakTable table(kYakCounts);
+  constexpr std::size_t kKmersAtATime = 4096;
   std::vector<formats::CountedKmer> kmers(kKmersAtATime);
   while (const std::size_t n = first.read(kmers)) {
     const std::vector<std::uint64_t> counts = counts_in(second, std::span(kmers).first(n), k);

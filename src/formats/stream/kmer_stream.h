@@ -62,6 +62,16 @@ class KmerSource {
   [[nodiscard]] virtual CappedCounts capped() const { return {}; }
 };
 
+/// Calls `visit(kmer)` for all k-mers that a source still has.
+template <class Visit>
+void for_each_kmer(KmerSource& source, Visit&& visit) {
+  constexpr std::size_t kReadAtOnce = 4096;
+  std::vector<CountedKmer> some(kReadAtOnce);
+  while (const std::size_t n = source.read(some)) {
+    for (std::size_t i = 0; i < n; ++i) visit(some[i]);
+  }
+}
+
 /// The bytes that a sink has made of k-mers that follow one another. Its memory is used again.
 struct EncodedKmers {
   /// K-mers that have a number in common: of their first bases, or of their bin.
