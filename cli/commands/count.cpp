@@ -78,11 +78,10 @@ Json report_json(const CountCommand& command, std::string_view format, const job
 }
 
 void print_summary(const IndexTarget& target, const jobs::CountReport& report, double wall_seconds) {
-  print_last_line(fmt::format("{}, {} distinct, {:.1f} s, peak memory {}, {} on {}",
-                              counted(report.totals.counted_kmers, "k-mer"),
-                              with_thousands(report.totals.counted_distinct), wall_seconds,
-                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
-                              target.summary(report.index_bytes), device_text(report)));
+  print_last_line(fmt::format(
+      "{}, {} distinct, {:.1f} s, peak memory {}, {} on {}", counted(report.totals.counted_kmers, "k-mer"),
+      with_thousands(report.totals.counted_distinct), wall_seconds, format_bytes(report.peak_resident_bytes),
+      target.summary(report.index_bytes), device_text(report)));
 }
 
 /// Returns the directory of an index that is not the output. One that several processes write must be in a

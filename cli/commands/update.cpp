@@ -44,12 +44,11 @@ Json report_json(const UpdateCommand& command, const jobs::UpdateReport& report,
 }
 
 void print_summary(const UpdateCommand& command, const jobs::UpdateReport& report, double wall_seconds) {
-  print_last_line(fmt::format("{} added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}",
-                              counted(report.added.kmers, "k-mer"), with_thousands(report.removed.kmers),
-                              with_thousands(report.totals.stored_distinct), wall_seconds,
-                              format_bytes(static_cast<double>(report.peak_resident_bytes)),
-                              shown_output(command.job.count.output),
-                              format_bytes(static_cast<double>(report.index_bytes)), device_text(report)));
+  print_last_line(fmt::format(
+      "{} added, {} removed, {} distinct now, {:.1f} s, peak memory {}, {} {} on {}",
+      counted(report.added.kmers, "k-mer"), with_thousands(report.removed.kmers),
+      with_thousands(report.totals.stored_distinct), wall_seconds, format_bytes(report.peak_resident_bytes),
+      shown_output(command.job.count.output), format_bytes(report.index_bytes), device_text(report)));
 }
 
 void check_read_once(const jobs::UpdateOptions& job) {
