@@ -182,8 +182,8 @@ class Sets(CliTest):
         self.warpmer("convert", "-o", "most.wmi", self.file("most.tsv", f"ACGTA\t{(1 << 64) - 1}\n"))
         for operation in ("union", "merge"):
             self.refused(INPUT, "union --counts max.*--input-max-count", operation, "-q", "most.wmi", "most.wmi", "-o", "x.wmi")
-        self.warpmer("union", "--counts", "max", "most.wmi", "most.wmi", "-o", "x.wmi")
-        self.warpmer("merge", "--input-max-count", 9, "most.wmi", "most.wmi", "-o", "x.wmi")
+        self.warpmer("union", "-q", "--counts", "max", "most.wmi", "most.wmi", "-o", "x.wmi")
+        self.warpmer("merge", "-q", "--input-max-count", 9, "most.wmi", "most.wmi", "-o", "x.wmi")
 
     def test_command_lines_that_make_no_sense(self):
         one = self.count(READS_1, k=5, output="one.wmi")
