@@ -51,8 +51,9 @@ int run_change(LiveCommand command) {
     io::warn_of_phred64(job.reading.qualities);
     warn_of_shortfall(report.shortfall);
   } catch (const Error& error) {  // --strict; the table is changed by now
-    throw Error(error.kind(), fmt::format("{}; all {} reads were {}", error.what(), report.read.records,
-                                          job.is_removal ? "removed" : "added"));
+    throw Error(error.kind(),
+                fmt::format("{}; the table is changed: {} {}", error.what(),
+                            job.is_removal ? "removed" : "added", counted(report.read.records, "read")));
   }
   print_last_line(fmt::format("{} ({}) of {} {} {}, {:.1f} s", counted(report.read.kmers, "k-mer"),
                               counted(report.read.bases, "base"), counted(report.read.records, "read"),

@@ -15,7 +15,7 @@ namespace warpmer::cli {
 struct OrderedTeam {
   explicit OrderedTeam(unsigned threads, std::uint64_t ahead = kResultsAhead)
       : callers(threads), window(ahead * threads) {}
-  /// As many as the lookup wants, which is cancelled with the input.
+  /// As many as the lookup wants. It is cancelled with the input.
   OrderedTeam(const backend::Lookup& asked, unsigned threads)
       : callers(asked.callers(threads)),
         window(std::max<std::uint64_t>(callers, kResultsAhead * threads)),

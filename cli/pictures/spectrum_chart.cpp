@@ -34,7 +34,8 @@ std::vector<double> expected_in(const Chart& chart, const stats::SpectrumModel& 
   std::uint64_t count = (chart.first + model.count_divisor - 1) / model.count_divisor * model.count_divisor;
   for (; count < chart.end(); count += model.count_divisor) {
     const double kmers = model.expected(count);
-    if (kmers<kNothing&& static_cast<double>(count)> last_peak) break;
+    const bool is_behind = static_cast<double>(count) > last_peak;
+    if (is_behind && kmers < kNothing) break;
     values[(count - chart.first) / chart.step] += kmers / static_cast<double>(chart.step);
   }
   return values;

@@ -137,11 +137,16 @@ class _RunningJobs:
     def __init__(self) -> None:
         self._number = 0
         self._changed = threading.Condition()
-        self.must_end = False
+        self._must_end = False
 
     @contextlib.contextmanager
     def one_more(self) -> Iterator[None]:
+        """Other threads than daemons are waited for by Python itself."""
+        if not threading.current_thread().daemon:
+            yield
+            return
         with self._changed:
+            self.check()
             self._number += 1
         try:
             yield
@@ -150,9 +155,14 @@ class _RunningJobs:
                 self._number -= 1
                 self._changed.notify_all()
 
+    def check(self) -> None:
+        """Ends a daemon thread where the interpreter is about to end."""
+        if self._must_end and threading.current_thread().daemon:
+            raise SystemExit("the interpreter ends")
+
     def end(self) -> None:
-        self.must_end = True
         with self._changed:
+            self._must_end = True
             self._changed.wait_for(lambda: self._number == 0, self.PATIENCE_SECONDS)
 
 
@@ -172,8 +182,7 @@ if hasattr(os, "register_at_fork"):
 
 def _listener(progress: ProgressCallback | None) -> Callable[..., object]:
     def listen(*status: str | int) -> None:
-        if _running.must_end:
-            raise SystemExit("the interpreter ends")
+        _running.check()
         if progress is not None:
             progress(Progress(*status))
 
@@ -192,18 +201,21 @@ def _warn(message: str) -> None:
 
 def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
     """Has an index written, and opens it. A temporary one goes with the Index, or in the end."""
-    if output is not None:
-        with _running.one_more():
-            write(os.fsencode(output))
+    with _running.one_more():
+        if output is None:
+            return _written_for_now(tmp_directory, write)
+        write(os.fsencode(output))
         return Index(output)
+
+
+def _written_for_now(tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
     try:
         folder = tempfile.mkdtemp(prefix="warpmer-", dir=None if tmp_directory is None else os.fsdecode(tmp_directory))
     except OSError as error:
         raise ResourceError(f"there is no place for a temporary index: {error}; choose another output") from error
     try:
         path = os.path.join(folder, "index.wmi")
-        with _running.one_more():
-            write(os.fsencode(path))
+        write(os.fsencode(path))
         index = Index(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

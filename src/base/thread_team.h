@@ -51,7 +51,8 @@ inline void run_team(unsigned threads, const std::function<void(unsigned)>& work
   if (first) std::rethrow_exception(first);
 }
 
-/// Numbers from `first` to `end` for the threads of a team, which take one after the other. Thread-safe.
+/// Numbers from `first` on, below `end`, for the threads of a team, which take one after the other.
+/// Thread-safe.
 class SharedNumbers {
  public:
   SharedNumbers(std::uint64_t first, std::uint64_t end) : next_(first), end_(end) {}

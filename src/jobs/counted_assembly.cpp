@@ -16,7 +16,8 @@ CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::In
   own.resources = options.resources;
   own.tmp_directory = options.tmp_directory;
   own.inputs = files;
-  if (files.size() == 1) own.input_name = files.front();
+  const bool is_file = files.size() == 1 && files.front() != "-" && !files.front().starts_with('@');
+  if (is_file) own.input_name = files.front();
   own.output = index_.path();
   count(own, progress);
 }

@@ -284,7 +284,7 @@ class Threads(ModuleTest):
             "import warpmer, sys, threading, time\n"
             "has_begun = threading.Event()\n"
             "def count(number):\n"
-            "  while True: warpmer.count(sys.argv[1:] * 200, 31, threads=1, output=f'{number}.wmi', progress=lambda _: has_begun.set())\n"
+            "  while True: warpmer.count(sys.argv[1:] * 200, 31, threads=1, tmp_directory='.', output='x.wmi' if number else None, progress=lambda _: has_begun.set())\n"
             "for number in range(2): threading.Thread(target=count, args=(number,), daemon=True).start()\n"
             "has_begun.wait()\n"
         )

@@ -131,6 +131,7 @@ DenseLiveTable::DenseLiveTable(const backend::LiveTablePlan& plan)
       changers_([this] { return std::make_unique<DenseChanger>(plan_, budget_); }, plan.threads),
       strict_(counts_, false, plan.threads),
       lenient_(counts_, true, plan.threads) {
+  // Nothing is left free for removals: a table of this kind does not grow.
   if (!budget_.has(0, LiveUse::removal)) {
     throw ResourceError(fmt::format(
         "a live table of {}-mers takes {} with {}, and {} are left for it; {}", plan.kmers.k,

@@ -15,7 +15,8 @@ enum class LiveUse : std::uint8_t { addition, removal };
 
 /// Thread-safe. A part is set aside for folding, which is how other memory becomes free: at least a
 /// sixteenth, and what the largest shard so far takes. Additions leave another part free for removals,
-/// which note what they take away until shards are folded: a table that is full can be emptied.
+/// which note what they take away until shards are folded: a table that is full can be emptied, unless a
+/// shard has come since whose folding takes that part.
 class LiveBudget {
  public:
   explicit LiveBudget(std::uint64_t most)
@@ -37,7 +38,7 @@ class LiveBudget {
     return true;
   }
   /// True when `bytes` more would find room.
-  [[nodiscard]] bool has(std::uint64_t bytes, LiveUse use = LiveUse::addition) const {
+  [[nodiscard]] bool has(std::uint64_t bytes, LiveUse use) const {
     return held_.load() + bytes <= room_for(use);
   }
   /// Adds bytes that are there anyway.

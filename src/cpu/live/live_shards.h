@@ -125,14 +125,16 @@ class LiveShards {
     return true;
   }
 
-  /// Does so whether there is memory or not; takes the lock.
-  void reserve_anyway(std::uint32_t number, std::size_t kmers) {
+  /// Does so beyond the budget, too, by what one shard's k-mers of a batch take; takes the lock. Returns
+  /// their number.
+  std::size_t reserve_anyway(std::uint32_t number, std::size_t kmers) {
     Shard& shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
     if (!shard.changes) shard.changes = make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
     if (!shard.changes->has_room(shard.reserved + kmers)) shard.changes->make_room(shard.reserved + kmers);
     shard.change_bytes.set(shard.changes->memory_bytes());
     shard.reserved += kmers;
+    return kmers;
   }
 
   /// Folds a shard if that makes memory free; takes the lock.

@@ -123,7 +123,7 @@ class ShardedLiveTable : public backend::LiveTable {
         totals_(plan.base),
         strict_(shards_, budget_, plan.kmers, false, plan.threads),
         lenient_(shards_, budget_, plan.kmers, true, plan.threads) {
-    if (budget_.has(0)) return;
+    if (budget_.has(0, LiveUse::addition)) return;
     throw ResourceError(fmt::format(
         "a live table of {}-mers takes {} with {} before anything is in it, and "
         "{} are left for it; {}",
@@ -138,7 +138,7 @@ class ShardedLiveTable : public backend::LiveTable {
     Work work(*this, *changer);
     work.begin(batch, lenient, LiveUse::addition);
     const backend::Gate::Pass turn(gate_);
-    Reservation reservation(*this, *changer);
+    Reservation reservation(*this, *changer, changer->cut.shards(), LiveUse::addition);
     reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
     totals_.add(batch, plan_.kmers.k);
     return changer->cut.kmers();
@@ -289,12 +289,15 @@ class ShardedLiveTable : public backend::LiveTable {
   /// fail any more for want of memory.
   class Reservation {
    public:
-    Reservation(ShardedLiveTable& table, Changer& changer) : table_(table), cut_(changer.cut) {
+    Reservation(ShardedLiveTable& table, Changer& changer, std::span<const std::uint16_t> shards, LiveUse use)
+        : table_(table), shards_(shards) {
       try {
-        rooms_.reserve(shards().size());
-        for (const std::uint16_t shard : shards()) {
+        rooms_.reserve(shards.size());
+        for (const std::uint16_t shard : shards) {
           const std::size_t room = table.most_keys(shard, changer);
-          table.reserve(shard, room, LiveUse::addition, changer);
+          std::uint64_t wanted = 0;
+          while (!table.shards_.reserve(shard, room, use, changer.folder, wanted))
+            table.make_room(wanted, use, changer);
           rooms_.push_back(room);
         }
       } catch (const std::bad_alloc&) {
@@ -309,11 +312,10 @@ class ShardedLiveTable : public backend::LiveTable {
     Reservation(const Reservation&) = delete;
     Reservation& operator=(const Reservation&) = delete;
 
-    [[nodiscard]] std::span<const std::uint16_t> shards() const { return cut_.shards(); }
     /// Calls `change(shard, room)` for all shards, one after the other, which is to give the room back.
     template <class Change>
     void use(Change&& change) {
-      for (; used_ < rooms_.size(); ++used_) change(shards()[used_], rooms_[used_]);
+      for (; used_ < rooms_.size(); ++used_) change(shards_[used_], rooms_[used_]);
     }
 
    private:
@@ -326,7 +328,7 @@ class ShardedLiveTable : public backend::LiveTable {
     }
 
     ShardedLiveTable& table_;
-    const CutBatch<Words>& cut_;
+    const std::span<const std::uint16_t> shards_;
     std::vector<std::size_t> rooms_;
     std::size_t used_ = 0;
   };
@@ -367,16 +369,11 @@ class ShardedLiveTable : public backend::LiveTable {
     throw ResourceError("the system has no memory for more k-mers in a live table; lower -m or free memory");
   }
 
-  void reserve(std::uint32_t shard, std::size_t room, LiveUse use, Changer& changer) {
-    std::uint64_t wanted = 0;
-    while (!shards_.reserve(shard, room, use, changer.folder, wanted)) make_room(wanted, use, changer);
-  }
-
   /// False when there is no room for a whole batch; then nothing is changed.
   bool remove_at_once(Changer& changer, backend::Shortfall& shortfall) {
     std::optional<Reservation> reservation;
     try {
-      reservation.emplace(*this, changer);
+      reservation.emplace(*this, changer, changer.cut.shards(), LiveUse::addition);
     } catch (const ResourceError&) {
       return false;
     }
@@ -385,19 +382,25 @@ class ShardedLiveTable : public backend::LiveTable {
     return true;
   }
   /// Does so from shard to shard, in the memory that additions leave free. What has been removed makes room
-  /// as soon as its shard is folded. ResourceError before anything is changed; after that, a shard that finds
-  /// no room gets some all the same.
+  /// as soon as its shard is folded. An error comes before anything is changed; after that, a shard that
+  /// finds no room gets some all the same, because a batch is removed as a whole.
   void remove_one_by_one(Changer& changer, backend::Shortfall& shortfall) {
     bool is_begun = false;
-    for (const std::uint16_t shard : changer.cut.shards()) {
-      const std::size_t room = most_keys(shard, changer);
+    for (const std::uint16_t& shard : changer.cut.shards()) {
+      std::optional<Reservation> reservation;
       try {
-        reserve(shard, room, LiveUse::removal, changer);
-      } catch (const ResourceError&) {
+        reservation.emplace(*this, changer, std::span(&shard, 1), LiveUse::removal);
+      } catch (...) {
         if (!is_begun) throw;
-        shards_.reserve_anyway(shard, room);
       }
-      remove_from(shard, room, changer, shortfall);
+      const auto remove = [&](std::uint16_t number, std::size_t room) {
+        remove_from(number, room, changer, shortfall);
+      };
+      if (reservation) {
+        reservation->use(remove);
+      } else {
+        remove(shard, shards_.reserve_anyway(shard, most_keys(shard, changer)));
+      }
       is_begun = true;
     }
   }

@@ -192,7 +192,9 @@ Reading read_together(const std::string& text, const io::InputOptions& options, 
   std::vector<std::unique_ptr<io::RecordReader>> readers;
   for (unsigned t = 0; t < options.threads; ++t)
     readers.push_back(io::SharedReader<io::SharedStreamReader>(stream).another());
-  Reading reading = read_by_threads(options, [&](unsigned thread) -> Read {
+  io::InputOptions in_order = options;  // of blocks, batches are numbered in order of their records
+  in_order.in_order = true;
+  Reading reading = read_by_threads(in_order, [&](unsigned thread) -> Read {
     return [&reader = *readers[thread]](io::Batch& batch) {
       return reader.fill(batch) ? reader.batch_number() : std::nullopt;
     };
@@ -236,7 +238,8 @@ void check_blocks(const Reading& many, const Reading& one, const std::string& te
 void check_file(const std::string& text, io::InputOptions options) {
   options.batch_bytes = 4096;  // so that small files are large
   options.threads = 1;
-  if (!io::SharedStreamReader::is_large(text.size(), options)) return;
+  if (text.size() < 40'000) return;
+  REQUIRE(io::SharedStreamReader::is_large(text.size(), options));
   const TempFolder folder;
   const std::string path = folder.file("reads.fq", text);
   const Reading one = read_files({path}, options);
