@@ -86,9 +86,10 @@ void remove_stale(const std::string& path, const sockaddr_un& address) {
 void check_socket_path(const std::string& path) {
   constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;
   if (path.empty()) throw UsageError("a socket needs a path that is not empty");
-  if (path.size() > kMost)
+  if (path.size() > kMost) {
     throw UsageError(
         fmt::format("the path of a socket has {} bytes at most, and {} has {}", kMost, path, path.size()));
+  }
 }
 
 Listener::Listener(const std::string& path) : path_(path) {
@@ -143,9 +144,10 @@ int connect_to(const std::string& path) {
     throw ResourceError(
         fmt::format("{} is no socket; --server names the one that 'warpmer serve' was given", path));
   }
-  if (error == ENOENT || error == ECONNREFUSED)
+  if (error == ENOENT || error == ECONNREFUSED) {
     throw ResourceError(
         fmt::format("no server answers at {}; 'warpmer serve --socket {}' starts one", path, path));
+  }
   throw ResourceError(fmt::format("cannot ask the server at {}: {}", path, file::system_message(error)));
 }
 

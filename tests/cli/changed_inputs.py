@@ -11,7 +11,7 @@ import time
 import unittest
 
 from common_cli import INPUT, WARPMER, CliTest, fasta, main
-from common_tier import some
+from common_tier import UNDER_ASAN, some
 
 # A process that ends because its input was cut off leaves other threads unjoined, and that is no leak.
 os.environ["TSAN_OPTIONS"] = os.environ.get("TSAN_OPTIONS", "") + ":report_thread_leaks=0"
@@ -139,6 +139,10 @@ class ChangedInputs(CliTest):
             expected = self.outcome(command, lambda self: None, stdin)
             self.assertEqual(expected[0], 0, expected[3])
             for change, text in self.HARMFUL.items():
+                # What is written over after it was checked leads anywhere. Without ASan that is a signal, which the program
+                # turns into its error; ASan may see the read first, and end the process.
+                if text == CHANGED and stdin is None and UNDER_ASAN:
+                    continue
                 with self.subTest(command=name, change=change.__name__):
                     self.check_harm(command, change, text, stdin)
             for change in self.HARMLESS:

@@ -5,6 +5,7 @@ import unittest
 
 FULL = os.environ.get("WARPMER_TIER", "full") != "sample"
 UNDER_TSAN = os.environ.get("WARPMER_SANITIZE") == "thread"
+UNDER_ASAN = "address" in os.environ.get("WARPMER_SANITIZE", "")
 
 
 def some(cases, number=1):

@@ -282,6 +282,7 @@ void check_by_arrival() {
     ledger.insert_next(5);
     CHECK(ledger.table.children() == 9);
     ledger.check_all();
+    CHECK_THROWS_AS(ledger.table.subtract(nullptr, 0), InternalError);  // pairs have no counts
   }
 }
 

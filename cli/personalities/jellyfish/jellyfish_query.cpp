@@ -84,7 +84,7 @@ class JellyfishQueries {
       const bool is_base = char_class(base) == CharClass::base;
       kmer = is_base ? (kmer << 2 | base_code(base)) & key_mask<Key128>(k()) : 0;
       length = is_base ? length + 1 : 0;
-      if (length >= k()) print(kmer);
+      if (is_base && length >= k()) print(kmer);
     }
   }
 

@@ -222,11 +222,13 @@ std::unique_ptr<UpdatingSession> make_cpu_update(const UpdatePlan& plan, const i
     };
     return std::make_unique<DenseUpdate<cpu::DenseSession>>(start(plan.added), start(plan.removed), index);
   }
-  return groups::with_flanked_words(index.params().k, [&]<int Words>() {
-    return with_key_type(index.params().k, [&]<class Key>(Key) -> std::unique_ptr<UpdatingSession> {
-      return std::make_unique<cpu::ShardedUpdate<Key, Words>>(kernels, plan, index);
+  std::unique_ptr<UpdatingSession> update;
+  groups::with_flanked_words(index.params().k, [&]<int Words>() {
+    with_key_type(index.params().k, [&]<class Key>(Key) {
+      update = std::make_unique<cpu::ShardedUpdate<Key, Words>>(kernels, plan, index);
     });
   });
+  return update;
 }
 
 }  // namespace warpmer::backend

@@ -381,11 +381,12 @@ TEST_CASE("io text stream: records of several lines, long ones, tiny ones, seque
   check_same(with("@ blanks x\nACGT \n+other\nIIII\t\n \n"));
   check_same(with("> blanks x\n  1 ACGT ACGT \n  9 ACG\n \n"));
   std::string blocks;
-  for (int i = 0; i < 1000; ++i)
+  for (int i = 0; i < 1000; ++i) {
     blocks.append(i % 10 == 0 ? ">r\n" : "")
         .append("   ")
         .append(std::to_string(i))
         .append(" ACGTACGT ACG \n");
+  }
   check_same(blocks);
 }
 

@@ -19,7 +19,6 @@
 using namespace warpmer;
 using namespace warpmer::tests;
 using index::test::read_bytes;
-using index::test::says;
 using serve::RemoteTable;
 
 namespace {
@@ -122,9 +121,10 @@ TEST_CASE("answers are the table's own, and so are errors") {
     table.lookup(false).find_all(asked, here.data());
     remote.lookup(false).find_all(asked, there.data());
     CHECK(there == here);
-    for (const std::string_view wrong : {"ACGT", "ACGTACGTACN"})
+    for (const std::string_view wrong : {"ACGT", "ACGTACGTACN"}) {
       CHECK(outcome([&] { static_cast<void>(remote.lookup(false).find(wrong)); }) ==
             outcome([&] { static_cast<void>(table.lookup(false).find(wrong)); }));
+    }
   }
 }
 
@@ -206,8 +206,8 @@ TEST_CASE("many clients add and ask at once") {
   const ServedTable served(behind, kmers, {.threads = 4});
   std::mt19937_64 random(6);
   const std::string genome = random_text(random, 2000, "ACGT");
-  std::vector<io::Batch> batches;
-  for (int i = 0; i < 32; ++i) batches.push_back(random_batch(random, genome, 20));
+  std::vector<io::Batch> batches(32);
+  for (io::Batch& batch : batches) batch = random_batch(random, genome, 20);
   for (const io::Batch& batch : batches) local.add(batch, false);
   run_team(
       16,

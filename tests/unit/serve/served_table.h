@@ -13,7 +13,7 @@ namespace warpmer::tests {
 
 class ServedTable {
  public:
-  ServedTable(backend::LiveTable& table, const KmerParams& kmers, serve::ServerOptions options = {})
+  ServedTable(backend::LiveTable& table, const KmerParams& kmers, const serve::ServerOptions& options = {})
       : server_(table, at(scratch_ / "s", kmers, options)) {
     if (pipe(stop_) != 0) throw ResourceError("no pipe");
     thread_ = std::thread([this] { server_.run(stop_[0]); });
