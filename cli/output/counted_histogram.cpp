@@ -4,6 +4,7 @@
 
 #include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
+#include "cli/output/counting_report.h"
 
 namespace warpmer::cli {
 
@@ -18,11 +19,10 @@ TimedReport<jobs::CountReport> count_for_histogram(CountFlags& flags, const std:
   auto timed = run_with_meter(progress_style(progress),
                               [&](backend::JobProgress& so_far) { return jobs::count(job, so_far); });
   const jobs::CountReport& report = timed.report;
-  print_last_line(fmt::format(
-      "{}, {} distinct, {:.1f} s, peak memory {}, no index, on {}{}",
-      counted(report.totals.counted_kmers, "k-mer"), with_thousands(report.totals.counted_distinct),
-      timed.seconds, format_bytes(report.peak_resident_bytes), report.device,
-      report.device_choice.gpus.empty() ? "" : fmt::format(" ({})", report.device_choice.note)));
+  print_last_line(fmt::format("{}, {} distinct, {:.1f} s, peak memory {}, no index, on {}",
+                              counted(report.totals.counted_kmers, "k-mer"),
+                              with_thousands(report.totals.counted_distinct), timed.seconds,
+                              format_bytes(report.peak_resident_bytes), device_text(report)));
   return timed;
 }
 
