@@ -91,7 +91,7 @@ KmerPlaces<Key> read_places(const index::IndexFile& file) {
     const auto note = [&](Key key, std::uint64_t count) { places[{shard, key}] = count; };
     if (file.kmers(shard) == 0) continue;
     if (k <= kMaxDenseK) {
-      REQUIRE(index::ShardReader(file.shard(shard), k).for_each(note));
+      REQUIRE(index::ShardReader(file.shard(shard), k).for_each_in_part(0, 0, note));
     } else {
       groups::for_each_key(file.strings(shard), keys, kmers, note);
     }

@@ -186,15 +186,10 @@ class ShardReader {
                        static_cast<std::size_t>(guess * layout_.entry_bits / 8));
   }
 
-  /// Calls `visit(hash, count)` for every entry, in increasing order of the hashes. False when the payload is
-  /// damaged, as for_each_in_part says.
-  template <class Visit>
-  [[nodiscard]] bool for_each(Visit&& visit) const {
-    return for_each_in_part(0, 0, visit);
-  }
-  /// Does the same for the entries with a hash in part `part` of 2^part_bits (at most 2k) equal parts of all
-  /// hashes. False, perhaps before it has visited all of them, when hashes do not rise, an entry has no
-  /// count, or a large count no entry: checksums do not tell, where a wrong program wrote the file.
+  /// Calls `visit(hash, count)` for every entry with a hash in part `part` of 2^part_bits (at most 2k) equal
+  /// parts of all hashes, in increasing order of the hashes. False, perhaps before it has visited all of
+  /// them, when hashes do not rise, an entry has no count, or a large count no entry: checksums do not tell,
+  /// where a wrong program wrote the file.
   template <class Visit>
   [[nodiscard]] bool for_each_in_part(std::uint64_t part, std::uint32_t part_bits, Visit&& visit) const {
     const auto [first_bucket, last_bucket] = buckets_of(part, part_bits);

@@ -58,7 +58,8 @@ void for_each_kmer(index::FrozenShard frozen, std::uint32_t shard, std::uint32_t
     }
     const KmerHash<Key64> hash(k);
     REQUIRE(index::ShardReader({frozen.shape, frozen.payload.data(), words}, k)
-                .for_each([&](Key64 hashed, std::uint64_t count) { pass_on(hash.inverse(hashed), count); }));
+                .for_each_in_part(
+                    0, 0, [&](Key64 hashed, std::uint64_t count) { pass_on(hash.inverse(hashed), count); }));
   });
 }
 

@@ -89,7 +89,7 @@ TEST_CASE("damage that has the right checksum is told") {
     const std::size_t words = frozen.payload.size();
     frozen.payload.resize(words + kReadAheadWords);
     return ShardReader({frozen.shape, frozen.payload.data(), words}, kK)
-        .for_each([](Key64 /*hash*/, std::uint64_t /*count*/) {});
+        .for_each_in_part(0, 0, [](Key64 /*hash*/, std::uint64_t /*count*/) {});
   };
   const auto freeze = [](const std::vector<Key64>& hashes, const std::vector<std::uint64_t>& counts) {
     return index::freeze(hashes.data(), counts.data(), hashes.size(), kK);
