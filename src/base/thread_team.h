@@ -73,7 +73,7 @@ class SharedNumbers {
 };
 
 /// Runs `work(thread, numbers)` as `run_team` does, where the threads share the numbers from `first` to
-/// `end`. After the first exception none is left.
+/// `end`. After the first exception none is left, and `on_error` is called.
 template <class Work>
 void share_numbers(
     unsigned threads, std::uint64_t first, std::uint64_t end, Work&& work,
