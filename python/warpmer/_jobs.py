@@ -200,7 +200,7 @@ def _warn(message: str) -> None:
 
 
 def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
-    """Has an index written, and opens it. A temporary one goes with the Index, or in the end."""
+    """Has an index written, and opens it."""
     with _running.one_more():
         if output is None:
             return _written_for_now(tmp_directory, write)
@@ -209,6 +209,7 @@ def _written(output: Path | None, tmp_directory: Path | None, write: Callable[[b
 
 
 def _written_for_now(tmp_directory: Path | None, write: Callable[[bytes], None]) -> Index:
+    """Does so in a folder of its own, which goes with the Index."""
     try:
         folder = tempfile.mkdtemp(prefix="warpmer-", dir=None if tmp_directory is None else os.fsdecode(tmp_directory))
     except OSError as error:
