@@ -9,6 +9,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,36 +35,58 @@ constexpr std::size_t kWatchedBatchBytes = std::size_t{4} << 20;
 /// Memory that a thread reads in: some batches, and what decompressing takes.
 constexpr std::uint64_t kReadingBytes = std::uint64_t{32} << 20;
 
-/// The state of a folder as the provenance of an index has it: the folder, ending in '/', then NAME:BYTES.
-std::vector<std::string> inputs_of(const std::string& folder,
-                                   const std::map<std::string, std::uint64_t>& read) {
-  std::vector<std::string> inputs = {folder.ends_with('/') ? folder : folder + "/"};
-  for (const auto& [name, bytes] : read) inputs.push_back(fmt::format("{}:{}", name, bytes));
+/// What the provenance of a watch's index tells of it.
+struct WatchState {
+  std::string folder;                         ///< ends in '/'
+  std::map<std::string, std::uint64_t> read;  ///< bytes of each file
+  std::optional<int> min_base_quality;
+};
+
+constexpr std::string_view kMinBaseQuality = "--min-base-quality=";
+
+/// The inputs that a provenance has for a state: the folder; an option, in which there is no ':'; and
+/// NAME:BYTES for each file.
+std::vector<std::string> inputs_of(const WatchState& state) {
+  std::vector<std::string> inputs = {state.folder};
+  if (state.min_base_quality) inputs.push_back(fmt::format("{}{}", kMinBaseQuality, *state.min_base_quality));
+  for (const auto& [name, bytes] : state.read) inputs.push_back(fmt::format("{}:{}", name, bytes));
   return inputs;
 }
 
+/// Returns the number that a text ends with, from a byte on, or nothing.
+template <class Number>
+std::optional<Number> number_from(const std::string& text, std::size_t begin) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data() + begin, end, number);
+  return error == std::errc() && parsed == end ? std::optional(number) : std::nullopt;
+}
+
 /// Returns the state; nothing where the index was not written by a watch.
-std::optional<std::map<std::string, std::uint64_t>> read_by(const index::Provenance& provenance) {
+std::optional<WatchState> state_of(const index::Provenance& provenance) {
   const std::vector<std::string>& inputs = provenance.inputs;
   if (inputs.empty() || !inputs.front().ends_with('/')) return std::nullopt;
-  std::map<std::string, std::uint64_t> read;
+  WatchState state{inputs.front(), {}, {}};
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const std::size_t colon = inputs[i].rfind(':');
-    if (colon == std::string::npos) return std::nullopt;
-    std::uint64_t bytes = 0;
-    const char* const end = inputs[i].data() + inputs[i].size();
-    const auto [parsed, error] = std::from_chars(inputs[i].data() + colon + 1, end, bytes);
-    if (error != std::errc() || parsed != end) return std::nullopt;
-    read.emplace(inputs[i].substr(0, colon), bytes);
+    if (i == 1 && colon == std::string::npos && inputs[i].starts_with(kMinBaseQuality)) {
+      state.min_base_quality = number_from<int>(inputs[i], kMinBaseQuality.size());
+      if (state.min_base_quality) continue;
+    }
+    const auto bytes =
+        colon == std::string::npos ? std::nullopt : number_from<std::uint64_t>(inputs[i], colon + 1);
+    if (!bytes) return std::nullopt;
+    state.read.emplace(inputs[i].substr(0, colon), *bytes);
   }
-  return read;
+  return state;
 }
 
 /// Opens what an earlier watch wrote; null where there is no such file.
 std::unique_ptr<index::IndexFile> earlier_index(const WatchOptions& options) {
   if (!std::filesystem::exists(options.output)) return nullptr;
   auto index = std::make_unique<index::IndexFile>(options.output);
-  if (!read_by(index->provenance())) {
+  const std::optional<WatchState> state = state_of(index->provenance());
+  if (!state) {
     throw UsageError(
         fmt::format("{} is there, and no index that 'watch' has written, which could be gone on with; name "
                     "another output, or "
@@ -74,6 +99,12 @@ std::unique_ptr<index::IndexFile> earlier_index(const WatchOptions& options) {
                     "name another output",
                     options.output, index->params().canonical ? "" : "forward ", index->params().k,
                     options.kmers.canonical ? "" : "forward ", options.kmers.k));
+  }
+  if (state->min_base_quality != options.reading.min_base_quality) {
+    throw UsageError(fmt::format("{} was counted {}; give the same, or name another output", options.output,
+                                 state->min_base_quality
+                                     ? fmt::format("with --min-base-quality {}", *state->min_base_quality)
+                                     : "without --min-base-quality"));
   }
   backend::check_params(*index);
   return index;
@@ -94,7 +125,7 @@ class WatchJob {
         resources_(host::settled(options.resources)),
         base_(earlier_index(options)),
         folder_(options.folder,
-                base_ ? *read_by(base_->provenance()) : std::map<std::string, std::uint64_t>(),
+                base_ ? state_of(base_->provenance())->read : std::map<std::string, std::uint64_t>(),
                 std::chrono::duration<double>(options.settle_seconds)),
         table_(backend::make_cpu_live_table(table_plan())) {
     if (!options.against.empty()) {
@@ -102,8 +133,7 @@ class WatchJob {
       against_ = backend::make_cpu_lookup(*against_index_, {.lenient = options.reading.lenient});
     }
     if (base_) {
-      const std::string now = inputs_of(options.folder, {}).front();
-      const std::string& earlier = base_->provenance().inputs.front();
+      const std::string now = state().folder, &earlier = base_->provenance().inputs.front();
       if (now != earlier) {
         listener.problem(
             fmt::format("{} is of {}: files of {} that have names and sizes of files there are not counted",
@@ -136,6 +166,11 @@ class WatchJob {
   }
 
  private:
+  [[nodiscard]] WatchState state() const {
+    const std::string& folder = options_.folder;
+    return {folder.ends_with('/') ? folder : folder + "/", folder_.read(), options_.reading.min_base_quality};
+  }
+
   [[nodiscard]] backend::LiveTablePlan table_plan() const {
     const std::uint64_t reading = resources_.threads * kReadingBytes;
     host::check_memory(resources_.memory_bytes, host::resident_bytes() + reading, resources_.threads);
@@ -370,7 +405,7 @@ class WatchJob {
   /// Writes the index as it is now.
   void save() {
     index::Provenance provenance = options_.provenance;
-    provenance.inputs = inputs_of(options_.folder, folder_.read());
+    provenance.inputs = inputs_of(state());
     backend::JobProgress progress;
     static_cast<IndexReport&>(report_) =
         write_live(*table_, {options_.output, options_.kmers, resources_, provenance}, progress);

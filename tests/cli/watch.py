@@ -200,6 +200,11 @@ class Watch(WatchTest):
         self.start("--until", "time=1").end(None)
         self.refused(USAGE, "21-mers, and 31-mers", "watch", "run", "-k", "31", "-o", "x.wmi")
         self.refused(USAGE, "forward", *watch, "--forward", "-o", "x.wmi")
+        quality = ("--min-base-quality", "20")
+        self.refused(USAGE, "without --min-base-quality; give the same", *watch, *quality, "-o", "x.wmi")
+        self.start("--until", "time=1", *quality, output="q.wmi").end(None)
+        self.start("--until", "time=1", *quality, output="q.wmi").end(None)
+        self.refused(USAGE, "with --min-base-quality 20; give the same", *watch, "-o", "q.wmi")
 
 
 if __name__ == "__main__":
