@@ -181,7 +181,8 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
   app.add_option(
          "--load", command.load,
          "Begin with what this index holds; without it the table is empty. It is read where it is, and must "
-         "stay as it is. One made with --min-count or --max-count can be asked, and not be added to.")
+         "stay as it is. One that lacks k-mers (--min-count, --max-count, --only, intersect) can be asked, "
+         "and not be added to.")
       ->type_name("FILE");
   app.add_option(
          "--save", command.save,

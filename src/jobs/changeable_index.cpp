@@ -18,6 +18,12 @@ std::string why_unchangeable(const index::IndexFile& index) {
         "was "
         "made without --min-count and --max-count",
         index.path(), left_out);
+  if (totals.is_chosen())
+    return fmt::format(
+        "{} has only some of the k-mers of what was read, as 'count --only', 'intersect' and 'subtract' make "
+        "it, "
+        "so its counts cannot be kept up; update an index of all k-mers, and make it anew of that",
+        index.path());
   if (totals.left_out() == 0) return "";
   return fmt::format(
       "{} was made of indexes that lack k-mers by their counts, so its counts cannot be kept up; update one "

@@ -7,7 +7,7 @@
 
 namespace warpmer::jobs {
 
-/// Returns why they cannot: it lacks k-mers by their counts. Empty when they can.
+/// Returns why they cannot: it lacks k-mers. Empty when they can.
 std::string why_unchangeable(const index::IndexFile& index);
 
 }  // namespace warpmer::jobs

@@ -112,7 +112,10 @@ class SetJob {
       totals.counted_kmers = saturating_add(totals.counted_kmers, left_out(inputs_[i], plan.of_inputs[i]));
     }
     const backend::CountBounds filter = result_bounds(plan, bounds);
-    totals.min_count = filter.min;
+    const bool is_chosen = !adds_up() || std::ranges::any_of(inputs_, [](const auto& input) {
+      return input.totals().is_chosen();
+    });
+    totals.min_count = is_chosen && filter.min <= 1 ? 0 : filter.min;
     totals.max_count = filter.max;
     return totals;
   }

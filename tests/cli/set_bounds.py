@@ -50,7 +50,8 @@ class SetBounds(CliTest):
         self.assertTrue(all(totals["min_count"] <= count <= most for count in counts), (index, totals))
         kept = next(line for line in self.warpmer("stats", index).splitlines() if line.startswith("counts kept"))
         limit = f", at most {totals['max_count']}" if totals["max_count"] else ""
-        self.assertEqual(kept.split(maxsplit=2)[2], f"at least {totals['min_count']}{limit}")
+        chosen = "; of chosen k-mers" if totals["chosen"] else ""
+        self.assertEqual(kept.split(maxsplit=2)[2], f"at least {totals['min_count']}{limit}{chosen}")
 
     def test_every_operation_of_filtered_indexes(self):
         self.make_reads(17)

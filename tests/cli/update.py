@@ -99,6 +99,23 @@ class Update(CliTest):
         for stage in ("cut", "write"):
             self.assertIn((stage, True), stages)
 
+    def test_an_index_of_chosen_kmers(self):
+        self.file("a.fa", ">a\nACGTACGGTTAACC\n")
+        self.file("b.fa", ">b\nTTGACCCGATAGAC\n")
+        self.file("panel.txt", "ACGTA\n")
+        for name in ("a", "b"):
+            self.warpmer("count", "-k", 5, "-o", f"{name}.wmi", f"{name}.fa")
+        self.warpmer("count", "-k", 5, "--only", "panel.txt", "-o", "only.wmi", "a.fa")
+        self.warpmer("intersect", "-o", "shared.wmi", "a.wmi", "only.wmi")
+        self.warpmer("subtract", "-o", "rest.wmi", "a.wmi", "only.wmi")
+        self.warpmer("union", "-o", "all.wmi", "shared.wmi", "b.wmi")
+        for name in ("only", "shared", "rest", "all"):
+            self.refused(INPUT, f"{name}.wmi has only some of the k-mers", "update", f"{name}.wmi", "--add", "b.fa", "-o", "out.wmi")
+            self.assertIn("; of chosen k-mers", self.warpmer("stats", f"{name}.wmi"))
+        self.warpmer("union", "-o", "both.wmi", "a.wmi", "b.wmi")
+        self.update("both.wmi", "--remove", "b.fa")
+        self.assertEqual(self.dump("updated.wmi"), self.dump("a.wmi"))
+
     def test_kmers_that_are_not_there(self):
         index = self.count("-", k=5, stdin=">a\nACGTACC\n>b\nACGTA\n", output="few.wmi")
         k17 = self.count("-", k=17, stdin=fasta([("a", "ACGTACCTTGACGGATC"), ("b", "ACGTACCTTGACGGATC")]), output="k17.wmi")
