@@ -39,20 +39,54 @@ class StringRank {
   StringEnds<Key> ends_;
 };
 
-/// Orders small groups, and runs of large ones.
+/// Returns a number that decides nearly always which of two strings of a group comes first: that of the
+/// smaller one. Equal ones decide nothing.
+template <class Key>
+__device__ std::uint64_t rank_number(const DeviceStrings<Key>& strings, std::uint32_t s) {
+  constexpr std::uint32_t kLeftBits = 19, kRightBasesBits = 7;
+  const StringTail tail = strings.tails[s];
+  if (tail.largest == kBigCount) return 0;
+  const std::uint32_t n = strings.kmers.flank_bases();
+  const Key head = strings.kmers.key[strings.heads[s]];
+  const std::uint32_t left_bases = strings.kmers.keys.layer(head);
+  const std::uint32_t right_bases = n - left_bases + tail.kmers - 1;
+  // The first bases on the left; behind them are others, which do not count here.
+  const Key left = left_bases == 0 ? Key{0} : strings.kmers.keys.flanks(head) >> (2 * (n - left_bases));
+  const std::uint32_t first = 2 * left_bases < kLeftBits
+                                  ? static_cast<std::uint32_t>(left) << (kLeftBits - 2 * left_bases)
+                                  : static_cast<std::uint32_t>(left >> (2 * left_bases - kLeftBits));
+  return std::uint64_t{~tail.largest} << 32 | (63 - left_bases) << (kLeftBits + kRightBasesBits) |
+         (127 - right_bases) << kLeftBits | first;
+}
+
+/// Orders small groups, and runs of large ones. All of a run are within kRun - 1 places of each of its
+/// strings.
 template <class Key>
 __global__ __launch_bounds__(kRankThreads) void order_runs(
     const __grid_constant__ GroupedStrings<Key> grouped, std::uint32_t* order) {
-  const std::uint32_t s = blockIdx.x * kRankThreads + threadIdx.x;
-  if (s >= grouped.strings.size) return;
+  __shared__ std::uint64_t rank_numbers[kRankThreads + 2 * (kRun - 1)];
+  const std::uint32_t size = grouped.strings.size, block_begin = blockIdx.x * kRankThreads;
+  const std::uint32_t near_begin = block_begin - min(block_begin, kRun - 1);
+  const std::uint32_t near_end = min(block_begin + kRankThreads + kRun - 1, size);
+  for (std::uint32_t i = near_begin + threadIdx.x; i < near_end; i += kRankThreads) {
+    const std::uint32_t group = grouped.group_of(i);
+    const bool is_alone =
+        (i == 0 || grouped.group_of(i - 1) != group) && (i + 1 == size || grouped.group_of(i + 1) != group);
+    if (!is_alone) rank_numbers[i - near_begin] = rank_number(grouped.strings, i);
+  }
+  __syncthreads();
+  const std::uint32_t s = block_begin + threadIdx.x;
+  if (s >= size) return;
   const std::uint32_t group = grouped.group_of(s), group_begin = grouped.group_begins[group];
   const std::uint32_t begin = s - (s - group_begin) % kRun;
   const std::uint32_t end = min(begin + kRun, grouped.group_begins[group + 1]);
+  const std::uint64_t mine = rank_numbers[s - near_begin];
   std::uint32_t rank = 0;
-  if (end - begin > 1) {
-    const StringRank<Key> mine(grouped.strings, s);
-    for (std::uint32_t other = begin; other < end; ++other)
-      rank += other != s && mine.is_behind(other) ? 1 : 0;
+  for (std::uint32_t other = begin; other < end; ++other) {
+    if (other == s) continue;
+    const std::uint64_t its = rank_numbers[other - near_begin];
+    const bool is_behind = its == mine ? StringRank<Key>(grouped.strings, s).is_behind(other) : its < mine;
+    rank += is_behind ? 1 : 0;
   }
   order[begin + rank] = s;
 }

@@ -140,20 +140,36 @@ __global__ __launch_bounds__(kWriteThreads) void place_groups(const __grid_const
   lengths.finish();
 }
 
-/// Writes bases and counts of the strings of groups that are not large.
+/// The bits of a string's bases and of its counts.
+struct StringBits {
+  std::uint32_t bases, counts;
+};
+
+/// Writes bases and counts of the strings of groups that are not large. Those of a group that come before a
+/// block's strings are within kBefore places.
 template <class Key>
 __global__ __launch_bounds__(kWriteThreads) void write_strings(
     const __grid_constant__ PayloadTask<Key> task) {
+  constexpr std::uint32_t kBefore = groups::kMostInlineStrings - 1;
+  __shared__ StringBits bits[kBefore + kWriteThreads];
   const GroupedStrings<Key>& grouped = task.grouped;
   const DeviceStrings<Key>& strings = grouped.strings;
-  const std::uint32_t at = blockIdx.x * kWriteThreads + threadIdx.x;
+  const std::uint32_t block_begin = blockIdx.x * kWriteThreads;
+  const std::uint32_t near_begin = block_begin - min(block_begin, kBefore);
+  const std::uint32_t near_end = min(block_begin + kWriteThreads, strings.size);
+  for (std::uint32_t i = near_begin + threadIdx.x; i < near_end; i += kWriteThreads) {
+    const std::uint32_t s = task.order[i];
+    bits[i - near_begin] = {strings.base_bits(s), strings.count_bits(s)};
+  }
+  __syncthreads();
+  const std::uint32_t at = block_begin + threadIdx.x;
   if (at >= strings.size) return;
   const std::uint32_t group = grouped.group_of(at), begin = grouped.group_begins[group];
   if (grouped.is_large(group)) return;
   std::uint64_t bases_at = task.places[group].bases(), counts_at = task.places[group].counts();
   for (std::uint32_t i = begin; i < at; ++i) {
-    bases_at += strings.base_bits(task.order[i]);
-    counts_at += strings.count_bits(task.order[i]);
+    bases_at += bits[i - near_begin].bases;
+    counts_at += bits[i - near_begin].counts;
   }
   const std::uint32_t s = task.order[at];
   BitAppender bases(task.words, bases_at);
