@@ -8,6 +8,7 @@
 
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/memory/small_copy.cuh"
+#include "kmer/lanes.h"
 
 namespace warpmer::gpu {
 
@@ -25,7 +26,8 @@ struct FlankBits {
       : flanks(key_mask<Key>(flank_bases)), shared(flanks >> 2) {}
 };
 
-/// The k-mers around one: those that share all but its first base, and their place in a shard.
+/// The k-mers around one: those that share all but its first base, and their place in a shard. The lanes of a
+/// warp go through all of it together, as kmer/lanes.h says.
 template <class Key>
 class Neighbours {
  public:
@@ -34,73 +36,95 @@ class Neighbours {
       : kmers_(kmers), bits_(bits), i_(i), begin_(begin), end_(end), key_(kmers.key[i]) {}
 
   /// Returns the k-mer that follows this one in its string, or this one when there is none.
-  [[nodiscard]] __device__ std::uint32_t next() const {
-    if (kmers_.keys.layer(key_) == 0) return i_;
-    const Key layer_begin = key_ & ~bits_.flanks;
+  [[nodiscard]] __device__ std::uint32_t next(const Lanes& all) const {
+    const bool is_upper = kmers_.keys.layer(key_) != 0;
+    const Key layer_begin = key_ & ~bits_.flanks, layer_last = key_ | bits_.flanks;
     const Key lowest = layer_begin - (bits_.flanks + 1) + ((key_ & bits_.shared) << 2);
-    // Behind the lower ones, up to here, are few others.
-    const std::uint32_t few = i_ - min(i_ - begin_, kFew);
-    std::uint32_t at = i_, rank = 0, first = i_, lower = 0;
-    bool all = false;
-    while (at > few) {
-      const Key other = kmers_.key[at - 1];
-      all = other < lowest;
-      if (all) break;
-      --at;
-      if (other < layer_begin) {
-        if (other - lowest >= 4) continue;
-        first = at;
-        ++lower;
-      } else if (((other ^ key_) & bits_.shared) == 0) {
-        rank += kmers_.is_more_frequent(i_, at) ? 0 : 1;
-      }
+    Lower lower{i_, 0};
+    std::uint32_t rank = 0;
+    const Lanes uppers = all.those(is_upper);
+    if (all.any(is_upper && i_ - begin_ > kFew && !(kmers_.key[i_ - kFew] < lowest))) {
+      if (is_upper) lower = search_back(lowest, rank, uppers);
+    } else if (is_upper) {
+      lower = look_back(lowest, layer_begin, rank);
     }
-    if (!all && at > begin_) {
-      rank += rank_far_before(at);
-      first = lower_bound_before(kmers_.key, begin_, at, lowest);
-      for (lower = 0; lower < 4 && first + lower < i_ && kmers_.key[first + lower] - lowest < 4;) ++lower;
+    const bool goes_on = rank < lower.n;
+    const Lanes others = all.those(goes_on);
+    if (all.any(goes_on && end_ - i_ > kFew && !(layer_last < kmers_.key[i_ + kFew]))) {
+      if (goes_on) rank += search_behind(others);
+    } else if (goes_on) {
+      rank += look_behind(layer_last);
     }
-    if (rank >= lower) return i_;
-    rank += rank_behind(key_ | bits_.flanks);
-    if (rank >= lower) return i_;
-    return lower == 1 ? first : of_rank(first, lower, rank);
+    all.meet();
+    if (rank >= lower.n) return i_;
+    return lower.n == 1 ? lower.first : of_rank(lower.first, lower.n, rank);
   }
 
  private:
-  /// A step for each k-mer between is soonest done, where they are so few; else searches are.
+  /// Where no more lie between than this, a step for each is soonest done; else searches are.
   static constexpr std::uint32_t kFew = 12;
 
-  /// Return the number of k-mers that differ in the first base alone and come sooner: of those before `at`,
-  /// in this layer or the one below; and of those behind this one in the order of k-mers.
-  [[nodiscard]] __device__ std::uint32_t rank_far_before(std::uint32_t at) const {
+  /// The k-mers of the layer below that share all but the first base.
+  struct Lower {
+    std::uint32_t first, n;
+  };
+
+  /// Return the lower k-mers, the first of which would be `lowest`, and add to `rank` the number of those
+  /// before this one that differ in the first base alone and come sooner. One goes back step by step.
+  [[nodiscard]] __device__ Lower look_back(Key lowest, Key layer_begin, std::uint32_t& rank) const {
+    Lower lower{i_, 0};
+    for (std::uint32_t at = i_; at > begin_; --at) {
+      const Key other = kmers_.key[at - 1];
+      if (other < lowest) break;
+      if (other < layer_begin) {
+        if (other - lowest >= 4) continue;
+        lower.first = at - 1;
+        ++lower.n;
+      } else if (((other ^ key_) & bits_.shared) == 0) {
+        rank += kmers_.is_more_frequent(i_, at - 1) ? 0 : 1;
+      }
+    }
+    return lower;
+  }
+  /// The other searches.
+  [[nodiscard]] __device__ Lower search_back(Key lowest, std::uint32_t& rank, const Lanes& lanes) const {
+    Lower lower{lower_bound_before(kmers_.key, begin_, i_, lowest), 0};
+    lanes.meet();
+    for (std::uint32_t at = lower.first; at < lower.first + 4; ++at)
+      lower.n += at < i_ && kmers_.key[at] - lowest < 4 ? 1 : 0;
+    std::uint32_t begin = lower.first + lower.n;
     const Key one = bits_.shared + 1;
+    for (std::uint32_t base = 0; base < 3; ++base) {
+      const Key wanted = (key_ & ~(3 * one)) + base * one;
+      const bool is_before = lower.n > 0 && wanted < key_;
+      begin = lower_bound(kmers_.key, is_before ? begin : i_, i_, wanted);
+      if (is_before && begin < i_ && kmers_.key[begin] == wanted)
+        rank += kmers_.is_more_frequent(i_, begin) ? 0 : 1;
+      lanes.meet();
+    }
+    return lower;
+  }
+  /// Return the number of those behind this one that differ in the first base alone and come sooner.
+  [[nodiscard]] __device__ std::uint32_t look_behind(Key layer_last) const {
     std::uint32_t rank = 0;
-    for (std::uint32_t base = first_base(); base > 0; --base) {
-      const Key wanted = key_ - one * (first_base() - base + 1);
-      if (!(wanted < kmers_.key[at])) continue;
-      at = lower_bound_before(kmers_.key, begin_, at, wanted);
-      if (kmers_.key[at] == wanted && !kmers_.is_more_frequent(i_, at)) ++rank;
+    for (std::uint32_t at = i_ + 1; at < end_; ++at) {
+      const Key other = kmers_.key[at];
+      if (other > layer_last) break;
+      if (((other ^ key_) & bits_.shared) == 0) rank += kmers_.is_more_frequent(at, i_) ? 1 : 0;
     }
     return rank;
   }
-  [[nodiscard]] __device__ std::uint32_t rank_behind(Key layer_last) const {
-    const std::uint32_t few = i_ + 1 + min(end_ - i_ - 1, kFew);
-    std::uint32_t rank = 0, at = i_ + 1;
-    for (; at < few; ++at) {
-      const Key other = kmers_.key[at];
-      if (other > layer_last) return rank;
-      if (((other ^ key_) & bits_.shared) == 0 && kmers_.is_more_frequent(at, i_)) ++rank;
-    }
-    if (at == end_) return rank;
-    const Key one = bits_.shared + 1;
-    --at;
-    for (std::uint32_t base = first_base() + 1; base < 4; ++base) {
-      const Key wanted = key_ + one * (base - first_base());
-      if (!(kmers_.key[at] < wanted)) continue;
-      const std::uint32_t found = lower_bound_behind(kmers_.key, at, end_, wanted);
-      if (found == end_) break;
-      if (kmers_.key[found] == wanted && kmers_.is_more_frequent(found, i_)) ++rank;
-      at = found - 1;  // which is below what is wanted next
+  [[nodiscard]] __device__ std::uint32_t search_behind(const Lanes& lanes) const {
+    const std::uint32_t more = 3 - first_base();
+    std::uint32_t at = i_, rank = 0;
+    for (std::uint32_t step = 1; step <= 3; ++step) {
+      const Key wanted = key_ + (bits_.shared + 1) * step;
+      if (step <= more) {
+        const std::uint32_t found = lower_bound_behind(kmers_.key, at, end_, wanted);
+        if (found < end_ && kmers_.key[found] == wanted) rank += kmers_.is_more_frequent(found, i_) ? 1 : 0;
+        at = found - 1;  // which is below what is wanted next
+      }
+      lanes.meet();
     }
     return rank;
   }
@@ -138,12 +162,14 @@ __global__ __launch_bounds__(kLinkThreads) void link_kmers(const __grid_constant
 #pragma unroll 1
   for (std::uint32_t e = 0; e < kLinksEach; ++e) {
     const std::uint32_t i = first + e * kLinkThreads;
+    const Lanes lanes(__ballot_sync(~0u, i < kmers.size));
     if (i >= kmers.size) return;
     while (end <= i) {
       begin = end;
       end = kmers.shard_begins[++shard + 1];
     }
-    const std::uint32_t next = Neighbours<Key>(kmers, bits, i, begin, end).next();
+    lanes.meet();
+    const std::uint32_t next = Neighbours<Key>(kmers, bits, i, begin, end).next(lanes);
     steps[i] = i - next;
     if (next != i) are_heads[next] = 0;
   }
