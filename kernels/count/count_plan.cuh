@@ -21,9 +21,11 @@ struct SpillPlan {
 /// Settings that change the speed, but not the results. Times are those of an H200 that counts and freezes
 /// 0.84 G k-mers.
 struct DeviceTuning {
-  /// Used if the number of k-mers is known beforehand. With 8192, a genome of 3 Gbp takes 53.6 ms instead of
-  /// 49.9, because tables of 8192 slots leave too few blocks on a multiprocessor.
-  double kmers_per_bin = 4096;
+  /// Used if the number of k-mers is known beforehand; of more than kMaxNarrowK bases half as many. Should
+  /// all be distinct, a table of 4096 (2048) slots is enough, and larger ones leave too few blocks on a
+  /// multiprocessor: 3 Gbp take 137 ms with 4096, 124 so at k = 21, and 141 and 107 ms at k = 55, where a bin
+  /// is then put in order as a whole, too.
+  double kmers_per_bin = 3276;
   double load = 0.7;  ///< load of a table, as expected from the bins before
   /// Neighbouring bins are counted as one if k-mers repeat so often that one table holds them. This takes
   /// 18.4 instead of 19.9 ms for 100 Mbp on each of two GPUs.

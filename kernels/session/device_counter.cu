@@ -57,7 +57,8 @@ constexpr std::uint64_t kLeastSegments = 6;
 std::uint32_t bin_bits_for(const DeviceCountPlan& plan, std::uint32_t shard_bits) {
   std::uint32_t bits = shard_bits + 4;
   if (plan.expected_kmers > 0) {
-    const double bins = static_cast<double>(plan.expected_kmers) / plan.tuning.kmers_per_bin;
+    const double kmers_per_bin = plan.tuning.kmers_per_bin / (plan.kmers.k <= kMaxNarrowK ? 1 : 2);
+    const double bins = static_cast<double>(plan.expected_kmers) / kmers_per_bin;
     bits = static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(bins)));
   }
   bits = std::clamp(bits, shard_bits, kMostBinBits);
