@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/positions/hash_graph.h"
 #include "tables/hash_graph_tables.h"
+#include "tables/host_hash_graph.h"
 #include "tables/host_threads.h"
 #include "tables/table_lists.h"
 
@@ -13,7 +13,7 @@ namespace warpmer::bench {
 namespace {
 
 class HostHashGraph : public TableUnderTest {
-  using Graph = cpu::HashGraph<Key32, std::uint32_t>;
+  using Graph = HashGraph<Key32, std::uint32_t>;
 
  public:
   HostHashGraph(const HashGraphKind& kind, const TablePlan& plan)
@@ -52,14 +52,14 @@ class HostHashGraph : public TableUnderTest {
     });
     if (kind_.probes_new) {
       const Graph queries = build(job.keys, nullptr, job.size);
-      cpu::probe_new(graph_.view(), queries.view(), host_threads(),
-                     [&](unsigned, table::EntryRange asked, table::EntryRange found) {
-                       for (std::uint64_t q = asked.first; q < asked.last; ++q)
-                         matches_[queries.values[q]].add(found);
-                     });
+      probe_new(graph_.view(), queries.view(), host_threads(),
+                [&](unsigned, table::EntryRange asked, table::EntryRange found) {
+                  for (std::uint64_t q = asked.first; q < asked.last; ++q)
+                    matches_[queries.values[q]].add(found);
+                });
     } else {
-      cpu::probe_standard(graph_.view(), job.keys, job.size, host_threads(),
-                          [&](unsigned, std::size_t i, table::EntryRange found) { matches_[i].add(found); });
+      probe_standard(graph_.view(), job.keys, job.size, host_threads(),
+                     [&](unsigned, std::size_t i, table::EntryRange found) { matches_[i].add(found); });
     }
   }
   void collect(const Lookups& job) override {
@@ -79,8 +79,8 @@ class HostHashGraph : public TableUnderTest {
   };
 
   [[nodiscard]] Graph build(const Key32* keys, const std::uint32_t* values, std::size_t n) const {
-    return cpu::build_hash_graph(keys, values, n, table::HashedBucket<Key32>(buckets_, seed_),
-                                 {kind_.version, kind_.grouped, host_threads(), kind_.bins});
+    return build_hash_graph(keys, values, n, table::HashedBucket<Key32>(buckets_, seed_),
+                            {kind_.version, kind_.grouped, host_threads(), kind_.bins});
   }
 
   HashGraphKind kind_;

@@ -26,9 +26,9 @@ struct DeviceHashGraph {
 };
 
 /// Builds a HashGraph of `n` keys in device memory, each with its value or, if `values` is null, with the
-/// number of the entry. Keys may repeat. A grouped graph is the one that `cpu::build_hash_graph` builds; else
-/// the order inside a bucket is left to chance. Returns when the graph is complete. V2 takes the memory of
-/// the entries once more while it builds, and so do large buckets that are grouped. Throws a ResourceError
+/// number of the entry. Keys may repeat. A grouped graph is the one that `bench::build_hash_graph` builds;
+/// else the order inside a bucket is left to chance. Returns when the graph is complete. V2 takes the memory
+/// of the entries once more while it builds, and so do large buckets that are grouped. Throws a ResourceError
 /// beyond 2^32 - 1 entries, or without memory. V2 has about so many `bins`, 8192 at most; with 0, as many as
 /// are best.
 template <class Key>

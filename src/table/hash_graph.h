@@ -6,7 +6,7 @@
 /// full, and the number of buckets is free.
 ///
 /// This file has what is done for one entry, one key or one bucket, written once for CPUs and GPUs. A driver
-/// walks over all of them: `cpu/positions/hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
+/// walks over all of them: `bench/tables/host_hash_graph.h` (threads) and `kernels/tables/hash_graph.cuh`
 /// (kernels).
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cpu/positions/hash_graph.h"
+#include "bench/tables/host_hash_graph.h"
 #include "gpu/device.h"
 #include "gpu/on_device.cuh"
 #include "kernels/tables/hash_graph.cuh"
@@ -50,7 +50,7 @@ struct Copy {
 };
 
 template <class Key>
-void check_same(const Copy<Key>& device, const cpu::HashGraph<Key, std::uint32_t>& host, bool in_order) {
+void check_same(const Copy<Key>& device, const bench::HashGraph<Key, std::uint32_t>& host, bool in_order) {
   const std::uint32_t buckets = host.bucket_of.buckets();
   REQUIRE(std::equal(device.offsets.begin(), device.offsets.end(), host.offsets.get()));
   if (in_order) {
@@ -99,7 +99,7 @@ void check_all(const std::vector<Key>& keys, const std::vector<Key>& queries, st
   const HashedBucket<Key> bucket_of(buckets, 17);
   const std::uint32_t* const numbers = nullptr;
   const auto expected =
-      cpu::build_hash_graph(keys.data(), numbers, keys.size(), bucket_of, {HashGraphVersion::v2, true, 2});
+      bench::build_hash_graph(keys.data(), numbers, keys.size(), bucket_of, {HashGraphVersion::v2, true, 2});
   std::unordered_map<Key, std::uint32_t, KeyHash<Key>> counts;
   for (const Key key : keys) ++counts[key];
   const Stream stream;

@@ -1,7 +1,5 @@
 // HashGraphs on threads, against std::unordered_multimap: all keys and values, whatever repeats and crowds.
 
-#include "cpu/positions/hash_graph.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bench/tables/host_hash_graph.h"
 #include "tier.h"
 
 using namespace warpmer;
@@ -58,7 +57,7 @@ void add_values(std::vector<std::uint32_t>& to, const Graph& graph, EntryRange f
 template <class Key, class Graph>
 Answers by_probe_standard(const Graph& graph, const std::vector<Key>& queries, unsigned threads) {
   Answers answers(queries.size());
-  cpu::probe_standard(
+  bench::probe_standard(
       graph.view(), queries.data(), queries.size(), threads,
       [&](unsigned, std::size_t query, EntryRange found) { add_values(answers[query], graph, found); });
   for (auto& values : answers) std::sort(values.begin(), values.end());
@@ -66,13 +65,15 @@ Answers by_probe_standard(const Graph& graph, const std::vector<Key>& queries, u
 }
 
 template <class Key, class Graph>
-Answers by_probe_new(const Graph& graph, const std::vector<Key>& queries, const cpu::HashGraphPlan& plan) {
+Answers by_probe_new(const Graph& graph, const std::vector<Key>& queries, const bench::HashGraphPlan& plan) {
   const std::uint32_t* const numbers = nullptr;
-  const auto asked = cpu::build_hash_graph(queries.data(), numbers, queries.size(), graph.bucket_of, plan);
+  const auto asked = bench::build_hash_graph(queries.data(), numbers, queries.size(), graph.bucket_of, plan);
   Answers answers(queries.size());
-  cpu::probe_new(graph.view(), asked.view(), plan.threads, [&](unsigned, EntryRange same, EntryRange found) {
-    for (std::uint64_t i = same.first; i < same.last; ++i) add_values(answers[asked.values[i]], graph, found);
-  });
+  bench::probe_new(graph.view(), asked.view(), plan.threads,
+                   [&](unsigned, EntryRange same, EntryRange found) {
+                     for (std::uint64_t i = same.first; i < same.last; ++i)
+                       add_values(answers[asked.values[i]], graph, found);
+                   });
   for (auto& values : answers) std::sort(values.begin(), values.end());
   return answers;
 }
@@ -124,18 +125,18 @@ void check_all(const std::vector<Key>& keys, const std::vector<Key>& queries, st
   const std::vector<std::uint32_t> values = numbers_up_to(keys.size());
   const Answers expected = by_oracle(oracle_of(keys), queries);
   std::vector<std::tuple<std::uint32_t, Key, std::uint32_t>> content;
-  for (const auto version : {cpu::HashGraphVersion::v1, cpu::HashGraphVersion::v2}) {
+  for (const auto version : {table::HashGraphVersion::v1, table::HashGraphVersion::v2}) {
     for (const bool group : {false, true}) {
       for (const unsigned threads : {1u, 3u}) {
-        const cpu::HashGraphPlan plan{version, group, threads};
-        const auto graph = cpu::build_hash_graph(keys.data(), values.data(), keys.size(),
-                                                 HashedBucket<Key>(buckets, 17), plan);
+        const bench::HashGraphPlan plan{version, group, threads};
+        const auto graph = bench::build_hash_graph(keys.data(), values.data(), keys.size(),
+                                                   HashedBucket<Key>(buckets, 17), plan);
         const auto here = checked_content(graph, keys);
         if (content.empty()) content = here;
         CHECK(here == content);
         CHECK(by_probe_standard(graph, queries, threads) == expected);
         for (const bool group_queries : {false, true}) {
-          const cpu::HashGraphPlan query_plan{version, group_queries, threads};
+          const bench::HashGraphPlan query_plan{version, group_queries, threads};
           CHECK(by_probe_new(graph, queries, query_plan) == expected);
         }
       }
@@ -199,23 +200,24 @@ TEST_CASE("HashGraph: a hot key is no more work than other keys") {
   const std::vector<std::uint32_t> values = numbers_up_to(n);
   const std::size_t hot = static_cast<std::size_t>(std::count(keys.begin(), keys.end(), Key64{42}));
   const std::vector<Key64> queries(n, 42);
-  for (const auto version : {cpu::HashGraphVersion::v1, cpu::HashGraphVersion::v2}) {
-    const cpu::HashGraphPlan plan{version, true, 2};
-    const auto graph = cpu::build_hash_graph(keys.data(), values.data(), keys.size(),
-                                             HashedBucket<Key64>(1u << 20, 1), plan);
+  for (const auto version : {table::HashGraphVersion::v1, table::HashGraphVersion::v2}) {
+    const bench::HashGraphPlan plan{version, true, 2};
+    const auto graph = bench::build_hash_graph(keys.data(), values.data(), keys.size(),
+                                               HashedBucket<Key64>(1u << 20, 1), plan);
     const EntryRange found = graph.view().find(42);
     CHECK(found.size() == hot);
     CHECK(graph.view().count(100) == 1);
     CHECK(std::is_sorted(graph.values.get() + found.first, graph.values.get() + found.last));
     // As many queries for the hot key as it has entries: 10^14 pairs, told as one.
     std::atomic<std::uint64_t> standard{0};
-    cpu::probe_standard(graph.view(), queries.data(), n, 2,
-                        [&](unsigned, std::size_t, EntryRange range) { standard += range.size() == hot; });
+    bench::probe_standard(graph.view(), queries.data(), n, 2,
+                          [&](unsigned, std::size_t, EntryRange range) { standard += range.size() == hot; });
     CHECK(standard == n);
-    const auto asked = cpu::build_hash_graph(queries.data(), values.data(), n, graph.bucket_of, plan);
+    const auto asked = bench::build_hash_graph(queries.data(), values.data(), n, graph.bucket_of, plan);
     std::uint64_t pairs = 0;
-    cpu::probe_new(graph.view(), asked.view(), 1,
-                   [&](unsigned, EntryRange same, EntryRange range) { pairs += same.size() * range.size(); });
+    bench::probe_new(graph.view(), asked.view(), 1, [&](unsigned, EntryRange same, EntryRange range) {
+      pairs += same.size() * range.size();
+    });
     CHECK(pairs == std::uint64_t{n} * hot);
   }
 }
@@ -228,10 +230,10 @@ TEST_CASE("HashGraph: V2 gives the same arrays for any number of threads, and or
   const std::vector<std::uint32_t> values = numbers_up_to(keys.size());
   const table::TopBitsBucket<Key64> bucket_of(kBits, 15);
   for (const bool group : {false, true}) {
-    const auto one = cpu::build_hash_graph(keys.data(), values.data(), keys.size(), bucket_of,
-                                           {cpu::HashGraphVersion::v2, group, 1});
-    const auto five = cpu::build_hash_graph(keys.data(), values.data(), keys.size(), bucket_of,
-                                            {cpu::HashGraphVersion::v2, group, 5});
+    const auto one = bench::build_hash_graph(keys.data(), values.data(), keys.size(), bucket_of,
+                                             {table::HashGraphVersion::v2, group, 1});
+    const auto five = bench::build_hash_graph(keys.data(), values.data(), keys.size(), bucket_of,
+                                              {table::HashGraphVersion::v2, group, 5});
     CHECK(std::equal(one.keys.get(), one.keys.get() + keys.size(), five.keys.get()));
     CHECK(std::equal(one.values.get(), one.values.get() + keys.size(), five.values.get()));
     CHECK(std::equal(one.offsets.get(), one.offsets.get() + bucket_of.buckets() + 1, five.offsets.get()));
