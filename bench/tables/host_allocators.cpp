@@ -108,7 +108,7 @@ std::unique_ptr<AllocatorUnderTest> make(std::size_t most_requests) {
 }
 
 constexpr AllocatorEntry kAllocators[] = {
-    {"slaballoc", 1, make<table::SuperBlocks<Unit>>},
+    {"slaballoc", 1, make<SuperBlocks<Unit>>},
     {"slaballoc-light", 1, make<table::ContiguousUnits<Unit>>},
     {"malloc", 1,
      [](std::size_t most) -> std::unique_ptr<AllocatorUnderTest> {

@@ -125,7 +125,7 @@ using KmerTile = table::AtomicTile<table::CountSlab<Key64>::kSlots>;
 
 constexpr TableEntry kSlabTables[] = {
     entry<SlabPairs, PairTile, table::ContiguousUnits>("slab"),
-    entry<SlabPairs, PairTile, table::SuperBlocks>("slab-full"),
+    entry<SlabPairs, PairTile, SuperBlocks>("slab-full"),
     entry<SlabKmers, KmerTile, table::ContiguousUnits>("slab64"),
 };
 

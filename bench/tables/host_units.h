@@ -10,6 +10,7 @@
 
 #include "table/slab_alloc.h"
 #include "tables/allocator_under_test.h"
+#include "tables/super_blocks.h"
 
 namespace warpmer::bench {
 
@@ -84,7 +85,7 @@ class HostUnits {
   UnitShape shape_;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> bitmaps_;
-  std::vector<typename table::SuperBlocks<Unit>::SuperBlock> super_blocks_;
+  std::vector<typename SuperBlocks<Unit>::SuperBlock> super_blocks_;
   table::SlabAllocState state_{};
   std::uint32_t in_use_ = 1;
 };

@@ -5,9 +5,9 @@
 /// hash, and remembers one word of its bitmap: a unit costs one compare and swap as long as no other tile
 /// changes that word. When the block is full another hash chooses another one.
 ///
-/// A unit's address has 32 bits: 8 of super block, 14 of memory block, 10 of unit. Two ways from there to
-/// memory: `SuperBlocks`, each an array somewhere, through a table of their beginnings; and, what the paper
-/// calls light, `ContiguousUnits`, one array, in which an address is a number.
+/// A unit's address has 32 bits: 8 of super block, 14 of memory block, 10 of unit. From there to memory leads
+/// what the paper calls light: `ContiguousUnits`, one array, in which an address is a number. Its other way,
+/// through a table of super blocks, is measured beside it (bench/tables/super_blocks.h).
 ///
 /// Any number of tiles allocate and free side by side. A unit is handed out to one of them. Out of units is
 /// an answer (kNoSlab), which comes only after every block has been looked at and found full; until something
@@ -28,12 +28,9 @@ using SlabAddress = std::uint32_t;
 inline constexpr SlabAddress kNoSlab = kEmptyKey<std::uint32_t>;
 
 inline constexpr std::uint32_t kSlabBytes = 128;
-inline constexpr std::uint32_t kUnitBits = 10;   ///< bits of an address, lowest
-inline constexpr std::uint32_t kBlockBits = 14;  ///< above them; 8 bits of super block are above these
+inline constexpr std::uint32_t kUnitBits = 10;  ///< bits of an address, lowest
 inline constexpr std::uint32_t kUnitsPerBlock = 1u << kUnitBits;
-inline constexpr std::uint32_t kBlocksPerSuperBlock = 1u << kBlockBits;  ///< at most
-inline constexpr std::uint32_t kMostSuperBlocks = 255;                   ///< the 256th would have kNoSlab
-inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;       ///< words of a block's bitmap
+inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;  ///< words of a block's bitmap
 
 /// Returns the number of memory blocks that so many units need; the last one may be cut short.
 [[nodiscard]] WARPMER_HD constexpr std::uint32_t blocks_for(std::uint64_t units) {
@@ -81,54 +78,6 @@ class ContiguousUnits {
   std::uint32_t* bitmaps_;
   Unit* units_;
   std::uint32_t blocks_;
-};
-
-/// Units in several arrays of equal size. Those that are not in use yet stay untouched while the others do.
-template <class UnitType>
-class SuperBlocks {
- public:
-  using Unit = UnitType;
-  static_assert(sizeof(Unit) == kSlabBytes);
-  struct SuperBlock {
-    std::uint32_t* bitmaps;
-    Unit* units;
-  };
-
-  /// `super_blocks`: `size` of them, 1 to kMostSuperBlocks, each with `blocks` blocks, 1 to
-  /// kBlocksPerSuperBlock. `in_use`: a word for all tiles, how many of them hashes choose from, at least 1.
-  WARPMER_HD SuperBlocks(const SuperBlock* super_blocks, std::uint32_t size, std::uint32_t blocks,
-                         std::uint32_t* in_use)
-      : super_blocks_(super_blocks), size_(size), blocks_(blocks), in_use_(in_use) {}
-
-  [[nodiscard]] WARPMER_HD Unit* at(SlabAddress address) const {
-    constexpr std::uint32_t kInside = (1u << (kBlockBits + kUnitBits)) - 1;
-    return super_blocks_[address >> (kBlockBits + kUnitBits)].units + (address & kInside);
-  }
-  [[nodiscard]] WARPMER_HD std::uint32_t* bitmap(std::uint32_t block) const {
-    constexpr std::uint32_t kInside = kBlocksPerSuperBlock - 1;
-    return super_blocks_[block >> kBlockBits].bitmaps + std::size_t{block & kInside} * kBitmapWords;
-  }
-  [[nodiscard]] WARPMER_HD std::uint32_t blocks() const { return size_ * blocks_; }
-  [[nodiscard]] WARPMER_HD std::uint32_t block(std::uint32_t number) const {
-    return (number / blocks_ << kBlockBits) | number % blocks_;
-  }
-  template <class Words>
-  [[nodiscard]] WARPMER_HD std::uint32_t choose(const Words& words, std::uint32_t super_hash,
-                                                std::uint32_t block_hash) const {
-    const std::uint32_t in_use = words.count(as_counts(in_use_), 0);
-    return (scale(super_hash, in_use) << kBlockBits) | scale(block_hash, blocks_);
-  }
-  template <class Words>
-  WARPMER_HD void widen(const Words& words) const {
-    const std::uint32_t in_use = words.count(as_counts(in_use_), 0);
-    if (in_use < size_) words.claim(as_slots(in_use_), 0, in_use + 1, in_use);
-  }
-
- private:
-  const SuperBlock* super_blocks_;
-  std::uint32_t size_;
-  std::uint32_t blocks_;
-  std::uint32_t* in_use_;
 };
 
 /// The state that a tile keeps between its allocations.

@@ -114,7 +114,7 @@ std::unique_ptr<AllocatorUnderTest> make(std::uint32_t super_blocks, std::uint32
   using Tile = WordTile<kLanes>;
   if (super_blocks == 1)
     return std::make_unique<DeviceAllocator<Tile, table::ContiguousUnits<Unit>>>(1u, units);
-  return std::make_unique<DeviceAllocator<Tile, table::SuperBlocks<Unit>>>(super_blocks, units);
+  return std::make_unique<DeviceAllocator<Tile, bench::SuperBlocks<Unit>>>(super_blocks, units);
 }
 
 }  // namespace

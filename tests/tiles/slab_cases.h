@@ -1,6 +1,7 @@
 #pragma once
 /// One function that does any operation of slab_ops.h, for each kind of table, on hosts and on devices.
 
+#include "bench/tables/super_blocks.h"
 #include "kmer/kmer.h"
 #include "kmer/platform.h"
 #include "table/slab_elements.h"

@@ -31,7 +31,7 @@ std::vector<T> fetch(const gpu::DeviceArray<T>& from) {
 template <class UnitsType>
 class DeviceUnits {
   using Unit = typename UnitsType::Unit;
-  using SuperBlock = typename table::SuperBlocks<Unit>::SuperBlock;
+  using SuperBlock = typename bench::SuperBlocks<Unit>::SuperBlock;
 
  public:
   DeviceUnits(std::uint32_t super_blocks, std::uint32_t units)
@@ -234,7 +234,7 @@ template <template <class, template <class> class> class CaseOf, class Key, int 
 SlabOnTile describe_cuda(const char* name) {
   using Tile = gpu::CudaTile<Key, kLanes, kSlotsPerLane>;
   using Light = CaseOf<Tile, table::ContiguousUnits>;
-  using Full = CaseOf<Tile, table::SuperBlocks>;
+  using Full = CaseOf<Tile, bench::SuperBlocks>;
   return {.name = name,
           .kind = Light::kKind,
           .slots = Light::Slab::kSlots,

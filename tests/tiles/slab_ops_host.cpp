@@ -79,7 +79,7 @@ class UnitMemory {
 
  private:
   std::vector<std::unique_ptr<Arena<Unit>>> arenas_;
-  std::vector<typename table::SuperBlocks<Unit>::SuperBlock> super_blocks_;
+  std::vector<typename bench::SuperBlocks<Unit>::SuperBlock> super_blocks_;
 };
 
 template <class Case>
@@ -208,14 +208,14 @@ class HostAllocators {
  public:
   static std::unique_ptr<AllocatorUnderTest> make(std::uint32_t super_blocks, std::uint32_t units) {
     if (super_blocks == 1) return std::make_unique<Under<table::ContiguousUnits<Unit>>>(1u, units);
-    return std::make_unique<Under<table::SuperBlocks<Unit>>>(super_blocks, units);
+    return std::make_unique<Under<bench::SuperBlocks<Unit>>>(super_blocks, units);
   }
 };
 
 template <template <class, template <class> class> class CaseOf, class Tile>
 SlabOnTile describe(const char* name) {
   using Light = CaseOf<Tile, table::ContiguousUnits>;
-  using Full = CaseOf<Tile, table::SuperBlocks>;
+  using Full = CaseOf<Tile, bench::SuperBlocks>;
   return {.name = name,
           .kind = Light::kKind,
           .slots = Light::Slab::kSlots,

@@ -115,8 +115,8 @@ std::unique_ptr<AllocatorUnderTest> make(std::size_t most_requests) {
 }
 
 constexpr AllocatorEntry kAllocators[] = {
-    {"slaballoc", 32, make<32, table::SuperBlocks>},
-    {"slaballoc", 16, make<16, table::SuperBlocks>},
+    {"slaballoc", 32, make<32, SuperBlocks>},
+    {"slaballoc", 16, make<16, SuperBlocks>},
     {"slaballoc-light", 32, make<32, table::ContiguousUnits>},
     {"slaballoc-light", 16, make<16, table::ContiguousUnits>},
     {"slaballoc-light", 8, make<8, table::ContiguousUnits>},

@@ -6,8 +6,8 @@ namespace warpmer::bench {
 namespace {
 
 constexpr TableEntry kFullSlabPairsTables[] = {
-    entry<SlabPairs, 16, 1, table::SuperBlocks>("slab-full"),
-    entry<SlabPairs, 8, 2, table::SuperBlocks>("slab-full"),
+    entry<SlabPairs, 16, 1, SuperBlocks>("slab-full"),
+    entry<SlabPairs, 8, 2, SuperBlocks>("slab-full"),
 };
 
 }  // namespace

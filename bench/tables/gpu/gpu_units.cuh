@@ -58,7 +58,7 @@ template <class Units>
 class GpuUnits {
  public:
   using Unit = typename Units::Unit;
-  using SuperBlock = typename table::SuperBlocks<Unit>::SuperBlock;
+  using SuperBlock = typename SuperBlocks<Unit>::SuperBlock;
 
   /// Makes at least `units` units.
   explicit GpuUnits(std::uint64_t units)
