@@ -3,8 +3,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/update/host_children.h"
 #include "starfish/bench_body.h"
+#include "starfish/host_children.h"
 #include "tables/host_threads.h"
 #include "tables/table_lists.h"
 
@@ -12,7 +12,7 @@ namespace warpmer::bench {
 namespace {
 
 struct Host {
-  using PagedTable = table::PagedTable<cpu::HostChildren<table::Key32>>;
+  using PagedTable = table::PagedTable<HostChildren<table::Key32>>;
   template <class T>
   using Memory = std::vector<T>;
   template <class T>

@@ -20,7 +20,7 @@ namespace warpmer::gpu {
 inline constexpr std::uint32_t kMostChildren = 8192;
 
 /// Works on the current device, for one thread at a time. The meaning of functions stands in
-/// cpu/update/host_children.h; here they only start work, except for `wait` and those that return counts.
+/// bench/starfish/host_children.h; here they only start work, except for `wait` and those that return counts.
 template <class KeyType>
 class DeviceChildren {
  public:

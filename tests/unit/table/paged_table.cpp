@@ -3,7 +3,7 @@
 
 #include "table/paged_table.h"
 
-#include "cpu/update/host_children.h"
+#include "bench/starfish/host_children.h"
 #include "paging/paged_kmer_suite.h"
 #include "paging/paged_table_suite.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace warpmer;
 using namespace warpmer::tests;
-using Table = table::PagedTable<cpu::HostChildren<table::Key32>>;
+using Table = table::PagedTable<bench::HostChildren<table::Key32>>;
 
 TEST_CASE("random operations, from one child in memory to all") { check_random_operations<Table>(); }
 TEST_CASE("children grow, are halved and merged") { check_growth<Table>(); }
@@ -24,11 +24,11 @@ TEST_CASE("a batch smaller than the frames are many") { check_tiny_batch<Table>(
 TEST_CASE("queries with locality, and children that are dropped") { check_locality<Table>(); }
 TEST_CASE("swaps are as many as they must be") { check_swaps<Table>(); }
 
-TEST_CASE("k-mers") { check_kmers_of_all_lengths<cpu::HostChildren>(true); }
-TEST_CASE("no more children than there may be") { check_most_children<cpu::HostChildren>(); }
+TEST_CASE("k-mers") { check_kmers_of_all_lengths<bench::HostChildren>(true); }
+TEST_CASE("no more children than there may be") { check_most_children<bench::HostChildren>(); }
 TEST_CASE("two shards as large as a child, told apart by one bit") {
-  check_crowded_neighbours<cpu::HostChildren>();
+  check_crowded_neighbours<bench::HostChildren>();
 }
-TEST_CASE("children by what is known to come") { check_weights<cpu::HostChildren>(); }
+TEST_CASE("children by what is known to come") { check_weights<bench::HostChildren>(); }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "table/tile.h"
 #include "table/word_slots.h"
 
-namespace warpmer::cpu {
+namespace warpmer::bench {
 
 template <class KeyType>
 class HostChildren {
@@ -248,4 +248,4 @@ class HostChildren {
   std::vector<std::uint32_t> answers_;
 };
 
-}  // namespace warpmer::cpu
+}  // namespace warpmer::bench
