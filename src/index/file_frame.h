@@ -51,9 +51,19 @@ struct Section {
   std::uint64_t checksum = 0;
 };
 
-/// The content of a trailer: the sections, in order, each beginning where the one before it ends.
-struct FileTail {
-  std::array<Section, 4> sections;
+/// What a header says, beside its format's version.
+struct FileHeader {
+  std::uint32_t k = 0;
+  bool canonical = false;
+  std::uint32_t first = 0, second = 0;  ///< each kind's own
+  std::uint32_t hash_version = 0;
+};
+
+/// The last bytes of a file: the sections, in order, each beginning where the one before it ends.
+struct Trailer {
+  Section directory, totals;
+  Section list;  ///< histogram, or sequences
+  Section provenance;
   std::uint64_t sections_checksum = 0;
   std::uint64_t file_bytes = 0;
 };
@@ -138,23 +148,25 @@ class Parser {
   const char* section_;
 };
 
-/// Begins a header: magic, version, size. 40 bytes of fields are to follow, then `end_header`.
-[[nodiscard]] ByteBuilder begin_header(const FileKind& kind);
-[[nodiscard]] std::string end_header(ByteBuilder&& header);
-/// Returns the fields of a header whose magic, version, size and checksum are right. `head` is the beginning
-/// of the file: all of it, when the file is shorter than a header.
-[[nodiscard]] Parser header_fields(const FileKind& kind, Bytes head, const std::string& name);
+[[nodiscard]] std::string encode_header(const FileKind& kind, const FileHeader& fields);
+/// Returns the fields of a header, whose magic, versions, size and checksum are right. `head` is the
+/// beginning of the file: all of it, when the file is shorter than a header.
+[[nodiscard]] FileHeader decode_header(const FileKind& kind, Bytes head, const std::string& name);
 
-/// InputError unless the file's hash functions are those of its kind.
-void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version);
+/// Returns the checksum of everything but provenance, from the stored checksums of its parts (the directory
+/// holds the payloads').
+[[nodiscard]] std::uint64_t sections_checksum(const std::string& header, const Trailer& trailer);
 
-[[nodiscard]] std::string encode_tail(const FileKind& kind, const FileTail& tail);
+[[nodiscard]] std::string encode_trailer(const FileKind& kind, const Trailer& trailer);
 /// Also checks that the sections follow each other without a gap up to the end of the file. The caller checks
-/// the sections themselves, and what the content checksum is taken of.
-[[nodiscard]] FileTail decode_tail(const FileKind& kind, Bytes file, const std::string& name);
+/// the sections themselves, and their checksum.
+[[nodiscard]] Trailer decode_trailer(const FileKind& kind, Bytes file, const std::string& name);
 
 /// Returns a section's bytes, its checksum verified; `what` names it.
 [[nodiscard]] Bytes section_bytes(const FileKind& kind, Bytes file, const Section& section,
                                   const std::string& name, const char* what);
+/// Returns the same, to be taken apart.
+[[nodiscard]] Parser parse_section(const FileKind& kind, Bytes file, const Section& section,
+                                   const std::string& name, const char* what);
 
 }  // namespace warpmer::index::layout

@@ -79,7 +79,7 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
     lengths = groups::make_length_table(groups::GroupShape(params.k).flank_bases());
   totals = layout::decode_totals(file, trailer, name);
   histogram = layout::decode_histogram(file, trailer, name);
-  provenance = layout::decode_provenance(file, trailer, name);
+  provenance = layout::decode_provenance(layout::kIndexKind, file, trailer, name);
   if (const auto fault = layout::totals_fault(totals, histogram, directory))
     layout::refuse_damaged(name, *fault);
   // Earlier versions promised more of what set operations made than its counts keep to.
@@ -94,7 +94,7 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
 /// Reckons with what the sections take in the file: a node of a map is larger than its two numbers.
 std::uint64_t IndexFile::Impl::kept_bytes() const noexcept {
   constexpr std::uint64_t kOfHistogram = 4, kOfProvenance = 3;
-  return params.shards() * (sizeof(layout::DirectoryEntry) + 1) + trailer.histogram.bytes * kOfHistogram +
+  return params.shards() * (sizeof(layout::DirectoryEntry) + 1) + trailer.list.bytes * kOfHistogram +
          trailer.provenance.bytes * kOfProvenance;
 }
 

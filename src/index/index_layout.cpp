@@ -46,38 +46,18 @@ PayloadBits payload_bits(const ShardShape& shape, std::uint32_t k) {
   return bits;
 }
 
-Bytes section_bytes(Bytes file, const Section& section, const std::string& name, const char* what) {
-  return section_bytes(kIndexKind, file, section, name, what);
-}
-
-Parser section_parser(Bytes file, const Section& section, const std::string& name, const char* what) {
-  return {kIndexKind, section_bytes(file, section, name, what), name, what};
-}
-
-/// Takes together the content that every shard has, and what it means: header and directory.
-ByteBuilder content_checksums(const IndexParams& params, const Trailer& trailer) {
-  const std::string header = encode_header(params);
-  ByteBuilder parts;
-  parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
-  parts.u64(trailer.directory.checksum);
-  return parts;
-}
-
 }  // namespace
 
 void refuse_damaged(const std::string& name, const std::string& what) {
   refuse_damaged(kIndexKind, name, what);
 }
 
-std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer) {
-  ByteBuilder parts = content_checksums(params, trailer);
-  parts.u64(trailer.totals.checksum);
-  parts.u64(trailer.histogram.checksum);
-  return parts.checksum();
-}
-
 std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer) {
-  return content_checksums(params, trailer).checksum();
+  const std::string header = encode_header(params);
+  ByteBuilder parts;
+  parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
+  parts.u64(trailer.directory.checksum);
+  return parts.checksum();
 }
 
 std::optional<std::string> params_fault(const IndexParams& params) {
@@ -181,14 +161,8 @@ std::optional<std::string> totals_fault(const Totals& totals, const Histogram& h
 }
 
 std::string encode_header(const IndexParams& params) {
-  ByteBuilder out = begin_header(kIndexKind);
-  out.u32(params.k);
-  out.u32(params.canonical ? 1 : 0);
-  out.u32(params.minimizer_length);
-  out.u32(params.shard_bits);
-  out.u32(params.hash_version);
-  out.zeros(20);
-  return end_header(std::move(out));
+  return encode_header(kIndexKind, {params.k, params.canonical, params.minimizer_length, params.shard_bits,
+                                    params.hash_version});
 }
 
 namespace {
@@ -271,48 +245,30 @@ std::string encode_provenance(const Provenance& provenance) {
   return out.take();
 }
 
-std::string encode_trailer(const Trailer& trailer) {
-  return encode_tail(kIndexKind, {{trailer.directory, trailer.totals, trailer.histogram, trailer.provenance},
-                                  trailer.sections_checksum,
-                                  trailer.file_bytes});
-}
-
 IndexParams decode_header(Bytes head, const std::string& name) {
-  Parser in = header_fields(kIndexKind, head, name);
-  IndexParams params;
-  params.k = in.u32();
-  const std::uint32_t flags = in.u32();
-  params.canonical = (flags & 1) != 0;
-  params.minimizer_length = in.u32();
-  params.shard_bits = in.u32();
-  params.hash_version = in.u32();
-  in.zeros(20);
-  if (flags > 1) refuse_damaged(name, "its header is not one of this version");
-  check_hash_version(kIndexKind, name, params.hash_version);
+  const FileHeader fields = decode_header(kIndexKind, head, name);
+  const IndexParams params{fields.k, fields.canonical, fields.first, fields.second, fields.hash_version};
   if (const auto fault = params_fault(params)) refuse_damaged(name, *fault);
   return params;
 }
 
 Trailer decode_trailer(Bytes file, const IndexParams& params, const std::string& name) {
-  const FileTail tail = decode_tail(kIndexKind, file, name);
-  Trailer trailer{tail.sections[0], tail.sections[1],       tail.sections[2],
-                  tail.sections[3], tail.sections_checksum, tail.file_bytes};
+  const Trailer trailer = decode_trailer(kIndexKind, file, name);
   const bool is_of_entries = trailer.directory.bytes == params.shards() * kEntryBytes;
   if ((!has_strings(params.k) && !is_of_entries) || trailer.totals.bytes != kTotalsBytes)
     refuse_damaged(name, "its sections do not fit together");
-  if (trailer.sections_checksum != sections_checksum(params, trailer)) {
+  if (trailer.sections_checksum != sections_checksum(encode_header(params), trailer))
     refuse_damaged(name, "its content does not match its checksum");
-  }
   return trailer;
 }
 
 std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer, const IndexParams& params,
                                              const std::string& name) {
   if (has_strings(params.k)) {
-    const Bytes section = section_bytes(file, trailer.directory, name, "directory");
+    const Bytes section = section_bytes(kIndexKind, file, trailer.directory, name, "directory");
     return decode_string_directory(section, params, trailer.directory.offset, name);
   }
-  Parser in = section_parser(file, trailer.directory, name, "directory");
+  Parser in = parse_section(kIndexKind, file, trailer.directory, name, "directory");
   std::vector<DirectoryEntry> directory(params.shards());
   std::uint64_t end = kHeaderBytes;
   for (std::size_t shard = 0; shard < directory.size(); ++shard) {
@@ -339,7 +295,7 @@ std::vector<DirectoryEntry> decode_directory(Bytes file, const Trailer& trailer,
 }
 
 Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in = section_parser(file, trailer.totals, name, "totals");
+  Parser in = parse_section(kIndexKind, file, trailer.totals, name, "totals");
   Totals totals;
   for (const auto number : kTotalNumbers) totals.*number = in.u64();
   in.end();
@@ -347,7 +303,7 @@ Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name
 }
 
 Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name) {
-  Parser in = section_parser(file, trailer.histogram, name, "histogram");
+  Parser in = parse_section(kIndexKind, file, trailer.list, name, "histogram");
   const std::uint64_t pairs = in.u64();
   if (pairs != in.left() / 16) refuse_damaged(name, "its histogram is not as long as it says");
   Histogram histogram;
@@ -362,7 +318,9 @@ Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string
   return histogram;
 }
 
-Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name) {
+Provenance decode_provenance(const FileKind& kind, Bytes file, const Trailer& trailer,
+                             const std::string& name) {
+  Parser in = parse_section(kind, file, trailer.provenance, name, "provenance");
   Provenance provenance;
   provenance.tool_version = in.text();
   provenance.command_line = in.text();
@@ -371,10 +329,6 @@ Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& 
   for (std::uint64_t i = 0; i < inputs; ++i) provenance.inputs.emplace_back(in.text());
   in.end();
   return provenance;
-}
-
-Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name) {
-  return parse_provenance(kIndexKind, section_parser(file, trailer.provenance, name, "provenance"), name);
 }
 
 }  // namespace warpmer::index::layout

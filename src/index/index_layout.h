@@ -34,18 +34,8 @@ struct DirectoryEntry {
 /// True when the shards of indexes of this k are strings of k-mers.
 [[nodiscard]] constexpr bool has_strings(std::uint32_t k) { return k > kMaxDenseK; }
 
-/// The last bytes of the file: where everything is.
-struct Trailer {
-  Section directory, totals, histogram, provenance;
-  std::uint64_t sections_checksum = 0;
-  std::uint64_t file_bytes = 0;
-};
-
-/// Returns the checksum of everything but provenance, from the stored checksums of its parts (the directory
-/// holds the payloads').
-[[nodiscard]] std::uint64_t sections_checksum(const IndexParams& params, const Trailer& trailer);
-/// Returns the same of k, strand, k-mers and counts alone: indexes of equal content have equal ones, however
-/// they were made. Totals depend on that (what was read and filtered), and are left out.
+/// Returns the checksum of k, strand, k-mers and counts alone: indexes of equal content have equal ones,
+/// however they were made. Totals depend on that (what was read and filtered), and are left out.
 [[nodiscard]] std::uint64_t content_checksum(const IndexParams& params, const Trailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---
@@ -69,7 +59,6 @@ struct Trailer {
 [[nodiscard]] std::string encode_totals(const Totals& totals);
 [[nodiscard]] std::string encode_histogram(const Histogram& histogram);
 [[nodiscard]] std::string encode_provenance(const Provenance& provenance);
-[[nodiscard]] std::string encode_trailer(const Trailer& trailer);
 
 // --- Reading. `name` is how messages call the file; whatever does not hold throws InputError. ---
 
@@ -83,10 +72,9 @@ struct Trailer {
                                                            const std::string& name);
 [[nodiscard]] Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name);
 [[nodiscard]] Histogram decode_histogram(Bytes file, const Trailer& trailer, const std::string& name);
-[[nodiscard]] Provenance decode_provenance(Bytes file, const Trailer& trailer, const std::string& name);
-
-/// Parses the provenance of any kind of file; `in` is at its begin.
-[[nodiscard]] Provenance parse_provenance(const FileKind& kind, Parser in, const std::string& name);
+/// Of any kind of file.
+[[nodiscard]] Provenance decode_provenance(const FileKind& kind, Bytes file, const Trailer& trailer,
+                                           const std::string& name);
 
 /// Throws the InputError for a file that was an index once.
 [[noreturn]] void refuse_damaged(const std::string& name, const std::string& what);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "backend/index_params.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory_text.h"
@@ -145,11 +144,9 @@ class PlanJob {
     index::Provenance provenance = options_.count.provenance;
     provenance.inputs = options_.count.inputs;
     namespace layout = index::layout;
-    const index::IndexParams params = backend::params_for(plan_.kmers.k, plan_.kmers.canonical);
-    const std::size_t around = layout::encode_header(params).size() + layout::kTotalsBytes +
+    const std::size_t around = layout::kHeaderBytes + layout::kTotalsBytes +
                                layout::encode_histogram(stored).size() +
-                               layout::encode_provenance(provenance).size() +
-                               layout::encode_trailer({}).size();
+                               layout::encode_provenance(provenance).size() + layout::kTrailerBytes;
     const stats::Range directory = stats::directory_bytes(sample_, report_.kmers);
     report_.index_bytes = at_each([&](double stats::Range::*end) {
       return report_.kmers.payload_bytes.*end + directory.*end + static_cast<double>(around);

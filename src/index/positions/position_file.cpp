@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "file/mapped_input.h"
+#include "index/index_layout.h"
 #include "index/positions/position_codec.h"
 #include "index/positions/position_layout.h"
 
@@ -24,7 +25,7 @@ struct PositionFile::Impl {
   std::string path;
   file::MappedInput input;
   PositionParams params;
-  layout::PositionTrailer trailer;
+  layout::Trailer trailer;
   std::vector<layout::BinEntry> directory;
   PositionTotals totals;
   layout::SequenceTable sequences;
@@ -43,7 +44,7 @@ PositionFile::Impl::Impl(const std::string& given_path)
   directory = layout::decode_directory(file, trailer, params, name);
   totals = layout::decode_totals(file, trailer, directory, name);
   sequences = layout::decode_sequences(file, trailer, totals, params, name);
-  provenance = layout::decode_provenance(file, trailer, name);
+  provenance = layout::decode_provenance(layout::kPositionKind, file, trailer, name);
   verified = std::make_unique<std::atomic<bool>[]>(directory.size());
 }
 
@@ -80,7 +81,7 @@ const PositionParams& PositionFile::params() const noexcept { return impl_->para
 const PositionTotals& PositionFile::totals() const noexcept { return impl_->totals; }
 const Provenance& PositionFile::provenance() const noexcept { return impl_->provenance; }
 std::uint64_t PositionFile::file_bytes() const noexcept { return impl_->input.bytes().size(); }
-std::uint64_t PositionFile::content_checksum() const noexcept { return impl_->trailer.content_checksum; }
+std::uint64_t PositionFile::content_checksum() const noexcept { return impl_->trailer.sections_checksum; }
 
 std::uint32_t PositionFile::sequences() const noexcept {
   return static_cast<std::uint32_t>(impl_->sequences.names.size());

@@ -30,25 +30,11 @@ constexpr std::uint64_t PositionTotals::*kPositionTotals[] = {
     &PositionTotals::occurrences,      &PositionTotals::distinct,  &PositionTotals::unique,
     &PositionTotals::most_occurrences, &PositionTotals::sequences, &PositionTotals::bases};
 
-Parser position_section(Bytes file, const Section& section, const std::string& name, const char* what) {
-  return {kPositionKind, section_bytes(kPositionKind, file, section, name, what), name, what};
-}
-
 [[noreturn]] void refuse_positions(const std::string& name, const std::string& what) {
   refuse_damaged(kPositionKind, name, what);
 }
 
 }  // namespace
-
-std::uint64_t content_checksum(const PositionParams& params, const PositionTrailer& trailer) {
-  const std::string header = encode_header(params);
-  ByteBuilder parts;
-  parts.u64(file::checksum(header.data(), kHeaderBytes - 8));  // as stored in the header
-  parts.u64(trailer.directory.checksum);
-  parts.u64(trailer.totals.checksum);
-  parts.u64(trailer.sequences.checksum);
-  return parts.checksum();
-}
 
 std::optional<std::string> params_fault(const PositionParams& params) {
   if (params.k < 1 || params.k > kMaxK) return fmt::format("its k is {}, not 1 to {}", params.k, kMaxK);
@@ -87,14 +73,8 @@ std::optional<std::string> payload_fault(const BinView& view, const PositionPara
 }
 
 std::string encode_header(const PositionParams& params) {
-  ByteBuilder out = begin_header(kPositionKind);
-  out.u32(params.k);
-  out.u32(params.canonical ? 1 : 0);
-  out.u32(params.bin_bits);
-  out.u32(params.location_bits);
-  out.u32(params.hash_version);
-  out.zeros(20);
-  return end_header(std::move(out));
+  return encode_header(kPositionKind, {params.k, params.canonical, params.bin_bits, params.location_bits,
+                                       params.hash_version});
 }
 
 std::string encode_directory(std::span<const BinEntry> directory) {
@@ -126,43 +106,25 @@ std::string encode_sequences(std::span<const IndexedSequence> sequences) {
   return out.take();
 }
 
-std::string encode_trailer(const PositionTrailer& trailer) {
-  return encode_tail(kPositionKind,
-                     {{trailer.directory, trailer.totals, trailer.sequences, trailer.provenance},
-                      trailer.content_checksum,
-                      trailer.file_bytes});
-}
-
 PositionParams decode_position_header(Bytes head, const std::string& name) {
-  Parser in = header_fields(kPositionKind, head, name);
-  PositionParams params;
-  params.k = in.u32();
-  const std::uint32_t flags = in.u32();
-  params.canonical = (flags & 1) != 0;
-  params.bin_bits = in.u32();
-  params.location_bits = in.u32();
-  params.hash_version = in.u32();
-  in.zeros(20);
-  if (flags > 1) refuse_positions(name, "its header is not one of this version");
-  check_hash_version(kPositionKind, name, params.hash_version);
+  const FileHeader fields = decode_header(kPositionKind, head, name);
+  const PositionParams params{fields.k, fields.canonical, fields.hash_version, fields.first, fields.second};
   if (const auto fault = params_fault(params)) refuse_positions(name, *fault);
   return params;
 }
 
-PositionTrailer decode_trailer(Bytes file, const PositionParams& params, const std::string& name) {
-  const FileTail tail = decode_tail(kPositionKind, file, name);
-  const PositionTrailer trailer{tail.sections[0], tail.sections[1],       tail.sections[2],
-                                tail.sections[3], tail.sections_checksum, tail.file_bytes};
+Trailer decode_trailer(Bytes file, const PositionParams& params, const std::string& name) {
+  const Trailer trailer = decode_trailer(kPositionKind, file, name);
   if (trailer.directory.bytes != params.bins() * kBinEntryBytes)
     refuse_positions(name, "its sections do not fit together");
-  if (trailer.content_checksum != content_checksum(params, trailer))
+  if (trailer.sections_checksum != sections_checksum(encode_header(params), trailer))
     refuse_positions(name, "its content does not match its checksum");
   return trailer;
 }
 
-std::vector<BinEntry> decode_directory(Bytes file, const PositionTrailer& trailer,
-                                       const PositionParams& params, const std::string& name) {
-  Parser in = position_section(file, trailer.directory, name, "directory");
+std::vector<BinEntry> decode_directory(Bytes file, const Trailer& trailer, const PositionParams& params,
+                                       const std::string& name) {
+  Parser in = parse_section(kPositionKind, file, trailer.directory, name, "directory");
   std::vector<BinEntry> directory(params.bins());
   std::uint64_t end = kHeaderBytes;
   for (std::size_t i = 0; i < directory.size(); ++i) {
@@ -183,9 +145,9 @@ std::vector<BinEntry> decode_directory(Bytes file, const PositionTrailer& traile
   return directory;
 }
 
-PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer, std::span<const BinEntry> directory,
+PositionTotals decode_totals(Bytes file, const Trailer& trailer, std::span<const BinEntry> directory,
                              const std::string& name) {
-  Parser in = position_section(file, trailer.totals, name, "totals");
+  Parser in = parse_section(kPositionKind, file, trailer.totals, name, "totals");
   PositionTotals totals;
   for (const auto number : kPositionTotals) totals.*number = in.u64();
   in.end();
@@ -196,9 +158,9 @@ PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer, std::sp
   return totals;
 }
 
-SequenceTable decode_sequences(Bytes file, const PositionTrailer& trailer, const PositionTotals& totals,
+SequenceTable decode_sequences(Bytes file, const Trailer& trailer, const PositionTotals& totals,
                                const PositionParams& params, const std::string& name) {
-  Parser in = position_section(file, trailer.sequences, name, "list of sequences");
+  Parser in = parse_section(kPositionKind, file, trailer.list, name, "list of sequences");
   if (totals.sequences > in.left() / 16 || totals.sequences > UINT32_MAX)
     refuse_positions(name, "its list of sequences is shorter than it says");
   SequenceTable table;
@@ -218,11 +180,6 @@ SequenceTable decode_sequences(Bytes file, const PositionTrailer& trailer, const
   if (params.location_bits != location_bits_for(totals.bases))
     refuse_positions(name, "its locations have not the bits that its sequences need");
   return table;
-}
-
-Provenance decode_provenance(Bytes file, const PositionTrailer& trailer, const std::string& name) {
-  return parse_provenance(kPositionKind, position_section(file, trailer.provenance, name, "provenance"),
-                          name);
 }
 
 }  // namespace layout

@@ -28,21 +28,11 @@ struct BinEntry {
   std::uint64_t checksum = 0;
 };
 
-/// The last bytes of the file: where everything is.
-struct PositionTrailer {
-  Section directory, totals, sequences, provenance;
-  std::uint64_t content_checksum = 0;
-  std::uint64_t file_bytes = 0;
-};
-
 /// Sequences where they lie in the file.
 struct SequenceTable {
   std::vector<std::uint64_t> begins;  ///< begin of each in all sequences; and the end of the last
   std::vector<std::string_view> names;
 };
-
-/// Returns the checksum of everything before the provenance, from the stored checksums of its parts.
-[[nodiscard]] std::uint64_t content_checksum(const PositionParams& params, const PositionTrailer& trailer);
 
 // --- Consistency. Each of these says what is wrong, or nothing. ---
 
@@ -58,23 +48,18 @@ struct SequenceTable {
 [[nodiscard]] std::string encode_directory(std::span<const BinEntry> directory);
 [[nodiscard]] std::string encode_totals(const PositionTotals& totals);
 [[nodiscard]] std::string encode_sequences(std::span<const IndexedSequence> sequences);
-[[nodiscard]] std::string encode_trailer(const PositionTrailer& trailer);
 
 // --- Reading. `name` is how messages call the file; whatever does not hold throws InputError. ---
 
 [[nodiscard]] PositionParams decode_position_header(Bytes head, const std::string& name);
-[[nodiscard]] PositionTrailer decode_trailer(Bytes file, const PositionParams& params,
-                                             const std::string& name);
-[[nodiscard]] std::vector<BinEntry> decode_directory(Bytes file, const PositionTrailer& trailer,
+[[nodiscard]] Trailer decode_trailer(Bytes file, const PositionParams& params, const std::string& name);
+[[nodiscard]] std::vector<BinEntry> decode_directory(Bytes file, const Trailer& trailer,
                                                      const PositionParams& params, const std::string& name);
 /// Also checks them against the directory.
-[[nodiscard]] PositionTotals decode_totals(Bytes file, const PositionTrailer& trailer,
+[[nodiscard]] PositionTotals decode_totals(Bytes file, const Trailer& trailer,
                                            std::span<const BinEntry> directory, const std::string& name);
 /// Also checks them against totals and parameters. Names point into `file`.
-[[nodiscard]] SequenceTable decode_sequences(Bytes file, const PositionTrailer& trailer,
-                                             const PositionTotals& totals, const PositionParams& params,
-                                             const std::string& name);
-[[nodiscard]] Provenance decode_provenance(Bytes file, const PositionTrailer& trailer,
-                                           const std::string& name);
+[[nodiscard]] SequenceTable decode_sequences(Bytes file, const Trailer& trailer, const PositionTotals& totals,
+                                             const PositionParams& params, const std::string& name);
 
 }  // namespace warpmer::index::layout

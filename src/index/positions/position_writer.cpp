@@ -23,6 +23,7 @@ struct PositionWriter::Impl {
   void append_section(const std::string& bytes, layout::Section& section);
 
   PositionParams params;
+  std::string header;
   std::vector<layout::BinEntry> directory;
   std::uint64_t end = layout::kHeaderBytes;  ///< end of the payloads, then of the sections
   file::OutputFile output;
@@ -49,7 +50,7 @@ void PositionWriter::Impl::begin(const PositionParams& given, std::span<const st
     end += bin.payload_words * sizeof(std::uint64_t);
   }
   output.expect(end + directory.size() * sizeof directory[0]);
-  const std::string header = layout::encode_header(params);
+  header = layout::encode_header(params);
   write(0, header.data(), header.size());
 }
 
@@ -89,14 +90,14 @@ void PositionWriter::Impl::finish(const PositionTotals& totals, std::span<const 
                                   const Provenance& provenance) {
   if (put_bins != directory.size())
     throw InternalError(fmt::format("{} bins of {} were written", put_bins.load(), directory.size()));
-  layout::PositionTrailer trailer;
+  layout::Trailer trailer;
   append_section(layout::encode_directory(directory), trailer.directory);
   append_section(layout::encode_totals(totals), trailer.totals);
-  append_section(layout::encode_sequences(sequences), trailer.sequences);
+  append_section(layout::encode_sequences(sequences), trailer.list);
   append_section(layout::encode_provenance(provenance), trailer.provenance);
-  trailer.content_checksum = layout::content_checksum(params, trailer);
+  trailer.sections_checksum = layout::sections_checksum(header, trailer);
   trailer.file_bytes = end + layout::kTrailerBytes;
-  const std::string last = layout::encode_trailer(trailer);
+  const std::string last = layout::encode_trailer(layout::kPositionKind, trailer);
   write(end, last.data(), last.size());
   end += last.size();
   output.commit();

@@ -182,11 +182,11 @@ void IndexWriter::finish(const Totals& totals, const Histogram& histogram, const
   std::uint64_t end = places_.end();
   append_section(end, layout::encode_directory(places_.directory(), params_.k), trailer.directory);
   append_section(end, layout::encode_totals(totals), trailer.totals);
-  append_section(end, layout::encode_histogram(histogram), trailer.histogram);
+  append_section(end, layout::encode_histogram(histogram), trailer.list);
   append_section(end, layout::encode_provenance(provenance), trailer.provenance);
-  trailer.sections_checksum = layout::sections_checksum(params_, trailer);
+  trailer.sections_checksum = layout::sections_checksum(layout::encode_header(params_), trailer);
   trailer.file_bytes = end + layout::kTrailerBytes;
-  write(end, layout::encode_trailer(trailer));
+  write(end, layout::encode_trailer(layout::kIndexKind, trailer));
   file_.commit();
 }
 

@@ -65,7 +65,8 @@ struct Parts {
 
   [[nodiscard]] std::string assemble() const {
     layout::Trailer trailer;
-    std::string file = layout::encode_header(params) + payloads;
+    const std::string header = layout::encode_header(params);
+    std::string file = header + payloads;
     const auto add = [&](const std::string& given, const std::string& made, layout::Section& section) {
       const std::string& bytes = given.empty() ? made : given;
       section = {file.size(), bytes.size(), file::checksum(bytes.data(), bytes.size())};
@@ -73,12 +74,12 @@ struct Parts {
     };
     add(directory_bytes, layout::encode_directory(directory, params.k), trailer.directory);
     add(totals_bytes, layout::encode_totals(totals), trailer.totals);
-    add(histogram_bytes, layout::encode_histogram(histogram), trailer.histogram);
+    add(histogram_bytes, layout::encode_histogram(histogram), trailer.list);
     add(provenance_bytes, layout::encode_provenance(sample_provenance()), trailer.provenance);
     trailer.file_bytes = file.size() + layout::kTrailerBytes;
     bend_trailer(trailer);
-    trailer.sections_checksum = layout::sections_checksum(params, trailer);
-    return file + layout::encode_trailer(trailer);
+    trailer.sections_checksum = layout::sections_checksum(header, trailer);
+    return file + layout::encode_trailer(layout::kIndexKind, trailer);
   }
 };
 
@@ -192,8 +193,8 @@ TEST_CASE("index damage: sections and shards must fit together, whatever their c
       [](Trailer& t) { t.directory.bytes += layout::kEntryBytes; },
       [](Trailer& t) { t.totals.offset += 8; },
       [](Trailer& t) { t.totals.bytes -= 8; },
-      [](Trailer& t) { t.histogram.bytes = UINT64_MAX; },
-      [](Trailer& t) { t.histogram.bytes = 0; },
+      [](Trailer& t) { t.list.bytes = UINT64_MAX; },
+      [](Trailer& t) { t.list.bytes = 0; },
       [](Trailer& t) { t.provenance.offset = 64; },
       [](Trailer& t) { t.provenance.bytes += 1; },
       [](Trailer& t) { t.provenance.bytes = UINT64_MAX - t.provenance.offset + 1; },

@@ -106,7 +106,7 @@ class ChangedIndex {
     directory_ = decode_directory(file, trailer, params_, "");
     totals_ = decode_totals(file, trailer, "");
     histogram_ = decode_histogram(file, trailer, "");
-    provenance_ = decode_provenance(file, trailer, "");
+    provenance_ = decode_provenance(kIndexKind, file, trailer, "");
     for (const DirectoryEntry& entry : directory_) {
       payloads_.emplace_back(entry.payload_words);
       if (entry.payload_words == 0) continue;
@@ -329,7 +329,8 @@ class ChangedIndex {
 
   [[nodiscard]] std::string assemble() {
     using namespace index::layout;
-    std::string file = encode_header(params_);
+    const std::string header = encode_header(params_);
+    std::string file = header;
     for (std::size_t shard = 0; shard < payloads_.size(); ++shard) {
       DirectoryEntry& entry = directory_[shard];
       const std::size_t bytes = 8 * payloads_[shard].size();
@@ -347,11 +348,11 @@ class ChangedIndex {
     const bool has_good_k = params_.k >= 1 && params_.k <= kMaxK;
     add(encode_directory(directory_, has_good_k ? params_.k : 31), trailer.directory);
     add(encode_totals(totals_), trailer.totals);
-    add(encode_histogram(histogram_), trailer.histogram);
+    add(encode_histogram(histogram_), trailer.list);
     add(encode_provenance(provenance_), trailer.provenance);
     trailer.file_bytes = file.size() + kTrailerBytes;
-    trailer.sections_checksum = sections_checksum(params_, trailer);
-    return file + encode_trailer(trailer);
+    trailer.sections_checksum = sections_checksum(header, trailer);
+    return file + encode_trailer(kIndexKind, trailer);
   }
 
   index::IndexParams params_;
