@@ -43,7 +43,6 @@ template <class Key>
 BinSizes<Key>::BinSizes(std::uint32_t first_bin, std::uint32_t end_bin, std::uint32_t bins_per_shard,
                         cudaStream_t stream)
     : first_bin_(first_bin),
-      end_bin_(end_bin),
       bins_per_shard_(bins_per_shard),
       stream_(stream),
       loads_((end_bin - first_bin) / bins_per_shard),

@@ -37,7 +37,7 @@ class BinSizes {
   [[nodiscard]] std::vector<std::uint32_t> long_bins(std::uint32_t first, std::uint32_t end) const;
 
  private:
-  const std::uint32_t first_bin_, end_bin_, bins_per_shard_;
+  const std::uint32_t first_bin_, bins_per_shard_;
   const cudaStream_t stream_;
   DeviceArray<unsigned long long> loads_;
   DeviceArray<std::uint32_t> found_, found_size_;

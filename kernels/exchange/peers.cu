@@ -40,10 +40,6 @@ Peers::Peers(std::vector<int> gpus, bool through_host)
   }
 }
 
-bool Peers::all_reach() const {
-  return std::all_of(relays_.begin(), relays_.end(), [](const auto& relay) { return relay == nullptr; });
-}
-
 void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,
                  cudaStream_t stream) {
   if (bytes == 0) return;

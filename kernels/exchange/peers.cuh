@@ -30,9 +30,6 @@ class Peers {
     return relays_[from * size() + to] == nullptr;
   }
 
-  /// True when each GPU reaches the memory of all others.
-  [[nodiscard]] bool all_reach() const;
-
   /// Returns the pinned host memory for data that comes to the GPUs and leaves them.
   [[nodiscard]] PinnedBlocks& pinned_blocks() const { return pinned_blocks_; }
 

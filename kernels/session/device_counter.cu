@@ -87,7 +87,7 @@ class Counter : public DeviceCounter, public BinSink<Words> {
         counting_(plan_, range_, std::min(plan.memory_bytes / kLongBinShare, kMostLongBinBytes), stream_),
         chunk_size_(chunk_size_for(plan, range_, kChunksShare)),
         chunks_(plan_, range_, counting_, stream_),
-        spilled_(plan.spill, range_.first_bin, range_.end_bin, range_.bins_per_shard()) {
+        spilled_(plan.spill, range_.first_bin, range_.bins_per_shard()) {
     const std::uint64_t input = staged_.staging().capacity() * StagedWords<Words>::kStagingBytes +
                                 (exchange_ ? Exchange<Words>::kSegmentsHeld * staged_.segment_bytes() : 0) +
                                 (kBinBytes << range_.bin_bits) + counting_.most_long_bin_bytes() +

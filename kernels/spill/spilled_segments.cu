@@ -275,11 +275,9 @@ class SpilledSegments<Words>::SpillThread {
 };
 
 template <int Words>
-SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t end_bin,
-                                        std::uint32_t bins_per_shard)
+SpilledSegments<Words>::SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t bins_per_shard)
     : plan_(std::move(plan)),
       first_bin_(first_bin),
-      end_bin_(end_bin),
       bins_per_shard_(bins_per_shard),
       gpu_(current_gpu()),
       host_bytes_left_(plan_.host_bytes),

@@ -60,9 +60,8 @@ class SpilledSegments {
   static constexpr std::uint64_t kLeastBytesOfThread =
       kWordsBytes + 3 * kOffsetsBytes + kReadBytes + kRememberedBytes;
 
-  /// Takes segments of the bins [first_bin, end_bin), which are whole shards.
-  SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t end_bin,
-                  std::uint32_t bins_per_shard);
+  /// Takes segments of the bins from `first_bin` on, which are whole shards.
+  SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t bins_per_shard);
   ~SpilledSegments();
   SpilledSegments(const SpilledSegments&) = delete;
   SpilledSegments& operator=(const SpilledSegments&) = delete;
@@ -114,7 +113,7 @@ class SpilledSegments {
   void move_piece(SpillThread& worker, const SpillPiece& piece, std::unique_lock<std::mutex>& lock);
 
   const SpillPlan plan_;
-  const std::uint32_t first_bin_, end_bin_, bins_per_shard_;
+  const std::uint32_t first_bin_, bins_per_shard_;
   const int gpu_;
   /// One part in this many of the host's bytes is kept for notes about parts when the rest is full.
   static constexpr std::uint64_t kRememberedShare = 32;

@@ -73,25 +73,6 @@ struct FastaCharacters {
   }
 };
 
-/// Returns the characters from `at` on of a text of `bytes` characters, looked at one by one.
-inline FastaCharacters fasta_characters(const char* text, std::uint32_t at, std::uint32_t bytes) {
-  FastaCharacters characters;
-  for (std::uint32_t i = 0; i < FastaCharacters::kCount && at + i < bytes; ++i) {
-    const auto bit_if = [&](char c) { return text[at + i] == c ? 1u << i : 0u; };
-    characters.all |= 1u << i;
-    characters.line_feeds |= bit_if('\n');
-    characters.returns |= bit_if('\r');
-    characters.headers |= bit_if('>');
-    characters.ats |= bit_if('@');
-    const bool is_blank = static_cast<unsigned char>(text[at + i]) <= ' ';
-    if (is_blank && text[at + i] != '\n' && text[at + i] != '\r') characters.blanks |= 1u << i;
-  }
-  characters.follows_line_feed = at > 0 && text[at - 1] == '\n';
-  const std::uint32_t behind = at + FastaCharacters::kCount;
-  characters.precedes_line_feed = behind < bytes && text[behind] == '\n';
-  return characters;
-}
-
 /// The facts that those behind a stretch of text have to know of it.
 struct FastaStretch {
   enum LineKind : std::uint32_t { goes_on, sequence, header };

@@ -27,12 +27,31 @@ struct Joined {
   bool is_odd = false;
 };
 
+/// Returns the characters from `at` on of a text of `bytes` characters, looked at one by one.
+io::FastaCharacters fasta_characters(const char* text, std::uint32_t at, std::uint32_t bytes) {
+  io::FastaCharacters characters;
+  for (std::uint32_t i = 0; i < io::FastaCharacters::kCount && at + i < bytes; ++i) {
+    const auto bit_if = [&](char c) { return text[at + i] == c ? 1u << i : 0u; };
+    characters.all |= 1u << i;
+    characters.line_feeds |= bit_if('\n');
+    characters.returns |= bit_if('\r');
+    characters.headers |= bit_if('>');
+    characters.ats |= bit_if('@');
+    const bool is_blank = static_cast<unsigned char>(text[at + i]) <= ' ';
+    if (is_blank && text[at + i] != '\n' && text[at + i] != '\r') characters.blanks |= 1u << i;
+  }
+  characters.follows_line_feed = at > 0 && text[at - 1] == '\n';
+  const std::uint32_t behind = at + io::FastaCharacters::kCount;
+  characters.precedes_line_feed = behind < bytes && text[behind] == '\n';
+  return characters;
+}
+
 Joined join(std::string_view text) {
   Joined joined;
   const auto bytes = static_cast<std::uint32_t>(text.size());
   io::FastaStretch before{};
   for (std::uint32_t at = 0; at < bytes; at += io::FastaCharacters::kCount) {
-    const io::FastaCharacters characters = io::fasta_characters(text.data(), at, bytes);
+    const io::FastaCharacters characters = fasta_characters(text.data(), at, bytes);
     const std::uint32_t kept = characters.joined(before.ends_in_header());
     for (std::uint32_t i = 0; i < io::FastaCharacters::kCount; ++i) {
       if ((kept >> i & 1) == 0) continue;
@@ -219,7 +238,7 @@ TEST_CASE("FASTA text: stretches can be put together in any grouping") {
     std::vector<io::FastaStretch> stretches;
     for (std::uint32_t at = 0; at < text.size(); at += io::FastaCharacters::kCount) {
       stretches.push_back(
-          io::stretch_of(io::fasta_characters(text.data(), at, static_cast<std::uint32_t>(text.size()))));
+          io::stretch_of(fasta_characters(text.data(), at, static_cast<std::uint32_t>(text.size()))));
     }
     io::FastaStretch all{};
     for (const io::FastaStretch& stretch : stretches) all = all + stretch;
