@@ -119,8 +119,6 @@ class ChildPager {
   void renew(std::uint32_t child) { children_[child].came = ++clock_; }
   /// The child in its frame is no longer what its image is.
   void changed(std::uint32_t child) { children_[child].is_dirty = true; }
-  /// Notes that the child will not be asked for again: it is not written back.
-  void done_with(std::uint32_t child) { children_[child].is_dirty = false; }
 
  private:
   struct ChildRecord {

@@ -125,7 +125,6 @@ class PagedTable {
   /// before. The count of each update becomes what was not there.
   void subtract(Update* updates, std::size_t n) {
     if (Items::kArePairs) throw InternalError("a table of pairs does not subtract");
-    if (is_finished_) throw InternalError("a paged table is changed whose children are read");
     guarded([&] {
       serve_all();
       while (n > 0) {
@@ -199,24 +198,16 @@ class PagedTable {
     Child child;
   };
   /// Brings a child to the device, when nothing waits any more. It is there for what is enqueued in its frame
-  /// from then on, which only reads it, until it is done with, or other operations follow, or as many others
-  /// have been brought as there are frames besides.
+  /// from then on, which only reads it, until other operations follow, or as many others have been brought as
+  /// there are frames besides.
   Brought bring(std::uint32_t child) {
     return guarded([&] {
       serve_all();
-      if (tables_[child].is_done_with) throw InternalError("a child table is read that was done with");
       const std::uint32_t frame = pager_.frame_for(child);
       bring_in(child, frame);
       pager_.renew(child);
       return Brought{frame, children_.at(frame, in_frame(child))};
     });
-  }
-  /// Ends the use of a child that has been brought: when it leaves it is gone, and not written back. Work
-  /// that has been enqueued in its frame still finds it there. From then on the table is only read.
-  void done_with(std::uint32_t child) {
-    is_finished_ = true;
-    pager_.done_with(child);
-    tables_[child].is_done_with = true;
   }
   /// Returns all children, by key, in the order of their keys' places.
   [[nodiscard]] std::vector<ChildRange> ranges() const { return directory_.ranges(); }
@@ -254,8 +245,7 @@ class PagedTable {
     ChildShape shape;
     std::uint64_t filled = 0;  ///< slots
     bool exists = false;
-    bool has_erased = false;    ///< some slots have no value
-    bool is_done_with = false;  ///< and may be gone
+    bool has_erased = false;  ///< some slots have no value
   };
   /// The work under way in a frame: to be seen to before the child goes, or is asked.
   struct FrameWork {
@@ -288,7 +278,6 @@ class PagedTable {
   // --- Queued by child.
 
   void enqueue(UpdateKind kind, const Update* updates, std::size_t n) {
-    if (is_finished_) throw InternalError("a paged table is changed whose children are read");
     if (kind != kind_) serve_all();  // operations of one kind may be done in any order
     kind_ = kind;
     while (n > 0) {
@@ -761,7 +750,7 @@ class PagedTable {
   std::uint64_t most_found_ = 0;       ///< most found by one child
   std::uint64_t arrived_ = 0;          ///< pairs that the newest child by arrival has got
   std::uint32_t discarded_ = 0;
-  bool has_failed_ = false, is_finished_ = false;
+  bool has_failed_ = false;
 };
 
 }  // namespace warpmer::table

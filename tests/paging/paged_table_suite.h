@@ -232,36 +232,6 @@ void check_erased_and_full() {
   CHECK(ledger.table.children() == 1);
 }
 
-/// A partition that was read for the last time is not written back; one that leaves before it is read is
-/// written back.
-template <class Table>
-void check_done_with() {
-  std::uint64_t read_at_once = 0;
-  for (const bool forwards : {true, false}) {
-    CAPTURE(forwards);
-    PagedTablePlan plan = small_plan(2, 3);
-    plan.child_buckets = plan.frame_buckets;
-    PagedLedger<Table> ledger(plan, 13);
-    ledger.insert(600, 100000);
-    ledger.table.flush();
-    CHECK(ledger.table.children() == 3);
-    const table::PagingCounts before = ledger.table.paging();
-    std::uint64_t there = 0;
-    std::vector<table::ChildRange> ranges = ledger.table.ranges();
-    if (!forwards) std::reverse(ranges.begin(), ranges.end());
-    for (const table::ChildRange& range : ranges) {
-      const std::uint64_t fetches = ledger.table.paging().fetches;
-      ledger.table.bring(range.child);
-      there += ledger.table.paging().fetches == fetches ? 1 : 0;
-      ledger.table.done_with(range.child);
-    }
-    CHECK(ledger.table.paging().write_backs - before.write_backs + there == plan.frames);
-    CHECK_THROWS_AS(ledger.table.bring(ranges[0].child), InternalError);
-    read_at_once += there;
-  }
-  CHECK(read_at_once > 0);
-}
-
 /// Partitions are in the order in which pairs came, as in the paper.
 template <class Table>
 void check_by_arrival() {
