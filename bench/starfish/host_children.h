@@ -56,9 +56,6 @@ class HostChildren {
   /// Before anything else is done, makes room for children of so many bytes, by number. Here every image has
   /// room for any child.
   void fit_images(const std::vector<std::size_t>& /*bytes*/) {}
-  /// Gives the child's image to another from now on, when what is under way with it has ended. Its frame, if
-  /// it has one, has been waited for.
-  void drop_image(std::uint32_t child) { spare_.push_back(std::move(images_[child])); }
   /// Each has the other's from now on, also where that is still being written.
   void swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }
 
@@ -79,10 +76,10 @@ class HostChildren {
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(images_[child].get(), frames_[frame].get(), shape.template bytes<Key>());
   }
-  /// Puts in what an image of this shape holds of the child.
-  void pour(std::uint32_t frame, const Child& child, std::uint32_t image, const table::ChildShape& shape) {
+  /// Puts in what its image, of this shape, holds of the child.
+  void pour(std::uint32_t frame, const Child& child, const table::ChildShape& shape) {
     const Table table(at(frame, child));
-    const auto slots = slots_in(images_[image], shape);
+    const auto slots = slots_in(images_[child.number], shape);
     for (std::size_t i = 0; i < shape.slots(); ++i) {
       const table::Slot<Key> entry = slots.read(i);
       if (table.takes_over(entry)) reports_[frame].note(table.take_over({}, entry));

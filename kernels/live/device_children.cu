@@ -119,13 +119,6 @@ void DeviceChildren<Key>::fit_images(const std::vector<std::size_t>& bytes) {
 }
 
 template <class Key>
-void DeviceChildren<Key>::drop_image(std::uint32_t child) {
-  // Its last way back may not have ended: the next child waits for that in another stream.
-  wait_for_frames();
-  spare_.push_back(std::move(images_[child]));
-}
-
-template <class Key>
 void DeviceChildren<Key>::swap_images(std::uint32_t a, std::uint32_t b) {
   std::swap(images_[a], images_[b]);
 }
@@ -173,12 +166,12 @@ auto DeviceChildren<Key>::at(std::uint32_t frame, Child child) const -> Child {
 }
 
 template <class Key>
-void DeviceChildren<Key>::pour(std::uint32_t frame, const Child& child, std::uint32_t image,
-                               const ChildShape& shape) {
-  read_after_write(frame, images_[image]);
+void DeviceChildren<Key>::pour(std::uint32_t frame, const Child& child, const ChildShape& shape) {
+  const ChildImage& image = images_[child.number];
+  read_after_write(frame, image);
   pour_kernel<Key><<<blocks_for<pour_kernel<Key>>(shape.slots(), kChildThreads, kChildThreads), kChildThreads,
                      0, DriverLock::Shared(frames_[frame].stream)>>>(
-      at(frame, child), table::Slots<Key>::in(images_[image].memory(), shape.slots()), shape.slots(),
+      at(frame, child), table::Slots<Key>::in(image.memory(), shape.slots()), shape.slots(),
       frames_[frame].report.data());
   check_launch("building a child table");
 }

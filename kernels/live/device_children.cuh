@@ -52,13 +52,12 @@ class DeviceChildren {
 
   void make_image(std::uint32_t child);
   void fit_images(const std::vector<std::size_t>& bytes);
-  void drop_image(std::uint32_t child);
   void swap_images(std::uint32_t a, std::uint32_t b);
 
   void clear(std::uint32_t frame, const table::ChildShape& shape);
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
-  void pour(std::uint32_t frame, const Child& child, std::uint32_t image, const table::ChildShape& shape);
+  void pour(std::uint32_t frame, const Child& child, const table::ChildShape& shape);
   void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
               std::size_t end, bool own);
   void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end);

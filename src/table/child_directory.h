@@ -54,7 +54,6 @@ struct PagedTableFull : ResourceError {
 class ChildDirectory {
  public:
   static constexpr std::uint32_t kMostBits = HashPlace<Key32>::kBits;
-  static constexpr std::uint32_t kNone = UINT32_MAX;
 
   /// One child, number 0, that everything belongs to. `most_bits`: 2^that entries at most; kMostBits at most.
   explicit ChildDirectory(std::uint32_t most_bits = kMostBits)
@@ -115,22 +114,6 @@ class ChildDirectory {
       if (!split(child, to_do.back()))
         throw InternalError("a directory was to be divided further than it can");
     }
-  }
-
-  /// Returns the child that `child` can take over from, because both are halves of one range; kNone: there is
-  /// none.
-  [[nodiscard]] std::uint32_t sibling(std::uint32_t child) const {
-    const ItemRange mine = range_of(child);
-    if (mine.size == entries_.size()) return kNone;
-    const std::size_t first = mine.first ^ mine.size;
-    const std::uint32_t other = entries_[first];
-    return range_of(other).size == mine.size ? other : kNone;
-  }
-  /// Gives `child` what belonged to its sibling `other` until now.
-  void merge(std::uint32_t child, std::uint32_t other) {
-    if (sibling(child) != other) throw InternalError("children that are no siblings were to be merged");
-    const ItemRange theirs = range_of(other);
-    for (std::size_t i = theirs.first; i < theirs.first + theirs.size; ++i) entries_[i] = child;
   }
 
  private:

@@ -41,12 +41,6 @@ class ChildPager {
     children_[child].bytes = bytes;
     children_[child].has_image = has_image;
   }
-  /// Its frame is free, and nothing is written back.
-  void drop(std::uint32_t child) {
-    set_work(child, 0);
-    if (children_[child].frame != kNone) frames_[children_[child].frame] = kNone;
-    children_[child] = {};
-  }
   /// A child that has become another: larger, smaller.
   void set_bytes(std::uint32_t child, std::uint64_t bytes) { children_[child].bytes = bytes; }
 
@@ -59,10 +53,7 @@ class ChildPager {
   [[nodiscard]] std::uint64_t waiting() const { return waiting_; }
 
   [[nodiscard]] std::uint32_t frames() const { return static_cast<std::uint32_t>(frames_.size()); }
-  [[nodiscard]] std::uint32_t frame_of(std::uint32_t child) const { return children_[child].frame; }
   [[nodiscard]] std::uint32_t child_in(std::uint32_t frame) const { return frames_[frame]; }
-  /// True when the host has an image of the child, though it may be of an earlier time.
-  [[nodiscard]] bool has_image(std::uint32_t child) const { return children_[child].has_image; }
   [[nodiscard]] const PagingCounts& counts() const { return counts_; }
 
   struct Visit {

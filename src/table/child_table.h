@@ -145,8 +145,8 @@ class ChildTable {
     return scheme_.find_with_count(tile, key).count;
   }
 
-  /// True when what a slot of a child's image holds is to be carried over when the child is rebuilt, halved
-  /// or merged: neither what was erased, nor what tiles that placed the same key at once have left.
+  /// True when what a slot of a child's image holds is to be carried over when the child is rebuilt or
+  /// halved: neither what was erased, nor what tiles that placed the same key at once have left.
   [[nodiscard]] WARPMER_HD bool takes_over(const Slot<Key>& entry) const {
     return entry.key != kEmptyKey<Key> && entry.count > 0 &&
            child_.directory.belongs(entry.key, child_.number);

@@ -70,7 +70,7 @@ struct PagedTablePlan {
 struct PagedTableCounts {
   std::uint64_t rebuilds = 0;                           ///< builds of single children
   std::uint64_t rebuild_read = 0, rebuild_written = 0;  ///< bytes from the host and to it for them
-  std::uint64_t enlarged = 0, halved = 0, merged = 0;
+  std::uint64_t enlarged = 0, halved = 0;
 };
 
 /// An operation that throws, for example ResourceError, may leave a child half done. Nothing works on the
@@ -177,21 +177,6 @@ class PagedTable {
       return halve(child, frame).back();
     });
   }
-  /// Drops one child. By key, two halves become one, those with the fewest entries of all whose entries fit
-  /// one child, and nothing is lost; false: there are none. By arrival, the oldest goes with all that it
-  /// holds.
-  bool drop_child() {
-    return guarded([&] {
-      serve_all();
-      if (plan_.placement == Placement::by_arrival) return drop_oldest();
-      purge();
-      const auto [child, other] = smallest_siblings();
-      if (child == kNone) return false;
-      merge(child, other);
-      return true;
-    });
-  }
-
   /// A child, in a frame.
   struct Brought {
     std::uint32_t frame;
@@ -217,10 +202,7 @@ class PagedTable {
   /// Returns the number of slots of a child that have been taken.
   [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
 
-  [[nodiscard]] std::uint32_t children() const {
-    return static_cast<std::uint32_t>(
-        std::count_if(tables_.begin(), tables_.end(), [](const ChildState& table) { return table.exists; }));
-  }
+  [[nodiscard]] std::uint32_t children() const { return static_cast<std::uint32_t>(tables_.size()); }
   [[nodiscard]] std::uint32_t largest_buckets() const {
     std::uint32_t most = 0;
     for (const ChildState& table : tables_) most = std::max(most, table.shape.buckets);
@@ -244,8 +226,7 @@ class PagedTable {
   struct ChildState {
     ChildShape shape;
     std::uint64_t filled = 0;  ///< slots
-    bool exists = false;
-    bool has_erased = false;  ///< some slots have no value
+    bool has_erased = false;   ///< some slots have no value
   };
   /// The work under way in a frame: to be seen to before the child goes, or is asked.
   struct FrameWork {
@@ -329,8 +310,7 @@ class PagedTable {
         by_key ? children_.sort_queries(directory()) : std::vector<std::size_t>();
     found_ = 0;
     if (by_key) set_work(begins);
-    for (std::uint32_t child = 0; !by_key && child < tables_.size(); ++child)
-      pager_.set_work(child, tables_[child].exists ? n : 0);
+    for (std::uint32_t child = 0; !by_key && child < tables_.size(); ++child) pager_.set_work(child, n);
     most_found_ = 0;
     bool all_there = true;  // so far, children were on the device already
     while (const auto visit = pager_.next()) {
@@ -365,7 +345,7 @@ class PagedTable {
     if (!distinct) throw InternalError("a table by arrival takes each key once");
     const std::size_t most = plan_.batch / plan_.frames;
     while (n > 0) {
-      if (tables_.empty() || !tables_.back().exists || room(newest()) == 0) open_child();
+      if (tables_.empty() || room(newest()) == 0) open_child();
       const std::uint32_t child = newest();
       const std::uint32_t frame = pager_.frame_for(child);
       const bool was_there = bring_in(child, frame);
@@ -386,15 +366,6 @@ class PagedTable {
     const std::uint64_t most = std::max<std::uint64_t>(1, tables_[child].shape.entries_at(plan_.load));
     return most > arrived_ ? most - arrived_ : 0;
   }
-  bool drop_oldest() {
-    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
-      if (!tables_[child].exists) continue;
-      forget(child);
-      return true;
-    }
-    return false;
-  }
-
   // --- Children and frames.
 
   [[nodiscard]] ChildDirectoryView<Key> directory() {
@@ -412,12 +383,8 @@ class PagedTable {
 
   /// Opens a new child, which holds nothing.
   std::uint32_t open_child() {
-    std::uint32_t child = 0;
-    while (child < tables_.size() && tables_[child].exists) ++child;
-    // By arrival the newest one is the last.
-    if (plan_.placement == Placement::by_arrival) child = static_cast<std::uint32_t>(tables_.size());
-    if (child == tables_.size()) tables_.emplace_back();
-    tables_[child] = {{plan_.child_buckets, plan_.first_seed}, 0, true, false};
+    tables_.push_back({{plan_.child_buckets, plan_.first_seed}});
+    const std::uint32_t child = newest();
     arrived_ = 0;
     children_.make_image(child);
     pager_.add(child, tables_[child].shape.template bytes<Key>(), false);
@@ -435,13 +402,6 @@ class PagedTable {
     }
     children_.fit_images(bytes);
   }
-  void forget(std::uint32_t child) {
-    if (pager_.frame_of(child) != kNone) complete(pager_.frame_of(child));
-    pager_.drop(child);
-    children_.drop_image(child);
-    tables_[child] = {};
-  }
-
   /// The child is in its frame when the work that is enqueued there next begins. Returns whether it was.
   bool bring_in(std::uint32_t child, std::uint32_t frame) {
     if (pager_.child_in(frame) == child) return true;
@@ -505,12 +465,6 @@ class PagedTable {
 
   // --- Children that are built anew. In one frame, one step after another: it is rare.
 
-  /// The source of entries: the image of a child, as it was.
-  struct ImageSource {
-    std::uint32_t image;
-    ChildShape shape;
-  };
-
   /// Sees to a child in which `left` operations found no room: builds it with another hash function, larger
   /// if it is that full, as two if it cannot be larger, until nothing is left.
   void repair(std::uint32_t child, std::uint32_t frame, const FrameWork& work, std::uint64_t left) {
@@ -573,24 +527,17 @@ class PagedTable {
     const ChildShape before = tables_[child].shape;
     children_.write_back(frame, child, before);
     counts_.rebuild_written += before.template bytes<Key>();
-    build(child, frame, shape, {{child, before}});
+    if (!try_to_build(child, frame, shape, before)) throw_unbuildable(child);
   }
-  void build(std::uint32_t child, std::uint32_t frame, const ChildShape& shape,
-             const std::vector<ImageSource>& sources) {
-    if (!try_to_build(child, frame, shape, sources)) throw_unbuildable(child);
-  }
-  /// Builds a child in a frame of what images hold of it. They stay what they are. False: no hash function
-  /// has a slot for everything.
-  bool try_to_build(std::uint32_t child, std::uint32_t frame, ChildShape shape,
-                    const std::vector<ImageSource>& sources) {
+  /// Builds a child in a frame of what its image, of a shape `before`, holds of it. That stays what it is.
+  /// False: no hash function has a slot for everything.
+  bool try_to_build(std::uint32_t child, std::uint32_t frame, ChildShape shape, const ChildShape& before) {
     ChildState& table = tables_[child];
     for (std::uint32_t attempt = 0; attempt < plan_.attempts; ++attempt, ++shape.seed) {
       table.shape = shape;
       children_.clear(frame, shape);
-      for (const ImageSource& source : sources) {
-        children_.pour(frame, in_frame(child), source.image, source.shape);
-        counts_.rebuild_read += source.shape.template bytes<Key>();
-      }
+      children_.pour(frame, in_frame(child), before);
+      counts_.rebuild_read += before.template bytes<Key>();
       const ChildReport report = children_.wait(frame);
       ++counts_.rebuilds;
       if (report.left > 0) {
@@ -642,7 +589,7 @@ class PagedTable {
   }
   void build_or_halve(std::uint32_t child, std::uint32_t frame, const ChildShape& half,
                       const ChildShape& before, std::vector<std::uint32_t>& parts) {
-    if (try_to_build(child, frame, half, {{child, before}})) {
+    if (try_to_build(child, frame, half, before)) {
       parts.push_back(child);
     } else if (can_be_halved(child)) {
       halve_image(child, frame, before, parts);
@@ -668,53 +615,11 @@ class PagedTable {
       rebuild(child, frame, tables_[child].shape);
     }
   }
-  /// Returns the two halves of one range that hold the least, of all that fit one child.
-  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> smallest_siblings() const {
-    std::pair<std::uint32_t, std::uint32_t> best{kNone, kNone};
-    std::uint64_t least = ChildShape{plan_.frame_buckets, 0}.entries_at(plan_.load) + 1;
-    for (std::uint32_t child = 0; child < tables_.size(); ++child) {
-      if (!tables_[child].exists) continue;
-      const std::uint32_t other = directory_.sibling(child);
-      if (other == kNone || other < child) continue;
-      const std::uint64_t both = tables_[child].filled + tables_[other].filled;
-      if (both >= least) continue;
-      least = both;
-      best = {child, other};
-    }
-    return best;
-  }
-  void merge(std::uint32_t child, std::uint32_t other) {
-    bring_out(child);
-    bring_out(other);
-    const ChildShape mine = tables_[child].shape, theirs = tables_[other].shape;
-    const std::uint64_t entries = tables_[child].filled + tables_[other].filled;
-    const std::uint32_t frame = pager_.frame_for(child);
-    if (const std::uint32_t leaving = pager_.child_in(frame); leaving != kNone) bring_out(leaving);
-    directory_.merge(child, other);
-    pager_.enter(child, frame);
-    build(child, frame,
-          {std::clamp(ChildShape::buckets_for(entries, plan_.load), mine.buckets, plan_.frame_buckets),
-           plan_.first_seed},
-          {{child, mine}, {other, theirs}});
-    forget(other);
-    ++counts_.merged;
-  }
-  /// The child's image is what it holds, and its frame is free.
-  void bring_out(std::uint32_t child) {
-    // One that has never been anywhere gets an image, too.
-    if (!pager_.has_image(child)) {
-      bring_in(child, pager_.frame_for(child));
-      pager_.changed(child);
-    }
-    const std::uint32_t frame = pager_.frame_of(child);
-    if (frame != kNone && pager_.leave(frame)) children_.write_back(frame, child, tables_[child].shape);
-  }
   /// Returns the child that holds the most; of several the one that most hashes belong to.
   [[nodiscard]] std::uint32_t fullest() const {
     std::uint32_t best = kNone;
     std::pair<std::uint64_t, std::size_t> most{0, 0};
     for (std::uint32_t child = 0; child < tables_.size(); ++child) {
-      if (!tables_[child].exists) continue;
       const std::pair<std::uint64_t, std::size_t> one{tables_[child].filled, directory_.share_of(child)};
       if (best != kNone && one <= most) continue;
       best = child;

@@ -120,11 +120,7 @@ void check_random_operations() {
           ledger.check(n, 2 * keys);
           break;
         case 2:
-          if (round % 2 == 0) {
-            ledger.table.add_child();
-          } else {
-            ledger.table.drop_child();
-          }
+          if (round % 2 == 0) ledger.table.add_child();
           break;
         default:
           ledger.insert(n, keys);
@@ -137,7 +133,7 @@ void check_random_operations() {
   }
 }
 
-/// A table grows from one small partition to many full ones, and shrinks again; nothing is lost.
+/// A table grows from one small partition to many full ones; nothing is lost.
 template <class Table>
 void check_growth() {
   PagedTablePlan plan = small_plan(2, 1);
@@ -159,10 +155,6 @@ void check_growth() {
   ledger.check_all();
   ledger.erase(30000, 9000);
   ledger.check_all();
-  while (ledger.table.drop_child()) ledger.check(200, 9000);
-  ledger.check_all();
-  CHECK(ledger.table.children() < grown);
-  CHECK(ledger.table.counts().merged > 0);
   ledger.insert(3000, 12000);
   ledger.check_all();
 }
@@ -270,8 +262,7 @@ void check_tiny_batch() {
   }
 }
 
-/// With partitions by arrival, queries that the present partitions answer bring no others; and the oldest
-/// partition goes with its keys.
+/// With partitions by arrival, queries that the present partitions answer bring no others.
 template <class Table>
 void check_locality() {
   PagedTablePlan plan = small_plan(2, 6);
@@ -306,12 +297,6 @@ void check_locality() {
   both.push_back(0x80000001u);
   ledger.check(both);
   CHECK(fetches() == 6);
-  CHECK(ledger.table.drop_child());
-  CHECK(ledger.table.children() == 5);
-  const std::vector<Key32> gone = keys_of(0);
-  std::vector<std::uint32_t> answers(gone.size(), 1);
-  ledger.table.find(gone.data(), gone.size(), answers.data());
-  CHECK(std::count(answers.begin(), answers.end(), 0u) == static_cast<std::ptrdiff_t>(gone.size()));
   ledger.check(keys_of(1));
 }
 
