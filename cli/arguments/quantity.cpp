@@ -36,24 +36,22 @@ std::string scaled(double value, const std::array<const char*, 6>& units) {
   return *units[unit] == '\0' ? number : number + " " + units[unit];
 }
 
-}  // namespace
-
-std::optional<std::uint64_t> parse_whole_number(std::string_view text) {
-  std::uint64_t value = 0;
+/// Returns the number that is all of a text.
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  Number value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    return std::nullopt;
-  }
-  return value;
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(value) : std::nullopt;
 }
 
+}  // namespace
+
+std::optional<std::uint64_t> parse_whole_number(std::string_view text) { return parse<std::uint64_t>(text); }
+
 std::optional<double> parse_decimal(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return std::nullopt;
-  }
-  return value;
+  const std::optional<double> value = parse<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
