@@ -24,8 +24,6 @@ void will_need(int /*descriptor*/, std::uint64_t /*offset*/, std::uint64_t /*byt
 void give_up(int /*descriptor*/, std::uint64_t /*offset*/, std::uint64_t /*bytes*/) noexcept {}
 #endif
 
-void begin_writing(int /*descriptor*/) noexcept {}
-
 int sync_content(int descriptor) noexcept {
   int result = 0;
 #ifdef F_FULLFSYNC
