@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "table/tile_atomic.h"
 #include "tables/host_threads.h"
 #include "tables/host_units.h"
 #include "tables/table_lists.h"
+#include "tables/tile_atomic.h"
 
 namespace warpmer::bench {
 namespace {
@@ -20,7 +20,7 @@ struct alignas(table::kSlabBytes) Unit {
 
 template <class Units>
 class HostAllocator : public AllocatorUnderTest {
-  using Tile = table::AtomicTile<table::kBitmapWords, table::PlainWord>;
+  using Tile = AtomicTile<table::kBitmapWords, table::PlainWord>;
 
  public:
   explicit HostAllocator(std::size_t most_requests)

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "table/tile_atomic.h"
-#include "table/tile_probe_counting.h"
 #include "tables/host_threads.h"
 #include "tables/host_units.h"
 #include "tables/slab_tables.h"
 #include "tables/table_lists.h"
+#include "tables/tile_atomic.h"
+#include "tables/tile_probe_counting.h"
 
 namespace warpmer::bench {
 namespace {
@@ -38,7 +38,7 @@ class HostSlabTable : public TableUnderTest {
   void insert(const Insertions& job) override {
     distinct_ = job.distinct;
     if (job.count_probes) {
-      insert_on<table::ProbeCountingTile<Tile>>(job);
+      insert_on<ProbeCountingTile<Tile>>(job);
     } else {
       insert_on<Tile>(job);
     }
@@ -46,7 +46,7 @@ class HostSlabTable : public TableUnderTest {
   bool finish() override { return true; }
   void find(const Lookups& job) override {
     if (job.count_probes) {
-      find_on<table::ProbeCountingTile<Tile>>(job);
+      find_on<ProbeCountingTile<Tile>>(job);
     } else {
       find_on<Tile>(job);
     }
@@ -120,8 +120,8 @@ constexpr TableEntry entry(const char* name) {
           }};
 }
 
-using PairTile = table::AtomicTile<table::ElementSlab<std::uint64_t>::kSlots>;
-using KmerTile = table::AtomicTile<table::CountSlab<Key64>::kSlots>;
+using PairTile = AtomicTile<table::ElementSlab<std::uint64_t>::kSlots>;
+using KmerTile = AtomicTile<table::CountSlab<Key64>::kSlots>;
 
 constexpr TableEntry kSlabTables[] = {
     entry<SlabPairs, PairTile, table::ContiguousUnits>("slab"),

@@ -7,13 +7,13 @@
 #include <memory>
 #include <vector>
 
-#include "table/tile_probe_counting.h"
-#include "table/word_tile_atomic.h"
 #include "tables/host_threads.h"
 #include "tables/keys.h"
 #include "tables/table_lists.h"
 #include "tables/table_under_test.h"
+#include "tables/tile_probe_counting.h"
 #include "tables/word_tables.h"
+#include "tables/word_tile_atomic.h"
 
 namespace warpmer::bench {
 namespace {
@@ -39,7 +39,7 @@ class HostWordTable : public TableUnderTest {
   }
   void insert(const Insertions& job) override {
     if (job.count_probes) {
-      insert_on<table::ProbeCountingTile<Tile>>(job);
+      insert_on<ProbeCountingTile<Tile>>(job);
     } else {
       insert_on<Tile>(job);
     }
@@ -51,14 +51,14 @@ class HostWordTable : public TableUnderTest {
   }
   void find(const Lookups& job) override {
     if (job.count_probes) {
-      find_on<table::ProbeCountingTile<Tile>>(job);
+      find_on<ProbeCountingTile<Tile>>(job);
     } else {
       find_on<Tile>(job);
     }
   }
 
  private:
-  using Tile = table::AtomicWordTile<Width>;
+  using Tile = AtomicWordTile<Width>;
 
   template <class T>
   typename Family::template On<T>::Scheme scheme() {

@@ -3,8 +3,8 @@
 #include <latch>
 #include <thread>
 
-#include "table/tile_atomic.h"
-#include "table/tile_probe_counting.h"
+#include "bench/tables/tile_atomic.h"
+#include "bench/tables/tile_probe_counting.h"
 #include "table/work_sharing.h"
 #include "tiles/slab_cases.h"
 #include "tiles/slab_ops.h"
@@ -230,7 +230,7 @@ SlabOnTile describe(const char* name) {
 template <int Width, class Key = Key64>
 using Serial = table::SerialTile<Key, Width>;
 template <int Width, class Key = Key64>
-using Atomic = table::AtomicTile<Width, Key>;
+using Atomic = bench::AtomicTile<Width, Key>;
 template <int Width, class Key = Key64>
 using Interleaving = InterleavingTile<Atomic<Width, Key>>;
 
@@ -242,7 +242,7 @@ std::vector<SlabOnTile> host_slab_tables() {
       describe<SlabCounts, Serial<6, Key128>>("128-bit keys with counts, serial"),
       describe<SlabCounts, Atomic<10>>("64-bit keys with counts, atomic"),
       describe<SlabCounts, Interleaving<10>>("64-bit keys with counts, interleaving"),
-      describe<SlabCounts, table::ProbeCountingTile<Atomic<10>>>("64-bit keys with counts, counts probes"),
+      describe<SlabCounts, bench::ProbeCountingTile<Atomic<10>>>("64-bit keys with counts, counts probes"),
       describe<SlabWords, Serial<15>>("pairs, serial"),
       describe<SlabWords, Atomic<15>>("pairs, atomic"),
       describe<SlabWords, Interleaving<15>>("pairs, interleaving"),

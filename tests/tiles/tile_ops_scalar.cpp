@@ -2,9 +2,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "table/tile_atomic.h"
-#include "table/tile_probe_counting.h"
-#include "table/word_tile_atomic.h"
+#include "bench/tables/tile_atomic.h"
+#include "bench/tables/tile_probe_counting.h"
+#include "bench/tables/word_tile_atomic.h"
 #include "tiles/block_memory.h"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
@@ -88,12 +88,12 @@ using Narrow = table::SerialTile<Key64, Width>;
 template <int Width>
 using Wide = table::SerialTile<Key128, Width>;
 template <int Width>
-using Shared = table::AtomicTile<Width>;
-using Probes = table::ProbeCountingTile<Narrow<16>>;
+using Shared = bench::AtomicTile<Width>;
+using Probes = bench::ProbeCountingTile<Narrow<16>>;
 template <int Width>
 using Words = table::SerialWordTile<Width>;
 template <int Width>
-using SharedWords = table::AtomicWordTile<Width>;
+using SharedWords = bench::AtomicWordTile<Width>;
 
 using tests::Bcht, tests::BlockWarpDrive, tests::HashedWarpDrive, tests::IcebergBuckets, tests::MegaKv,
     tests::OneSlotCuckoo, tests::ScatteredWarpDrive, tests::OrderedWarpDrive, tests::SlabBuckets;
@@ -172,7 +172,7 @@ constexpr tests::SchemeOnTile<table::Key32> kWords[] = {
     kSerial<ScatteredWarpDrive<Words<8>>>,
     kAtomic<ScatteredWarpDrive<SharedWords<8>>>,
     kAtomic<ScatteredWarpDrive<SharedWords<32>>>,
-    OnTile<Bcht<table::ProbeCountingTile<Words<16>>>>::describe("serial, counts probes"),
+    OnTile<Bcht<bench::ProbeCountingTile<Words<16>>>>::describe("serial, counts probes"),
 };
 constexpr tests::SchemeOnTile<Key128> kWide[] = {
     kSerial<OrderedWarpDrive<Wide<1>>>,

@@ -9,11 +9,11 @@
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/tile_cuda.cuh"
-#include "table/tile_probe_counting.h"
 #include "table/work_sharing.h"
 #include "tables/gpu/gpu_units.cuh"
 #include "tables/slab_tables.h"
 #include "tables/table_lists.h"
+#include "tables/tile_probe_counting.h"
 
 namespace warpmer::bench {
 namespace {
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kSlabThreads)
 template <template <class, template <class> class> class CaseOf, class Inner, template <class> class UnitsOf>
 class GpuSlabTable : public TableUnderTest {
   using Plain = CaseOf<Inner, UnitsOf>;
-  using Counting = CaseOf<table::ProbeCountingTile<Inner>, UnitsOf>;
+  using Counting = CaseOf<ProbeCountingTile<Inner>, UnitsOf>;
   using Slab = typename Plain::Slab;
   using Units = typename Plain::Units;
 

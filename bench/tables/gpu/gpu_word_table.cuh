@@ -12,10 +12,10 @@
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/word_tile_cuda.cuh"
-#include "table/tile_probe_counting.h"
 #include "tables/gpu/gpu_split.cuh"
 #include "tables/keys.h"
 #include "tables/table_lists.h"
+#include "tables/tile_probe_counting.h"
 #include "tables/word_tables.h"
 
 namespace warpmer::bench {
@@ -170,7 +170,7 @@ class GpuWordTable : public TableUnderTest {
   using Changing = gpu::CudaWordTile<Lanes, SlotsPerLane, gpu::Reading::changing>;
   using Finished = gpu::CudaWordTile<Lanes, SlotsPerLane, gpu::Reading::finished>;
   template <class T>
-  using Counting = table::ProbeCountingTile<T>;
+  using Counting = ProbeCountingTile<T>;
   template <class T>
   using On = typename Family::template On<T>;
 

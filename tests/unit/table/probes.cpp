@@ -5,9 +5,9 @@
 
 #include <vector>
 
+#include "bench/tables/tile_probe_counting.h"
 #include "table/cuckoo.h"
 #include "table/iceberg.h"
-#include "table/tile_probe_counting.h"
 #include "table/warpdrive.h"
 
 using namespace warpmer;
@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kSlots = 1u << 18;
 
 template <int Width>
-using Tile = table::ProbeCountingTile<table::SerialTile<Key64, Width>>;
+using Tile = bench::ProbeCountingTile<table::SerialTile<Key64, Width>>;
 
 struct Probes {
   double insert, find, find_absent;  ///< per key

@@ -7,9 +7,9 @@
 
 #include "table/tile.h"
 
-namespace warpmer::table {
+namespace warpmer::bench {
 
-template <Tile Inner>
+template <table::Tile Inner>
 struct ProbeCountingTile : Inner {
   using Key = typename Inner::Key;
   using Bucket = typename Inner::Bucket;
@@ -17,7 +17,7 @@ struct ProbeCountingTile : Inner {
   ProbeCountingTile() = default;
   WARPMER_HD explicit ProbeCountingTile(const Inner& inner) : Inner(inner) {}
 
-  WARPMER_HD Bucket load(Slots<Key> s) const {
+  WARPMER_HD Bucket load(table::Slots<Key> s) const {
     ++probes_;
     return Inner::load(s);
   }
@@ -29,4 +29,4 @@ struct ProbeCountingTile : Inner {
   mutable std::uint64_t probes_ = 0;  ///< schemes take tiles by const reference
 };
 
-}  // namespace warpmer::table
+}  // namespace warpmer::bench
