@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "table/slab.h"
 #include "tables/hash_graph_tables.h"
+#include "tables/slab_elements.h"
 #include "tables/slab_tables.h"
 
 namespace warpmer::bench {
@@ -190,7 +190,7 @@ Figure slabhash7_chained() {
   constexpr std::size_t kPairs = std::size_t{1} << 20;
   for (const double utilization : {0.2, 0.3, 0.4, 0.5, 0.6}) {
     const double load = load_at(utilization);
-    const std::uint32_t lists = buckets_of_slabs(kPairs, load, table::ElementSlab<std::uint64_t>::kSlots);
+    const std::uint32_t lists = buckets_of_slabs(kPairs, load, ElementSlab<std::uint64_t>::kSlots);
     Series slabs{.kind = Kind::mix, .choice = named("slab"), .loads = {load}};
     slabs.pairs = kPairs;
     slabs.mixes = kMixes;

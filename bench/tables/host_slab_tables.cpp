@@ -120,7 +120,7 @@ constexpr TableEntry entry(const char* name) {
           }};
 }
 
-using PairTile = AtomicTile<table::ElementSlab<std::uint64_t>::kSlots>;
+using PairTile = AtomicTile<ElementSlab<std::uint64_t>::kSlots>;
 using KmerTile = AtomicTile<table::CountSlab<Key64>::kSlots>;
 
 constexpr TableEntry kSlabTables[] = {

@@ -1,5 +1,5 @@
 #pragma once
-/// The two tables on slab lists (table/slab_elements.h, table/slab_hash.h) as the experiments use them, on
+/// The two tables on slab lists (slab_elements.h, table/slab_hash.h) as the experiments use them, on
 /// any tile: the work for one pair, one key, one operation, and the sizes of the tables.
 
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "kmer/platform.h"
-#include "table/slab_elements.h"
 #include "table/slab_hash.h"
 #include "tables/keys.h"
+#include "tables/slab_elements.h"
 #include "tables/table_under_test.h"
 
 namespace warpmer::bench {
@@ -49,10 +49,10 @@ inline std::uint64_t units_for(std::size_t elements, int slots, std::uint32_t ti
 template <class T, template <class> class UnitsOf>
 struct SlabPairs {
   using Tile = T;
-  using Slab = table::ElementSlab<std::uint64_t>;
+  using Slab = ElementSlab<std::uint64_t>;
   using Units = UnitsOf<Slab>;
   using BucketOf = table::HashedBucket<std::uint32_t>;
-  using Table = table::SlabElements<T, Units, BucketOf>;
+  using Table = SlabElements<T, Units, BucketOf>;
   static constexpr int kElementBytes = 8;
   static constexpr Repeats kRepeats = Repeats::none;
   static constexpr bool kReplaces = true;

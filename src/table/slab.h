@@ -2,10 +2,10 @@
 /// The content of a slab: 128 bytes, of which 120 are for elements; then a word that nothing uses yet and the
 /// address of the next slab, which are lanes 30 and 31 in the paper (Ashkiani et al. 2018, section IV-B).
 ///
-///     pairs of a 32-bit key and a 32-bit value, in one word       15     the paper's
-///     32-bit keys                                                 30     the paper's
 ///     64-bit keys with 32-bit counts, as arrays side by side      10     k-mers up to k = 32
 ///     128-bit keys with 32-bit counts, as arrays side by side      6     k-mers up to k = 64
+///
+/// Elements that are one word each, the paper's, are in bench/tables/slab_elements.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,24 +35,8 @@ struct alignas(kSlabBytes) CountSlab {
   WARPMER_HD Slots<Key> slots() { return {keys, counts}; }
 };
 
-/// Elements that are one word each: what a tile claims and exchanges as a key is the whole element.
-template <class Element>
-struct alignas(kSlabBytes) ElementSlab {
-  using Key = Element;
-  static constexpr bool kHasCounts = false;
-  static constexpr int kSlots = kElementBytes / sizeof(Element);
-
-  Element elements[kSlots];
-  std::uint32_t auxiliary;
-  SlabAddress next;
-
-  WARPMER_HD Slots<Element> slots() { return {elements, nullptr}; }
-};
-
 static_assert(sizeof(CountSlab<std::uint64_t>) == kSlabBytes && CountSlab<std::uint64_t>::kSlots == 10);
 static_assert(sizeof(CountSlab<Key128>) == kSlabBytes && CountSlab<Key128>::kSlots == 6);
-static_assert(sizeof(ElementSlab<std::uint64_t>) == kSlabBytes && ElementSlab<std::uint64_t>::kSlots == 15);
-static_assert(sizeof(ElementSlab<PlainWord>) == kSlabBytes && ElementSlab<PlainWord>::kSlots == 30);
 
 /// A slab without elements and without a successor, which is what every base slab and every free unit holds.
 template <class Slab>

@@ -1,6 +1,6 @@
 #pragma once
 /// The slab hash (Ashkiani et al. 2018) for k-mers: keys of 64 or 128 bits, each with a count of 32 bits, in
-/// buckets that are lists of slabs (slab_lists.h). slab_elements.h has the paper's own element types.
+/// buckets that are lists of slabs (slab_lists.h). bench/tables/slab_elements.h has the paper's own elements.
 ///
 /// **What is known of a key is in one word**: its count. 0 is "not there". A key gets a slot when it first
 /// comes and keeps it until `flush`, whatever becomes of its count; of two tiles that bring the same new key

@@ -1,10 +1,10 @@
 #pragma once
 /// One function that does any operation of slab_ops.h, for each kind of table, on hosts and on devices.
 
+#include "bench/tables/slab_elements.h"
 #include "bench/tables/super_blocks.h"
 #include "kmer/kmer.h"
 #include "kmer/platform.h"
-#include "table/slab_elements.h"
 #include "table/slab_hash.h"
 #include "tiles/slab_ops.h"
 
@@ -68,10 +68,10 @@ template <class T, template <class> class UnitsOf>
 struct SlabWords {
   using Tile = T;
   using Element = typename T::Key;
-  using Slab = table::ElementSlab<Element>;
+  using Slab = bench::ElementSlab<Element>;
   using Units = UnitsOf<Slab>;
   using BucketOf = table::HashedBucket<std::uint32_t>;
-  using Table = table::SlabElements<T, Units, BucketOf>;
+  using Table = bench::SlabElements<T, Units, BucketOf>;
   static constexpr bool kHasValues = sizeof(Element) == 8;
   static constexpr SlabKind kKind = kHasValues ? SlabKind::pairs : SlabKind::keys;
 

@@ -13,19 +13,41 @@
 /// erased by compare and swap (the paper stores a mark, so that two tiles may both believe that they erased
 /// it).
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kmer/platform.h"
 #include "table/insertion.h"
+#include "table/slab.h"
 #include "table/slab_lists.h"
 #include "table/tile.h"
 
-namespace warpmer::table {
+namespace warpmer::bench {
 
-template <SlabTile T, class UnitsType, class BucketOf>
+/// Elements that are one word each: what a tile claims and exchanges as a key is the whole element. A slab
+/// has 15 pairs, or 30 keys.
+template <class Element>
+struct alignas(table::kSlabBytes) ElementSlab {
+  using Key = Element;
+  static constexpr bool kHasCounts = false;
+  static constexpr int kSlots = table::kElementBytes / sizeof(Element);
+
+  Element elements[kSlots];
+  std::uint32_t auxiliary;
+  table::SlabAddress next;
+
+  WARPMER_HD table::Slots<Element> slots() { return {elements, nullptr}; }
+};
+
+static_assert(sizeof(ElementSlab<std::uint64_t>) == table::kSlabBytes &&
+              ElementSlab<std::uint64_t>::kSlots == 15);
+static_assert(sizeof(ElementSlab<table::PlainWord>) == table::kSlabBytes &&
+              ElementSlab<table::PlainWord>::kSlots == 30);
+
+template <table::SlabTile T, class UnitsType, class BucketOf>
 class SlabElements {
  public:
-  using Lists = SlabLists<T, UnitsType, BucketOf>;
+  using Lists = table::SlabLists<T, UnitsType, BucketOf>;
   using Slab = typename Lists::Slab;
   using Element = typename T::Key;
   static_assert(!Slab::kHasCounts && (sizeof(Element) == 4 || sizeof(Element) == 8));
@@ -33,12 +55,12 @@ class SlabElements {
   static constexpr Element kKeyBits = static_cast<Element>(0xFFFFFFFFu);
 
   /// Takes the same as SlabLists; buckets are chosen by keys of 32 bits.
-  WARPMER_HD SlabElements(Slab* bases, BucketOf bucket_of, SlabAlloc<UnitsType> alloc)
+  WARPMER_HD SlabElements(Slab* bases, BucketOf bucket_of, table::SlabAlloc<UnitsType> alloc)
       : lists_(bases, bucket_of, alloc), alloc_(alloc) {}
 
   /// Makes the state for operations that may need a slab; one for each tile at work, with a number of its
   /// own.
-  [[nodiscard]] WARPMER_HD ResidentBlock resident(const T& tile, std::uint32_t worker) const {
+  [[nodiscard]] WARPMER_HD table::ResidentBlock resident(const T& tile, std::uint32_t worker) const {
     return alloc_.resident(tile.words(), worker);
   }
 
@@ -57,13 +79,13 @@ class SlabElements {
   };
 
   /// Puts an element in, behind those of the same key that are there. False: out of units.
-  WARPMER_HD bool insert(const T& tile, ResidentBlock& resident, Element element) const {
+  WARPMER_HD bool insert(const T& tile, table::ResidentBlock& resident, Element element) const {
     for (Slab* slab = base_of(element); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
       for (;;) {
-        const SlotMask empty = tile.empty(tile.load(slab->slots())) & Lists::kElements;
+        const table::SlotMask empty = tile.empty(tile.load(slab->slots())) & Lists::kElements;
         if (empty == 0) break;
         // An equal element that another tile has put there is not this one.
-        if (tile.claim(slab->slots(), first_slot(empty), element) == Claim::won) return true;
+        if (tile.claim(slab->slots(), table::first_slot(empty), element) == table::Claim::won) return true;
       }
     }
     return false;
@@ -74,19 +96,19 @@ class SlabElements {
     FoundElement old;  ///< the element it took the place of
   };
   /// Puts an element in the place of the first with the same key, or else behind all others.
-  WARPMER_HD ReplaceResult replace(const T& tile, ResidentBlock& resident, Element element) const {
+  WARPMER_HD ReplaceResult replace(const T& tile, table::ResidentBlock& resident, Element element) const {
     for (Slab* slab = base_of(element); slab != nullptr; slab = lists_.next_or_new(tile, resident, slab)) {
       for (;;) {
         const auto loaded = tile.load(slab->slots());
-        const SlotMask same = tile.match(loaded, element, kKeyBits) & Lists::kElements;
-        const SlotMask empty = tile.empty(loaded) & Lists::kElements;
+        const table::SlotMask same = tile.match(loaded, element, kKeyBits) & Lists::kElements;
+        const table::SlotMask empty = tile.empty(loaded) & Lists::kElements;
         if ((same | empty) == 0) break;
-        const int slot = first_slot(same != 0 ? same : empty);
+        const int slot = table::first_slot(same != 0 ? same : empty);
         const Element over = tile.key_in(loaded, slot);
         // To write over an equal element is to do nothing, and that counts as done.
-        const Claim claim = tile.claim(slab->slots(), slot, element, over);
-        if (claim == Claim::won) return {true, {same != 0, over}};
-        if (claim == Claim::same_key) return {true, {true, element}};
+        const table::Claim claim = tile.claim(slab->slots(), slot, element, over);
+        if (claim == table::Claim::won) return {true, {same != 0, over}};
+        if (claim == table::Claim::same_key) return {true, {true, element}};
       }
     }
     return {false, {false, Element{}}};
@@ -96,9 +118,9 @@ class SlabElements {
   [[nodiscard]] WARPMER_HD FoundElement find(const T& tile, std::uint32_t key) const {
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());
-      const SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements;
-      const SlotMask empty = tile.empty(loaded) & Lists::kElements;
-      if (same != 0) return {true, tile.key_in(loaded, first_slot(same))};
+      const table::SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements;
+      const table::SlotMask empty = tile.empty(loaded) & Lists::kElements;
+      if (same != 0) return {true, tile.key_in(loaded, table::first_slot(same))};
       if (empty != 0) break;
     }
     return {false, Element{}};
@@ -110,10 +132,10 @@ class SlabElements {
     std::uint32_t found = 0;
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       const auto loaded = tile.load(slab->slots());
-      const SlotMask empty = tile.empty(loaded) & Lists::kElements;
-      for (SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements; same != 0;
+      const table::SlotMask empty = tile.empty(loaded) & Lists::kElements;
+      for (table::SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements; same != 0;
            same &= same - 1) {
-        visit(tile.key_in(loaded, first_slot(same)));
+        visit(tile.key_in(loaded, table::first_slot(same)));
         found += 1;
       }
       if (empty != 0) break;
@@ -158,16 +180,17 @@ class SlabElements {
     for (Slab* slab = base_of(key); slab != nullptr; slab = lists_.next(tile, slab)) {
       for (;;) {
         const auto loaded = tile.load(slab->slots());
-        const SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements;
-        const SlotMask empty = tile.empty(loaded) & Lists::kElements;
+        const table::SlotMask same = tile.match(loaded, key, kKeyBits) & Lists::kElements;
+        const table::SlotMask empty = tile.empty(loaded) & Lists::kElements;
         if (same == 0) {
           if (empty != 0) return erased;
           break;
         }
-        const int slot = first_slot(same);
+        const int slot = table::first_slot(same);
         const Element there = tile.key_in(loaded, slot);
         // Lost: the element was erased or replaced, so that is looked at again.
-        if (tile.claim(slab->slots(), slot, kTombstoneKey<Element>, there) != Claim::won) continue;
+        if (tile.claim(slab->slots(), slot, table::kTombstoneKey<Element>, there) != table::Claim::won)
+          continue;
         last = {true, there};
         erased += 1;
         if (erased == most) return erased;
@@ -177,7 +200,7 @@ class SlabElements {
   }
 
   Lists lists_;
-  SlabAlloc<UnitsType> alloc_;
+  table::SlabAlloc<UnitsType> alloc_;
 };
 
-}  // namespace warpmer::table
+}  // namespace warpmer::bench
