@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/tables/word_tile_serial.h"
 #include "table/child_table.h"
 #include "table/tile.h"
 #include "table/word_slots.h"
@@ -171,7 +172,7 @@ class HostChildren {
   }
 
  private:
-  using Tile = std::conditional_t<table::Slots<Key>::kOneWord, table::SerialWordTile<table::kChildBucket>,
+  using Tile = std::conditional_t<table::Slots<Key>::kOneWord, SerialWordTile<table::kChildBucket>,
                                   table::SerialTile<Key, table::kChildBucket>>;
   using Table = table::ChildTable<Tile>;
   struct DeleteAligned {

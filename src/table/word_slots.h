@@ -66,48 +66,4 @@ WARPMER_HD Claim claim_word(Key32 key, Key32 over, CompareAndSwap&& swap) {
   }
 }
 
-/// The portable host tile for a table of words that one thread owns.
-template <int Width>
-struct SerialWordTile {
-  using Key = Key32;
-  using Bucket = const std::uint64_t*;
-  static constexpr int kWidth = Width;
-  static constexpr bool kExclusive = true;
-
-  WARPMER_HD Bucket load(Slots<Key> s) const { return s.words; }
-  WARPMER_HD SlotMask match(Bucket b, Key key) const {
-    SlotMask mask = 0;
-    for (int i = 0; i < Width; ++i) mask |= SlotMask{key_of(b[i]) == key} << i;
-    return mask;
-  }
-  WARPMER_HD SlotMask empty(Bucket b) const { return match(b, kEmptyKey<Key>); }
-  WARPMER_HD std::uint32_t count(Bucket b, Slots<Key> /*s*/, int i) const { return count_of(b[i]); }
-  WARPMER_HD Claim claim(Slots<Key> s, int i, Key key, Key /*over*/ = kEmptyKey<Key>) const {
-    s.words[i] = word_of({key, count_of(s.words[i])});
-    return Claim::won;
-  }
-  WARPMER_HD Claim claim_whole(Slots<Key> s, int i, Slot<Key> in) const {
-    s.words[i] = word_of(in);
-    return Claim::won;
-  }
-  WARPMER_HD Slot<Key> exchange(Slots<Key> s, int i, Slot<Key> in) const {
-    const Slot<Key> out = s.read(static_cast<std::size_t>(i));
-    s.words[i] = word_of(in);
-    return out;
-  }
-  WARPMER_HD Key exchange_key(Slots<Key> s, int i, Key in) const {
-    const Key out = key_of(s.words[i]);
-    s.words[i] = word_of({in, count_of(s.words[i])});
-    return out;
-  }
-  WARPMER_HD std::uint32_t add(Slots<Key> s, int i, std::uint32_t n) const {
-    const std::uint32_t before = count_of(s.words[i]);
-    s.words[i] += std::uint64_t{n} << 32;
-    return before;
-  }
-  WARPMER_HD void store(Slots<Key> s, int i, std::uint32_t n) const {
-    s.words[i] = word_of({key_of(s.words[i]), n});
-  }
-};
-
 }  // namespace warpmer::table

@@ -5,6 +5,7 @@
 #include "bench/tables/tile_atomic.h"
 #include "bench/tables/tile_probe_counting.h"
 #include "bench/tables/word_tile_atomic.h"
+#include "bench/tables/word_tile_serial.h"
 #include "tiles/block_memory.h"
 #include "tiles/schemes.h"
 #include "tiles/slab_memory.h"
@@ -91,7 +92,7 @@ template <int Width>
 using Shared = bench::AtomicTile<Width>;
 using Probes = bench::ProbeCountingTile<Narrow<16>>;
 template <int Width>
-using Words = table::SerialWordTile<Width>;
+using Words = bench::SerialWordTile<Width>;
 template <int Width>
 using SharedWords = bench::AtomicWordTile<Width>;
 

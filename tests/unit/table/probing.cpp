@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "bench/tables/word_tile_serial.h"
 #include "table/word_slots.h"
 
 using namespace warpmer;
@@ -18,7 +19,7 @@ namespace {
 /// Groups that a key's sequence comes to, each as often as it does.
 template <int Width, int Window>
 std::vector<int> visits(std::uint32_t windows, table::Key32 key) {
-  const table::HashedWindows<table::SerialWordTile<Width>, Window> probing(windows, 5, windows);
+  const table::HashedWindows<bench::SerialWordTile<Width>, Window> probing(windows, 5, windows);
   std::vector<int> times(probing.groups());
   std::uint32_t number = probing.home(key);
   for (std::uint32_t probe = 0; probe < probing.max_probes();
@@ -58,7 +59,7 @@ std::size_t missed(const Windows& probing) {
 
 TEST_CASE("scattered windows: a key comes to every group, and to none outside of the table") {
   for (const std::uint32_t starts : {1u, 2u, 7u, 16u, 31u}) {
-    CHECK(missed<table::ScatteredWindows<table::SerialWordTile<4>>>({starts, 5, starts}) == 0);
+    CHECK(missed<table::ScatteredWindows<bench::SerialWordTile<4>>>({starts, 5, starts}) == 0);
     using Home = table::OrderedBucket<Key64>;
     using Ordered = table::ScatteredWindows<table::SerialTile<Key64, 5>, 10, Home>;
     CHECK(missed<Ordered>({Home(starts, 26), starts}) == 0);
