@@ -13,7 +13,6 @@
 #include "file/byte_file.h"
 #include "host/limits.h"
 #include "io/text/input_list.h"
-#include "io/text/listed_names.h"
 #include "io/text/repeated_inputs.h"
 #include "mpi/process_group.h"
 

@@ -10,7 +10,6 @@
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "io/text/input_list.h"
-#include "io/text/listed_names.h"
 
 namespace warpmer::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include "file/byte_file.h"
 #include "file/input_error.h"
 #include "io/text/line_reader.h"
-#include "io/text/listed_names.h"
 
 namespace warpmer::io {
 namespace {
@@ -112,10 +111,6 @@ std::string form_of(const std::filesystem::path& path) {
 
 bool can_be_opened_again(const InputFile& file) {
   return file.is_regular && !file.is_range() && file::descriptor_in_path(file.path) < 0;
-}
-
-std::vector<std::string> expand_lists(const std::vector<std::string>& paths) {
-  return expand_lists(paths, UINT64_MAX);
 }
 
 std::vector<std::string> expand_lists(const std::vector<std::string>& paths, std::uint64_t most_bytes) {

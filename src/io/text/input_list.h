@@ -24,10 +24,12 @@ struct InputFile {
 bool can_be_opened_again(const InputFile& file);
 
 /// Puts the paths that a list names (one a line; blank lines and lines that start with '#' are skipped) in
-/// the place of "@list.txt". To be called once for what a command line says, since a list may be a pipe.
-/// InputError for a list that cannot be read, or names a file that cannot, with its line; UsageError for
-/// lists that name nothing.
-std::vector<std::string> expand_lists(const std::vector<std::string>& paths);
+/// the place of "@list.txt". To be called once for what a command line says, since a list may be a pipe; read
+/// line by line, and nothing behind the first wrong line. InputError for a list that cannot be read, or names
+/// a file that cannot, with its line; UsageError for lists that name nothing; ResourceError for names that
+/// take more than `most_bytes` in all that a job makes of them.
+std::vector<std::string> expand_lists(const std::vector<std::string>& paths,
+                                      std::uint64_t most_bytes = UINT64_MAX);
 
 /// Checks each file without opening it; of a URL nothing is known before it is read. InputError names the
 /// first that does not exist, is a folder or may not be read; UsageError for no input at all, and for a pipe

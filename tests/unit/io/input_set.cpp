@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "io/text/input_list.h"
-#include "io/text/listed_names.h"
 #include "unit/io/io_fixture.h"
 
 using namespace io_test;
