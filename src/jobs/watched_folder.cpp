@@ -260,12 +260,6 @@ std::size_t WatchedFolder::damaged() const {
   return static_cast<std::size_t>(files) + unlisted_.size();
 }
 
-std::uint64_t WatchedFolder::unread_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& [name, file] : seen_) bytes += file.bytes - std::min(file.bytes, read_of(name));
-  return bytes;
-}
-
 io::InputFile WatchedFolder::input(const FilePart& part) const {
   io::InputFile file;
   file.path = file.shown = path_of(part.name);

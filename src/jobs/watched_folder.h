@@ -52,8 +52,6 @@ class WatchedFolder {
   [[nodiscard]] bool has_lost(const FilePart& part) const;
   /// Number of files that cannot be read as they are, and of folders that cannot be listed.
   [[nodiscard]] std::size_t damaged() const;
-  /// Number of bytes of sequence files that have not been read, as of the last look.
-  [[nodiscard]] std::uint64_t unread_bytes() const;
 
   /// Returns a part as an input.
   [[nodiscard]] io::InputFile input(const FilePart& part) const;
