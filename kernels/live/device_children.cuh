@@ -43,9 +43,8 @@ class DeviceChildren {
   static std::uint64_t image_bytes(std::size_t bytes, std::size_t frame_bytes) {
     return frame_bytes < kLargeImage ? frame_bytes : system::whole_huge_pages(bytes);
   }
-  /// Device memory of each update that may wait, and the memory that is held besides these and frames, with
-  /// directories of 2^kShardBits entries.
-  static constexpr std::uint64_t kBytesOfUpdate = 2 * sizeof(Update) + sizeof(std::uint32_t);
+  /// Device memory that is held besides frames and updates that wait, with directories of 2^kShardBits
+  /// entries.
   static constexpr std::size_t kMostDirectories = 8;
   static constexpr std::uint64_t kFixedBytes =
       (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);

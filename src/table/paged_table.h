@@ -203,11 +203,6 @@ class PagedTable {
   [[nodiscard]] std::uint64_t filled(std::uint32_t child) const { return tables_[child].filled; }
 
   [[nodiscard]] std::uint32_t children() const { return static_cast<std::uint32_t>(tables_.size()); }
-  [[nodiscard]] std::uint32_t largest_buckets() const {
-    std::uint32_t most = 0;
-    for (const ChildState& table : tables_) most = std::max(most, table.shape.buckets);
-    return most;
-  }
   /// Returns the child that a key belongs to, by key.
   [[nodiscard]] std::uint32_t child_of(Key key) const {
     return ChildDirectoryView<Key>{directory_.entries().data(), directory_.bits(), children_.place()}
