@@ -1,15 +1,12 @@
 #pragma once
 /// K-mers that come to a live table on GPUs as texts.
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "backend/lookup/kmer_text.h"
-#include "io/text/batch.h"
-#include "kmer/alphabet.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::gpu {
@@ -32,16 +29,6 @@ std::vector<Key> kmers_of(std::span<const std::string_view> texts, const KmerPar
     all.push_back(kmer_of<Key>(text, kmers));
   }
   return all;
-}
-
-/// Throws the InputError for the first character of a batch that is no nucleotide code.
-inline void check_bases(const io::Batch& batch) {
-  for (const io::Piece& piece : batch.pieces) {
-    const std::string_view bases = batch.bases(piece);
-    const auto bad =
-        std::find_if(bases.begin(), bases.end(), [](char c) { return char_class(c) == CharClass::invalid; });
-    if (bad != bases.end()) io::throw_bad_base(batch, piece, static_cast<std::size_t>(bad - bases.begin()));
-  }
 }
 
 }  // namespace warpmer::gpu

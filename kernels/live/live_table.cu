@@ -135,7 +135,7 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
-    if (!lenient) check_bases(batch);
+    if (!lenient) io::check_bases(batch);
     Inserted inserted = insert(batch);
     // Once more, where others were removed; not of a batch that has no room then, either.
     if (inserted.refused > 0 && inserted.too_many == 0 && drop_removed()) inserted = insert(batch);
@@ -144,7 +144,7 @@ class CudaLiveTable : public backend::LiveTable {
   }
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
-    if (!lenient) check_bases(batch);
+    if (!lenient) io::check_bases(batch);
     const backend::Gate::Pass change(gate_);
     Profile answers;
     lookup_.change(LiveAction::remove, batch, answers);

@@ -221,7 +221,7 @@ class PagedLookup : public backend::Lookup {
   }
 
   void profile(const io::Batch& batch, Profile& out) const override {
-    if (!lenient_) check_bases(batch);
+    if (!lenient_) io::check_bases(batch);
     lay_out(batch, out);
     const std::uint64_t bases = joined_bytes(batch);
     if (bases > questions_.most()) throw_large_batch(bases, questions_.most());
@@ -305,7 +305,7 @@ class PagedLiveTable : public backend::LiveTable {
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
-    if (!lenient) check_bases(batch);
+    if (!lenient) io::check_bases(batch);
     const backend::Gate::Pass change(gate_);
     std::uint64_t kmers = 0;
     const Refusal refusal = turns_.take([&] { return try_to_add(batch, kmers); });
@@ -315,7 +315,7 @@ class PagedLiveTable : public backend::LiveTable {
   }
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
-    if (!lenient) check_bases(batch);
+    if (!lenient) io::check_bases(batch);
     const backend::Gate::Pass change(gate_);
     if (joined_bytes(batch) > questions_.most()) throw_refused(batch, Refusal::batch);
     std::vector<backend::Removal> removals(parts_.owners());

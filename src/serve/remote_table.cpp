@@ -9,7 +9,6 @@
 #include "backend/index_params.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/error.h"
-#include "kmer/alphabet.h"
 
 namespace warpmer::serve {
 
@@ -24,17 +23,6 @@ std::size_t starts_of(const SentStretch& stretch, std::uint32_t k) {
   return stretch.length < k ? 0 : stretch.length - k + 1;
 }
 
-/// Throws the InputError for the first character that is no nucleotide code, as a table here would. The
-/// server knows neither names of files nor of records.
-void check_bases(const io::Batch& batch) {
-  for (const io::Piece& piece : batch.pieces) {
-    const std::string_view bases = batch.bases(piece);
-    const auto bad =
-        std::find_if(bases.begin(), bases.end(), [](char c) { return char_class(c) == CharClass::invalid; });
-    if (bad != bases.end()) io::throw_bad_base(batch, piece, static_cast<std::size_t>(bad - bases.begin()));
-  }
-}
-
 /// Sends a batch, in as many requests as it takes; `use(stretches, stream)` takes the answer to each.
 void ask_of_batch(ConnectionPool& pool, FrameKind kind, const io::Batch& batch, bool lenient,
                   const std::function<void(std::span<const SentStretch>, FrameStream&)>& use) {
@@ -46,7 +34,8 @@ void ask_of_batch(ConnectionPool& pool, FrameKind kind, const io::Batch& batch, 
       pool.ask(kind, payload.bytes(), [&](FrameStream& stream) { use(stretches, stream); });
     });
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::input && !lenient) check_bases(batch);
+    // As a table here would: the server knows neither names of files nor of records.
+    if (error.kind() == ErrorKind::input && !lenient) io::check_bases(batch);
     throw;
   }
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
+#include "kmer/alphabet.h"
 
 namespace warpmer::io {
 
@@ -93,6 +94,15 @@ void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset) 
   file::fail_at({batch.file, piece.record, batch.name(piece), 0},
                 fmt::format("position {} of the sequence is {}, {}", piece.first_base + offset + 1,
                             file::quoted(bad), what));
+}
+
+void check_bases(const Batch& batch) {
+  for (const Piece& piece : batch.pieces) {
+    const std::string_view bases = batch.bases(piece);
+    const auto bad =
+        std::find_if(bases.begin(), bases.end(), [](char c) { return char_class(c) == CharClass::invalid; });
+    if (bad != bases.end()) throw_bad_base(batch, piece, static_cast<std::size_t>(bad - bases.begin()));
+  }
 }
 
 }  // namespace warpmer::io

@@ -154,5 +154,7 @@ void append_records(const Batch& from, std::size_t first, std::size_t last, Batc
 /// (ordinal and name), the position in it (from 1) and the character.
 /// `offset` is the character's offset within `piece`.
 [[noreturn]] void throw_bad_base(const Batch& batch, const Piece& piece, std::size_t offset);
+/// Throws it for the first such character of a batch, if there is one.
+void check_bases(const Batch& batch);
 
 }  // namespace warpmer::io
