@@ -19,13 +19,6 @@ void add_table_flag(CLI::App& app, backend::CountTable& table) {
       ->type_name(backend::count_table_names("|"));
 }
 
-void add_length_flag(CLI::App& app, CountFlags& flags) {
-  add_whole_number(
-      app, "-k", 1, kMaxK,
-      [&flags](std::uint64_t value) { flags.job.kmers.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, flags.job.kmers.k));
-}
-
 void add_flags_but_length(CLI::App& app, CountFlags& flags) {
   add_resource_flags(app, flags.job.resources);
   add_tmp_directory_flag(app, flags.job.tmp_directory);
@@ -53,12 +46,12 @@ void CountFlags::complete() {
 }
 
 void add_counting_flags(CLI::App& app, CountFlags& flags) {
-  add_length_flag(app, flags);
+  add_length_flag(app, flags.job.kmers.k);
   add_flags_but_length(app, flags);
 }
 
 void add_count_flags(CLI::App& app, CountFlags& flags) {
-  add_length_flag(app, flags);
+  add_length_flag(app, flags.job.kmers.k);
   add_index_target_flags(app, flags.target);
   add_count_range_flags(app, flags.job.kept);
   add_flags_but_length(app, flags);

@@ -78,6 +78,11 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
   return app.add_option_function<std::string>(names, parse, help)->type_name("N");
 }
 
+void add_length_flag(CLI::App& app, std::uint32_t& k) {
+  add_whole_number(app, "-k", 1, kMaxK, k,
+                   fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, k));
+}
+
 CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
                           const std::string& help) {
   const auto parse = [=, &fraction](const std::string& text) {
@@ -100,8 +105,7 @@ CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_
 
 CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
   return add_whole_number(
-      app, "-t,--threads", 1, kMaxThreads,
-      [&threads](std::uint64_t value) { threads = static_cast<unsigned>(value); },
+      app, "-t,--threads", 1, kMaxThreads, threads,
       "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and Slurm.");
 }
 
@@ -180,12 +184,10 @@ void check_count_range(const backend::CountBounds& range) {
 }
 
 void add_count_range_flags(CLI::App& app, backend::CountBounds& range, const CountRangeText& text) {
-  add_whole_number(
-      app, "--min-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.min = value; },
-      fmt::format("{} that occur at least N times{}. Default: 1.", text.what, text.where));
-  add_whole_number(
-      app, "--max-count", text.least, UINT64_MAX, [&range](std::uint64_t value) { range.max = value; },
-      fmt::format("{} that occur at most N times{}. Default: no limit.", text.what, text.where));
+  add_whole_number(app, "--min-count", text.least, UINT64_MAX, range.min,
+                   fmt::format("{} that occur at least N times{}. Default: 1.", text.what, text.where));
+  add_whole_number(app, "--max-count", text.least, UINT64_MAX, range.max,
+                   fmt::format("{} that occur at most N times{}. Default: no limit.", text.what, text.where));
 }
 
 void add_reading_flags(CLI::App& app, io::ReadingOptions& reading) {

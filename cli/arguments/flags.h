@@ -20,6 +20,16 @@ namespace warpmer::cli {
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help);
+/// Does the same for a number that `to` becomes.
+template <class To>
+CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
+                              std::uint64_t largest, To& to, const std::string& help) {
+  const auto store = [&to](std::uint64_t value) { to = static_cast<To>(value); };
+  return add_whole_number(app, names, smallest, largest, std::function<void(std::uint64_t)>(store), help);
+}
+
+/// Adds `-k`.
+void add_length_flag(CLI::App& app, std::uint32_t& k);
 
 /// Adds a flag that takes a decimal number from 0 to 1; anything else is a usage error that says so.
 CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,

@@ -249,9 +249,8 @@ void add_convert_command(Application& application) {
           "The file to write; - for standard output, for text and indexes. It gets its name when it is "
           "complete.")
       ->type_name("FILE");
-  add_whole_number(
-      command, "--counter-bytes", 1, 8, [options](std::uint64_t value) { options->counter_bytes = value; },
-      "Width of the counters in the output. Default: as narrow as the largest count allows.");
+  add_whole_number(command, "--counter-bytes", 1, 8, options->counter_bytes,
+                   "Width of the counters in the output. Default: as narrow as the largest count allows.");
   command.add_flag("--saturate", options->saturate,
                    "Write counts that are too large for the output as the largest it can hold, and say how "
                    "many they were, if there are any.");

@@ -299,11 +299,10 @@ int run_filter(FilterOptions options) {
 
 void declare_rule_flags(CLI::App& command, FilterOptions& options) {
   add_whole_number(
-      command, "--min-kmers", 0, UINT64_MAX, [&options](std::uint64_t value) { options.min_kmers = value; },
+      command, "--min-kmers", 0, UINT64_MAX, options.min_kmers,
       "A read passes with at least N of its k-mers found. Default: 1, when no threshold is given.");
-  add_whole_number(
-      command, "--max-kmers", 0, UINT64_MAX, [&options](std::uint64_t value) { options.max_kmers = value; },
-      "A read passes with at most N of its k-mers found. Default: no limit.");
+  add_whole_number(command, "--max-kmers", 0, UINT64_MAX, options.max_kmers,
+                   "A read passes with at most N of its k-mers found. Default: no limit.");
   add_fraction(command, "--min-fraction", options.min_fraction,
                "A read passes with at least this fraction of its k-mers found, from 0 to 1. Default: 0.");
   add_fraction(command, "--max-fraction", options.max_fraction,
@@ -334,9 +333,8 @@ void declare_edit_flags(CLI::App& command, FilterOptions& options) {
   command.add_flag(
       "--trim", options.plan.trim,
       "Cut off both ends of a read up to the first base that a found k-mer covers, qualities too.");
-  add_whole_number(
-      command, "--min-length", 1, UINT64_MAX, [&options](std::uint64_t value) { options.min_length = value; },
-      "With --trim: a read that is shorter afterwards does not pass. Default: 1.");
+  add_whole_number(command, "--min-length", 1, UINT64_MAX, options.min_length,
+                   "With --trim: a read that is shorter afterwards does not pass. Default: 1.");
   command.add_flag("--mask", options.plan.mask,
                    "Write N for every base that no found k-mer covers; qualities stay.");
 }
@@ -354,11 +352,10 @@ void declare_output_flags(CLI::App& command, FilterOptions& options) {
   command.add_flag("--bgzf", options.form.bgzf,
                    "Compress the output as BGZF, which every gzip program reads, on all threads. Default: "
                    "when its name ends in .gz, .bgz or .bgzf.");
-  add_whole_number(
-      command, "-l,--compress-level", 0, io::kHighestCompressionLevel,
-      [&options](std::uint64_t value) { options.form.compression_level = static_cast<int>(value); },
-      fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
-                  io::kDefaultCompressionLevel));
+  add_whole_number(command, "-l,--compress-level", 0, io::kHighestCompressionLevel,
+                   options.form.compression_level,
+                   fmt::format("Compression level of BGZF and BAM, from 0 (stored) to 9. Default: {}.",
+                               io::kDefaultCompressionLevel));
   add_stats_flag(command, options.stats);
   add_progress_flag(command, options.progress);
 }

@@ -150,8 +150,7 @@ Examples:
       "The two of a pair may differ in any one base, instead of the middle one, which only an odd "
       "k has.");
   add_whole_number(
-      command, "--min-count,-L", 1, kMostMinCount,
-      [options](std::uint64_t value) { options->min_count = value; },
+      command, "--min-count,-L", 1, kMostMinCount, options->min_count,
       "K-mers with a smaller count are taken for errors. Default: one more than the error cut-off, the count "
       "at "
       "the bottom of the valley before the first peak; see 'warpmer stats'.");

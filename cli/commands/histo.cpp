@@ -466,10 +466,8 @@ Examples:
           "For whom the rows are; see Formats. Default: plain, or what the output's name ends in: .npz, "
           ".arrow, .parquet.")
       ->type_name(format_names("|", "|"));
-  add_whole_number(
-      command, "--max-count", 1, UINT64_MAX - 1,
-      [options](std::uint64_t value) { options->max_count = value; },
-      "Rows of counts up to N; row N + 1 has the k-mers of all larger counts.");
+  add_whole_number(command, "--max-count", 1, UINT64_MAX - 1, options->max_count,
+                   "Rows of counts up to N; row N + 1 has the k-mers of all larger counts.");
   command.add_flag("--cut", options->cut, "With --max-count: leave larger counts out.");
   command.add_flag("--plot", options->plot, "Print a picture instead of rows; see Pictures.");
   command.add_flag("--log", options->log, "In a picture, heights are logarithmic.");

@@ -326,7 +326,7 @@ void declare_flags(CLI::App& command, LocateOptions& options) {
       command, options,
       "Look up the k-mers of reads: any input that 'warpmer count' takes, @LIST and - included.");
   add_whole_number(
-      command, "--max-hits", 1, UINT64_MAX, [&options](std::uint64_t value) { options.max_hits = value; },
+      command, "--max-hits", 1, UINT64_MAX, options.max_hits,
       "Leave out k-mers that occur more than N times, as if they were absent. Default: no limit.");
   command.add_flag("--summary", options.summary, "With --reads: a line per read instead of one per hit.");
   command.add_flag("--no-header", options.no_header, "No line of column names.");

@@ -152,10 +152,8 @@ Examples:
   app.add_flag(
       "--presence", command->job.presence,
       "Write 1 for a sample that has the k-mer instead of its count. With --append, what the matrix has.");
-  add_whole_number(
-      app, "--min-samples", 1, UINT32_MAX,
-      [command = command.get()](std::uint64_t value) { command->job.min_samples = value; },
-      "Leave out k-mers that fewer than N samples have. Default: 1.");
+  add_whole_number(app, "--min-samples", 1, UINT32_MAX, command->job.min_samples,
+                   "Leave out k-mers that fewer than N samples have. Default: 1.");
   app.add_option("--format", command->format,
                  "tsv: text, see Format; npz: NumPy arrays, see NumPy; arrow, parquet: tables of columns. "
                  "Default: tsv, or what the output's name ends in: .npz, .arrow, .parquet.")

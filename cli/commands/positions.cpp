@@ -51,10 +51,7 @@ int run_positions(PositionsCommand command) {
 }
 
 void declare_flags(CLI::App& app, PositionsCommand& command) {
-  add_whole_number(
-      app, "-k", 1, kMaxK,
-      [&command](std::uint64_t value) { command.job.kmers.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, command.job.kmers.k));
+  add_length_flag(app, command.job.kmers.k);
   add_index_output_flag(app, command.job.output);
   add_resource_flags(app, command.job.resources);
   app.add_flag("--forward", command.forward, "Find k-mers only as they are read. Default: on both strands.");

@@ -454,8 +454,7 @@ Examples:
       ->expected(1)
       ->take_all();
   add_whole_number(
-      command, "--solid-count", 1, UINT64_MAX,
-      [options](std::uint64_t value) { options->solid_count = value; },
+      command, "--solid-count", 1, UINT64_MAX, options->solid_count,
       "For completeness, k-mers that the reads have at least N times are solid; see 'warpmer qv'.");
   add_text_output_flag(command, options->output);
   add_multiqc_flag(command, options->multiqc, "the spectra");

@@ -170,10 +170,9 @@ void declare_flags(CLI::App& app, ServeCommand& command) {
          "has left behind is replaced; nothing else is.")
       ->required()
       ->type_name("SOCKET");
-  add_whole_number(
-      app, "-k", 1, kMaxK, [&command](std::uint64_t value) { command.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: that of the index, else {}.", kMaxK,
-                  KmerParams{}.k));
+  add_whole_number(app, "-k", 1, kMaxK, command.k,
+                   fmt::format("Length of the k-mers, 1 to {}. Default: that of the index, else {}.", kMaxK,
+                               KmerParams{}.k));
   app.add_flag(
       "--forward", command.forward,
       "Count k-mers as they are read. Default: as the index does, else a k-mer and its reverse complement "

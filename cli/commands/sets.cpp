@@ -156,10 +156,8 @@ void declare_flags(CLI::App& app, SetCommand& command) {
         ->type_name(rule_names(command.kind.rules));
   }
   if (command.kind.takes_min_samples) {
-    add_whole_number(
-        app, "--min-samples", 1, UINT32_MAX,
-        [&command](std::uint64_t value) { command.job.rule.min_samples = static_cast<std::uint32_t>(value); },
-        "Keep only k-mers that are in at least N of the inputs.");
+    add_whole_number(app, "--min-samples", 1, UINT32_MAX, command.job.rule.min_samples,
+                     "Keep only k-mers that are in at least N of the inputs.");
   }
   add_count_range_flags(app, command.job.rule.of_result, {.where = " in the result"});
   add_resource_flags(app, command.job.resources);

@@ -163,9 +163,7 @@ int run_watch(WatchCommand command) {
 
 void declare_flags(CLI::App& app, WatchCommand& command) {
   jobs::WatchOptions& job = command.job;
-  add_whole_number(
-      app, "-k", 1, kMaxK, [&job](std::uint64_t value) { job.kmers.k = static_cast<std::uint32_t>(value); },
-      fmt::format("Length of the k-mers, 1 to {}. Default: {}.", kMaxK, job.kmers.k));
+  add_length_flag(app, job.kmers.k);
   app.add_flag("--forward", command.forward,
                "Count k-mers as they are read, as 'warpmer count --forward' does.");
   app.add_option("-o,--output", job.output, "The index to write. It gets its name when it is complete.")
@@ -182,19 +180,14 @@ void declare_flags(CLI::App& app, WatchCommand& command) {
          "An index that reads are looked up in, for example of a host: the last column is the fraction of "
          "this job's reads that match it.")
       ->type_name("FILE");
-  add_whole_number(
-      app, "--min-kmers", 1, UINT64_MAX, [&job](std::uint64_t value) { job.matches.min_kmers = value; },
-      "With --against: a read matches with at least N of its k-mers found. Default: 1.");
+  add_whole_number(app, "--min-kmers", 1, UINT64_MAX, job.matches.min_kmers,
+                   "With --against: a read matches with at least N of its k-mers found. Default: 1.");
   add_fraction(app, "--min-fraction", command.min_fraction,
                "With --against: a read matches with at least this fraction of its k-mers found. Default: 0.");
-  add_whole_number(
-      app, "--every", 1, 86400,
-      [&job](std::uint64_t value) { job.line_seconds = static_cast<double>(value); },
-      "Seconds between lines, and between looks whether it is time to end. Default: 60.");
-  add_whole_number(
-      app, "--settle", 0, 86400,
-      [&job](std::uint64_t value) { job.settle_seconds = static_cast<double>(value); },
-      "A file is finished when it has not changed for so many seconds. Default: 10.");
+  add_whole_number(app, "--every", 1, 86400, job.line_seconds,
+                   "Seconds between lines, and between looks whether it is time to end. Default: 60.");
+  add_whole_number(app, "--settle", 0, 86400, job.settle_seconds,
+                   "A file is finished when it has not changed for so many seconds. Default: 10.");
   add_reading_flags(app, job.reading);
   add_resource_flags(app, job.resources);
   app.add_option("DIR", job.folder, "The folder, with all folders within it.")->required()->type_name("DIR");

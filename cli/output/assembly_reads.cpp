@@ -27,7 +27,7 @@ void check_reads_of_assembly(const index::IndexFile& reads) {
 
 void add_solid_count_flag(CLI::App& command, std::optional<std::uint64_t>& least_count) {
   add_whole_number(
-      command, "--solid-count", 1, UINT64_MAX, [&least_count](std::uint64_t value) { least_count = value; },
+      command, "--solid-count", 1, UINT64_MAX, least_count,
       "K-mers that the reads have at least N times are solid. Default: one more than the error cut-off, the "
       "count at the bottom of the valley before the first peak; see 'warpmer stats'.");
 }
