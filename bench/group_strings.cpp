@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "flanked_cut.h"
 #include "group_shards.h"
-#include "groups/flanked_cut.h"
 #include "groups/flanked_word.h"
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"

@@ -1,6 +1,6 @@
 #pragma once
 /// Super-k-mers of packed text, as a GPU has it: words of 32 bits, sixteen bases in each, the first lowest.
-/// groups/flanked_cut.h has the definition.
+/// bench/flanked_cut.h has the definition.
 
 #include <cstdint>
 
@@ -66,7 +66,7 @@ WARPMER_HD_INLINE Key text_bases(const std::uint32_t* packed, std::uint32_t at, 
 template <class Flanks>
 struct TextSuperKmer {
   FlankedSuperKmer<Flanks> super;
-  bool is_forward;  ///< as in CutSuperKmer
+  bool is_forward;  ///< the left flank stands first in the text; else the last k-mer is the leftmost
 };
 
 /// Returns the k-mers of a run whose minimizer stands there once.

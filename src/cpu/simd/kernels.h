@@ -102,7 +102,7 @@ struct Kernels {
   /// past the end; writes whole groups of 64 bases.
   bool (*pack)(const char* text, std::size_t length, std::uint64_t* packed, std::uint64_t* breaks);
   /// Cut the k-mers of bases [first, first + bases) of a packed text, at most kCutKmers of them, into
-  /// super-k-mers around minimizers (groups/flanked_cut.h), and append these to the list, which has room for
+  /// super-k-mers around minimizers (bench/flanked_cut.h), and append these to the list, which has room for
   /// kCutKmers more, and kFlankedPastEnd besides. `packed` is readable for two words before the text, and
   /// four past the last base; `scratch` has kFlankedCutScratch elements. The first is for k up to
   /// groups::kMaxNarrowFlanksK, the second for longer.

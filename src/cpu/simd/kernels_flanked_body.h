@@ -1,4 +1,4 @@
-/// Kernels that cut text around minimizers (groups/flanked_cut.h is the definition). Included behind
+/// Kernels that cut text around minimizers (bench/flanked_cut.h is the definition). Included behind
 /// kernels_cut_body.h and kernels_cut_lanes_body.h, in the same way and with the same rules.
 ///
 /// A stretch is cut in three steps: the window minima, and where they change, which makes runs; for each run

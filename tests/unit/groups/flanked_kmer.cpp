@@ -6,14 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "bench/flanked_cut.h"
 #include "doctest/doctest.h"
-#include "groups/flanked_cut.h"
 #include "groups/flanked_word.h"
 #include "unit/groups/random_sequences.h"
 
 using namespace warpmer;
 using namespace warpmer::groups;
 using namespace warpmer::tests;
+using bench::CutSuperKmer;
+using bench::FlankedCut;
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "doctest/doctest.h"
-#include "groups/flanked_cut.h"
 #include "groups/path_cover.h"
 #include "unit/groups/random_sequences.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bench/flanked_cut.h"
 #include "doctest/doctest.h"
-#include "groups/flanked_cut.h"
 #include "groups/group_key.h"
 #include "groups/word_counter.h"
 #include "unit/groups/random_sequences.h"
@@ -16,6 +16,8 @@
 using namespace warpmer;
 using namespace warpmer::groups;
 using namespace warpmer::tests;
+using bench::CutSuperKmer;
+using bench::FlankedCut;
 
 namespace {
 

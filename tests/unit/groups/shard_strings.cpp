@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "bench/flanked_cut.h"
 #include "doctest/doctest.h"
-#include "groups/flanked_cut.h"
 #include "groups/flanked_kmer.h"
 #include "groups/quick_lookup.h"
 #include "groups/shard_reader.h"
@@ -19,6 +19,8 @@
 using namespace warpmer;
 using namespace warpmer::groups;
 using namespace warpmer::tests;
+using bench::CutSuperKmer;
+using bench::FlankedCut;
 
 namespace {
 

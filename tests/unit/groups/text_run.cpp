@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "groups/flanked_cut.h"
+#include "bench/flanked_cut.h"
 #include "groups/group_key.h"
 #include "unit/groups/random_sequences.h"
 
@@ -17,6 +17,8 @@ namespace {
 using namespace warpmer;
 using namespace warpmer::groups;
 using namespace warpmer::tests;
+using bench::CutSuperKmer;
+using bench::FlankedCut;
 
 /// Text behind some other bases, packed, with as many words behind it as are read.
 std::vector<std::uint32_t> packed_text(const std::string& before, const std::string& text) {

@@ -1,5 +1,6 @@
 #pragma once
-/// Cutting sequence into super-k-mers around their minimizers: the definition, one base after the other.
+/// Cutting sequence into super-k-mers around their minimizers: the definition, one base after the other,
+/// which tests compare with what cuts fast.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,12 +13,12 @@
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 
-namespace warpmer::groups {
+namespace warpmer::bench {
 
 /// A super-k-mer and where its k-mers are in the sequence.
 template <class Flanks>
 struct CutSuperKmer {
-  FlankedSuperKmer<Flanks> super;
+  groups::FlankedSuperKmer<Flanks> super;
   std::size_t first;  ///< number of its first k-mer in the sequence
   std::uint32_t kmers;
   bool is_forward;  ///< the left flank stands first in the sequence; else the last k-mer is the leftmost
@@ -91,9 +92,9 @@ class FlankedCut {
       Key kmer = 0;
       for (std::uint32_t base = 0; base < shape_.k; ++base)
         kmer = static_cast<Key>(kmer << 2) | codes[i + base];
-      const FlankedKmer<Flanks> flanked = flanked_kmer<Flanks>(kmer, shape_, canonical_);
-      visit(CutSuperKmer<Flanks>{super_kmer_of(flanked, shape_.flank_bases()), i, 1,
-                                 kmer_of<Key>(flanked, shape_) == kmer});
+      const groups::FlankedKmer<Flanks> flanked = groups::flanked_kmer<Flanks>(kmer, shape_, canonical_);
+      visit(CutSuperKmer<Flanks>{groups::super_kmer_of(flanked, shape_.flank_bases()), i, 1,
+                                 groups::kmer_of<Key>(flanked, shape_) == kmer});
     }
   }
 
@@ -117,11 +118,11 @@ class FlankedCut {
             false};
   }
 
-  GroupShape shape_;
+  groups::GroupShape shape_;
   bool canonical_;
   std::size_t most_kmers_;
   std::vector<std::uint32_t> hashes_;
   std::vector<std::size_t> minima_;
 };
 
-}  // namespace warpmer::groups
+}  // namespace warpmer::bench
