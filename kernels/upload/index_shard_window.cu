@@ -8,8 +8,7 @@ namespace warpmer::gpu {
 
 IndexShardWindow::IndexShardWindow(const index::IndexFile& index, index::ShardRange shards,
                                    std::uint64_t words, unsigned threads)
-    : index_(index),
-      shards_(shards),
+    : shards_(shards),
       words_(words + warpmer::kReadAheadWords),
       places_(words),
       end_(shards.first),

@@ -44,7 +44,6 @@ class IndexShardWindow {
 
   void read_ahead();
 
-  const index::IndexFile& index_;
   const index::ShardRange shards_;
   DeviceArray<std::uint64_t> words_;
   RingPlaces places_;

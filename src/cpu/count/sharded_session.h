@@ -32,8 +32,7 @@ class ShardedSession : public backend::CountingSession {
 
  public:
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
-      : kernels_(kernels),
-        plan_(plan),
+      : plan_(plan),
         shards_(1u << shard_bits(plan.kmers.k)),
         shard_memory_(plan_, shards_, MemoryModel(with_courier(plan), memory_kind(plan.kmers.k))),
         pending_(shard_memory_.pending()),
@@ -235,7 +234,6 @@ class ShardedSession : public backend::CountingSession {
                       std::uint64_t{system::kHugePageBytes / PagePool::kPageBytes});
   }
 
-  const Kernels& kernels_;
   const backend::CountPlan plan_;
   std::uint32_t shards_;
   Memory shard_memory_;
