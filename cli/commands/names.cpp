@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <memory>
-#include <optional>
 #include <string>
 #include <system_error>
 

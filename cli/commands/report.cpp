@@ -12,7 +12,6 @@
 
 #include "backend/indexes/copy_spectra.h"
 #include "backend/indexes/similarity.h"
-#include "base/error.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/arguments/sample_names.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "cli/framework/printable.h"
 #include "cli/framework/text_output.h"

@@ -7,7 +7,6 @@
 /// whether the key had so much, `ask(key)`, which returns its count, and `drop_removed(group)`, which makes
 /// the room of keys with counts of 0 free and returns their number.
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/live/entry_kernels.cuh"

@@ -7,7 +7,6 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "backend/lookup/lookup.h"

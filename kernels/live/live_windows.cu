@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "kernels/live/live_kernels.cuh"
 #include "kernels/live/live_kmers.cuh"

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/error.h"
 #include "kernels/memory/small_copy.cuh"
 #include "kernels/spill/spilled_groups.cuh"
 

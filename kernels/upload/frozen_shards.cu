@@ -3,7 +3,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/error.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
 #include "kernels/exchange/peers.cuh"

@@ -3,7 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
 #include "formats/kff_file.h"
 #include "formats/stream/count_width.h"
 

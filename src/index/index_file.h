@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "groups/shard_bits.h"

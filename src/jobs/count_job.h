@@ -2,7 +2,6 @@
 /// Counting: reads in, index file out, on whichever backend was chosen.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include "backend/import_session.h"
 #include "backend/index_params.h"
 #include "backend/indexes/index_set.h"
-#include "base/error.h"
 #include "base/thread_team.h"
 #include "formats/stream/count_width.h"
 #include "host/limits.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend/empty_input.h"
-#include "base/error.h"
 #include "index/shard_codec.h"
 
 namespace warpmer::mpi {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "backend/tally.h"
-#include "base/error.h"
 #include "base/thread_team.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"

@@ -1,6 +1,5 @@
 #include "backend/sample_session.h"
 
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>

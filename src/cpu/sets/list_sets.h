@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <type_traits>
 #include <utility>
 
 #include "backend/indexes/set_session.h"

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 #include <system_error>
 
 #include "base/error.h"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
 
 #include "base/error.h"
 #include "file/input_error.h"

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/error.h"
 #include "file/mapped_input.h"
 #include "index/index_layout.h"
 #include "index/positions/position_codec.h"

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"

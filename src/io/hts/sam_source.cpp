@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
 #include "file/input_error.h"
 #include "io/text/quality.h"
 #include "kmer/alphabet.h"
