@@ -200,17 +200,17 @@ void declare_flags(CLI::App& app, CountCommand& command) {
 
 void add_count_command(Application& application) {
   auto command = std::make_shared<CountCommand>();
-  CLI::App& app =
-      application.add_command("count",
-                              "Count the k-mers of sequences and write them as an index, or for another "
-                              "program.\n"
-                              "Counts are exact. White space in a sequence is no base, and breaks nothing. "
-                              "Anything but A, C, G, T and U breaks k-mers; a character "
-                              "that is no nucleotide code at all is an error unless --lenient is given. The "
-                              "index's content (its checksum is in 'warpmer info') does not depend on the "
-                              "number of threads, the device, the number of processes under mpirun, or the "
-                              "order of the inputs; beside it, the file holds the command line.",
-                              R"(Examples:
+  CLI::App& app = application.add_command(
+      "count",
+      "Count the k-mers of sequences and write them as an index, or for another "
+      "program.\n"
+      "Counts are exact. White space in a FASTA sequence is no base, and breaks nothing. "
+      "Anything but A, C, G, T and U breaks k-mers; a character "
+      "that is no nucleotide code at all is an error unless --lenient is given. The "
+      "index's content (its checksum is in 'warpmer info') does not depend on the "
+      "number of threads, the device, the number of processes under mpirun, or the "
+      "order of the inputs; beside it, the file holds the command line.",
+      R"(Examples:
   warpmer count -k 31 -o sample.wmi reads_1.fq.gz reads_2.fq.gz
   warpmer count -k 21 --min-count 2 -t 8 -m 16G -o sample.wmi @files.txt
   samtools view -u sample.cram chr20 | warpmer count -k 31 -o chr20.wmi -

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "backend/index_params.h"
@@ -35,6 +37,7 @@
 #include "index/index_file.h"
 #include "index/index_start.h"
 #include "io/fastx/sequence_data.h"
+#include "io/text/input_list.h"
 #include "io/text/line_reader.h"
 #include "serve/remote_table.h"
 #include "stats/spectrum_model.h"
@@ -317,11 +320,18 @@ void check(const HistoOptions& options) {
   check_standard_input({{"as an input", options.inputs}});
 }
 
-/// True when the inputs are to be counted: `-k` says so, or a list, or what is in one of them.
+/// True when -k says that the inputs are reads, or a list, a URL or what is in one of them does.
+bool say_that_they_are_reads(const HistoOptions& options) {
+  const auto is_list = [](const std::string& input) { return input.starts_with('@'); };
+  if (options.has_length || std::ranges::any_of(options.inputs, is_list)) return true;
+  return std::ranges::any_of(io::list_inputs(options.inputs), [](const io::InputFile& file) {
+    return file.is_url || !io::sequence_data_in(file.path).empty();
+  });
+}
+
+/// True when the inputs are to be counted.
 bool are_reads(const HistoOptions& options) {
-  const bool are = options.has_length || std::ranges::any_of(options.inputs, [](const std::string& input) {
-                     return input.starts_with('@') || !io::sequence_data_in(input).empty();
-                   });
+  const bool are = say_that_they_are_reads(options);
   if (!are && !options.counting_flag.empty()) {
     const auto index = std::ranges::find_if(options.inputs, index::is_index_file);
     if (index != options.inputs.end()) {
@@ -353,6 +363,17 @@ int print_of_reads(HistoOptions options) {
   return kDone;
 }
 
+/// A pipe cannot be looked into before it is opened.
+index::IndexFile open_index(const std::string& path) {
+  try {
+    return index::IndexFile(path);
+  } catch (const InputError& error) {
+    std::error_code failed;
+    if (path != "-" && !std::filesystem::is_fifo(path, failed)) throw;
+    throw InputError(fmt::format("{}; should these be reads, give -k, too", error.what()));
+  }
+}
+
 int print_of_indexes(const HistoOptions& options) {
   if (options.inputs.size() > 1 && options.is_picture())
     throw UsageError("a picture is of one index, and several are a table; name one");
@@ -362,7 +383,7 @@ int print_of_indexes(const HistoOptions& options) {
                      " is for one index; several are a table, in --format plain");
   }
   if (options.inputs.size() == 1) {
-    const index::IndexFile index(options.inputs.front());
+    const index::IndexFile index = open_index(options.inputs.front());
     TextOutput output(options.output);
     print(options, {index.histogram(), index.path(), index.params(), index.totals()}, output);
     return kDone;
@@ -370,7 +391,7 @@ int print_of_indexes(const HistoOptions& options) {
   std::vector<index::Histogram> histograms;
   std::uint32_t k = 0;
   for (const std::string& path : options.inputs) {
-    const index::IndexFile index(path);
+    const index::IndexFile index = open_index(path);
     if (is_table && k != 0 && k != index.params().k) {
       throw UsageError(fmt::format("{} has k = {}, and those before it have k = {}; a file has one k",
                                    printable(path), index.params().k, k));

@@ -9,11 +9,16 @@ import gzip
 import itertools
 import json
 import random
+import resource
+import shutil
+import subprocess
 
 from common_cli import (
     DATA,
     INPUT,
     NOTHING_FOUND,
+    RESOURCE,
+    WARPMER,
     CliTest,
     canonical,
     fasta,
@@ -93,6 +98,39 @@ class Counting(CliTest):
         self.file("q.fq", "@r\nACGTACGTAC\n+\nIIIII5IIII\n")  # 5 is quality 20
         self.assertEqual(self.dump(self.count("q.fq", k=4, options=["--min-base-quality", "20"])), naive_count(["ACGTACGTAC"], 4))
         self.assertEqual(self.dump(self.count("q.fq", k=4, options=["--min-base-quality", "21"])), naive_count(["ACGTANGTAC"], 4))
+
+
+class IndexOfAReference(CliTest):
+    """htslib wants one beside the FASTA that a CRAM file was made with."""
+
+    def setUp(self):
+        super().setUp()
+        shutil.copy(DATA / "genome.fa", self.folder / "ref.fa")
+        self.counting = ("count", "--reference", "ref.fa", "-o", "x.wmi", DATA / "aligned.cram")
+
+    def test_it_is_made_whole_and_then_used(self):
+        self.warpmer(*self.counting)
+        made = (self.folder / "ref.fa.fai").read_text().splitlines()
+        names = [line[1:].split()[0] for line in (DATA / "genome.fa").read_text().splitlines() if line.startswith(">")]
+        self.assertEqual([line.split("\t")[0] for line in made], names)
+        self.assertEqual(self.files(), ["ref.fa", "ref.fa.fai", "x.wmi"])
+        counts = self.dump("x.wmi")
+        self.warpmer(*self.counting)
+        self.assertEqual(self.dump("x.wmi"), counts)
+
+    def test_one_that_is_not_its_own(self):
+        self.file("ref.fa.fai", "another\t1000\t9\t60\t61\n")
+        self.refused(INPUT, "or ref.fa.fai, beside it, is not its index", *self.counting)
+
+    def test_one_that_cannot_be_written_leaves_nothing(self):
+        name = "n" * 40
+        self.file("ref.fa", "".join(f">{name}{i}\nACGT\n" for i in range(3000)))
+        before = self.files()
+        done = subprocess.run([WARPMER, *map(str, self.counting)], cwd=self.folder, stderr=subprocess.PIPE, text=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536)))  # fmt: skip
+        self.assertEqual(done.returncode, RESOURCE, done.stderr)
+        self.assertIn("cannot write ref.fa.fai, the index of the reference: File too large", done.stderr)
+        self.assertEqual(self.files(), before)
 
 
 class TinyInputs(CliTest):

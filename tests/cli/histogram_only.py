@@ -61,6 +61,8 @@ class HistogramOnly(CliTest):
         self.assertEqual(self.warpmer("histo", "-", stdin=(self.folder / "out.wmi").read_bytes()), wanted)
         self.refused(USAGE, "out.wmi is an index; reads are counted", "histo", "out.wmi", "reads")
         self.refused(USAGE, "out.wmi is an index; reads are counted", "histo", "-k", 31, "out.wmi")
+        self.refused(INPUT, "missing.fq", "histo", "-t", 2, "missing.fq")
+        self.refused(INPUT, "should these be reads, give -k, too", "histo", "-", stdin=b">a\nACGTACGT\n")
         self.refused(USAGE, "--forward is for reads", "histo", "--forward", "out.wmi")
         self.refused(INPUT, "standard input", "histo", "-", stdin=text)
         self.refused(INPUT, "cut", "histo", self.file("cut", READS.read_bytes()[:5000]))

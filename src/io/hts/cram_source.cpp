@@ -14,6 +14,7 @@
 #include "file/shell_word.h"
 #include "io/fastx/text_reader.h"
 #include "io/hts/bam_encoding.h"
+#include "io/hts/reference_index.h"
 
 namespace warpmer::io {
 namespace {
@@ -142,6 +143,8 @@ void CramSource::check_needs() const {
 }
 
 void CramSource::use_reference(const std::string& reference) {
+  index_reference(reference);
+  reference_ = reference;
   if (hts_set_fai_filename(handles_->file, reference.c_str()) == 0) return;
   fail_reading(
       fmt::format("the reference {} cannot be used; it must be readable FASTA with an index beside it "
@@ -162,9 +165,18 @@ bool CramSource::read(bam1_t& record) {
     return false;
   }
   if (result < -1) {
+    constexpr std::string_view kWhat =
+        "the next record cannot be decoded: the file is damaged or truncated, or";
+    if (reference_.empty()) {
+      fail_reading(fmt::format(
+          "{} its reference is not found or not the one it was made with; name it with --reference FILE.fa",
+          kWhat));
+    }
     fail_reading(
-        "the next record cannot be decoded: the file is damaged or truncated, or its reference is not found "
-        "or not the one it was made with; name it with --reference FILE.fa");
+        fmt::format("{} {} is not the reference it was made with, or {}.fai, beside it, is not its index "
+                    "(remove it, and it "
+                    "is made anew)",
+                    kWhat, reference_, reference_));
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
   return true;

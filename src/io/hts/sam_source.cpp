@@ -41,7 +41,7 @@ bool is_absent(std::span<const char> column) { return column.size() == 1 && colu
 }  // namespace
 
 SamSource::SamSource(std::unique_ptr<file::ByteFile> file, const InputOptions& options)
-    : AlignmentSource(*file, "SAM", options), file_(std::move(file)) {}
+    : AlignmentSource(*file, "SAM", options), is_lenient_(options.reading.lenient), file_(std::move(file)) {}
 
 /// Appends the lines of the header to `text`, unless that is null.
 void SamSource::read_header(std::string* text) {
@@ -118,7 +118,11 @@ std::span<char> SamSource::take_bases(std::span<char> column) const {
   if (is_absent(column)) return {};
   if (are_usual_bases(column)) return column;
   for (char& base : column) {
-    if (!is_base(base)) fail(fmt::format("{} is no base", file::quoted(base)));
+    if (!is_base(base)) {
+      if (!is_lenient_)
+        fail(fmt::format("{} is no base; pass --lenient to treat such characters as N", file::quoted(base)));
+      base = 'N';
+    }
     if (base == 'U' || base == 'u') base = static_cast<char>(base - 1);
   }
   return column;

@@ -36,6 +36,7 @@ class SamSource final : public AlignmentSource {
   bool read_more();
   std::span<char> take_line();
 
+  const bool is_lenient_;  ///< what is no base is an N
   std::unique_ptr<file::ByteFile> file_;
   PaddedText text_;             ///< read, and not parsed from `begin_` on
   std::size_t begin_ = 0;       ///< begin of the next line
