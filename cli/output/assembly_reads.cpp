@@ -18,7 +18,10 @@ void check_reads_of_assembly(const index::IndexFile& reads) {
                      "' was counted with --forward, and an assembly has either strand; count the reads "
                      "without it");
   }
-  if (reads.totals().left_out() > 0) {
+  if (reads.totals().are_chosen != 0) {
+    warn(fmt::format("'{}' has only chosen k-mers of reads; what it lacks is taken for missing",
+                     reads.path()));
+  } else if (reads.totals().left_out() > 0) {
     warn(fmt::format(
         "'{}' was counted with --min-count or --max-count; what they left out of it is taken for missing",
         reads.path()));

@@ -37,9 +37,9 @@ Json totals_json(const index::Totals& totals) {
           {"stored_kmers", totals.stored_kmers},
           {"stored_distinct", totals.stored_distinct},
           {"largest_count", totals.largest_count},
-          {"min_count", totals.least_count()},
+          {"min_count", totals.min_count},
           {"max_count", limited ? Json(totals.max_count) : Json(nullptr)},
-          {"chosen", totals.is_chosen()}};
+          {"chosen", totals.are_chosen != 0}};
 }
 
 Json provenance_json(const index::Provenance& provenance) {

@@ -73,9 +73,9 @@ std::string divisor_text(std::uint64_t divisor) {
 }
 
 std::string filter_text(const index::Totals& totals) {
-  std::string text = fmt::format("at least {}", totals.least_count());
+  std::string text = fmt::format("at least {}", totals.min_count);
   if (totals.max_count != UINT64_MAX) text += fmt::format(", at most {}", totals.max_count);
-  return totals.is_chosen() ? text + "; of chosen k-mers" : text;
+  return totals.are_chosen != 0 ? text + "; of chosen k-mers" : text;
 }
 
 }  // namespace

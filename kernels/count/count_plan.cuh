@@ -22,9 +22,10 @@ struct SpillPlan {
 /// 0.84 G k-mers.
 struct DeviceTuning {
   /// Used if the number of k-mers is known beforehand; of more than kMaxNarrowK bases half as many. Should
-  /// all be distinct, a table of 4096 (2048) slots is enough, and larger ones leave too few blocks on a
-  /// multiprocessor: 3 Gbp take 137 ms with 4096, 124 so at k = 21, and 141 and 107 ms at k = 55, where a bin
-  /// is then put in order as a whole, too.
+  /// nearly all be distinct, tables of 4096 (2048) slots are mostly enough (`load`), and larger ones leave
+  /// too few blocks on a multiprocessor. Of 7 M reads of 3 Gbp, 0.91 G k-mers at k = 21 take 137 ms in bins
+  /// of up to 4096, and 125 so; 0.67 G at k = 55 take 141 and 108 ms, as a bin is then put in order as a
+  /// whole, too.
   double kmers_per_bin = 3276;
   double load = 0.7;  ///< load of a table, as expected from the bins before
   /// Neighbouring bins are counted as one if k-mers repeat so often that one table holds them. This takes

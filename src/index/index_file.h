@@ -35,15 +35,12 @@ struct Totals {
   std::uint64_t stored_distinct = 0;
   std::uint64_t largest_count = 0;       ///< among those kept
   std::uint64_t min_count = 1;           ///< the filter: no count that is stored is smaller,
-  std::uint64_t max_count = UINT64_MAX;  ///< or larger; min_count is 0 where k-mers were chosen (is_chosen)
+  std::uint64_t max_count = UINT64_MAX;  ///< or larger
   std::uint64_t records = 0;             ///< sequences read
   std::uint64_t bases = 0;               ///< characters of sequence read, breaks included
-
-  /// True where k-mers are missing for another reason than their counts: those that were not asked for
-  /// (`count --only`), or that an operation on sets has left out.
-  [[nodiscard]] bool is_chosen() const noexcept { return min_count == 0; }
-  /// Returns the smallest count that would be stored.
-  [[nodiscard]] std::uint64_t least_count() const noexcept { return std::max<std::uint64_t>(min_count, 1); }
+  /// 1 where k-mers are missing for another reason than their counts: those that were not asked for
+  /// (`count --only`), or that an operation on sets has left out; else 0. A number, as all are.
+  std::uint64_t are_chosen = 0;
 
   /// Returns the occurrences that a filter has left out, here or in what this was made of, at least; 0 if
   /// there are none. Their number is not known of what another program counted.

@@ -21,6 +21,8 @@ constexpr std::uint64_t Totals::*kTotalNumbers[] = {&Totals::counted_kmers,   &T
                                                     &Totals::stored_distinct, &Totals::largest_count,
                                                     &Totals::min_count,       &Totals::max_count,
                                                     &Totals::records,         &Totals::bases};
+/// Marks `min_count` where k-mers are chosen.
+constexpr std::uint64_t kChosen = std::uint64_t{1} << 63;
 static_assert(std::size(kTotalNumbers) * sizeof(std::uint64_t) == kTotalsBytes);
 
 /// Sizes in bits of the three parts of a payload.
@@ -221,7 +223,9 @@ std::string encode_directory(std::span<const DirectoryEntry> directory, std::uin
 
 std::string encode_totals(const Totals& totals) {
   ByteBuilder out;
-  for (const auto number : kTotalNumbers) out.u64(totals.*number);
+  Totals marked = totals;
+  marked.min_count = std::min(totals.min_count, kChosen - 1) | (totals.are_chosen != 0 ? kChosen : 0);
+  for (const auto number : kTotalNumbers) out.u64(marked.*number);
   return out.take();
 }
 
@@ -298,6 +302,8 @@ Totals decode_totals(Bytes file, const Trailer& trailer, const std::string& name
   Parser in = parse_section(kIndexKind, file, trailer.totals, name, "totals");
   Totals totals;
   for (const auto number : kTotalNumbers) totals.*number = in.u64();
+  totals.are_chosen = (totals.min_count & kChosen) != 0 ? 1 : 0;
+  totals.min_count &= kChosen - 1;
   in.end();
   return totals;
 }

@@ -115,7 +115,7 @@ class CountJob {
     index::Totals totals = session.tally().totals();
     totals.records = read.records;
     totals.bases = read.bases;
-    if (only_ && totals.min_count == 1) totals.min_count = 0;
+    totals.are_chosen = only_ ? 1 : 0;
     mpi::warn_of_phred64(ranks_, options_.reading.qualities);
     if (only_ && totals.counted_distinct == 0) {
       warn(fmt::format("none of the k-mers of {} is in the input", options_.only));

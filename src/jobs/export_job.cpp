@@ -106,7 +106,7 @@ class CountGate {
 formats::StreamFacts facts_of(const index::IndexFile& index) {
   const index::Totals& totals = index.totals();
   return {index.params().k,     index.params().canonical, totals.stored_distinct,
-          totals.largest_count, totals.least_count(),     totals.max_count};
+          totals.largest_count, totals.min_count,         totals.max_count};
 }
 
 ExportReport export_index(const index::IndexFile& index, const ExportOptions& options,

@@ -112,10 +112,10 @@ class SetJob {
       totals.counted_kmers = saturating_add(totals.counted_kmers, left_out(inputs_[i], plan.of_inputs[i]));
     }
     const backend::CountBounds filter = result_bounds(plan, bounds);
-    const bool is_chosen = !adds_up() || std::ranges::any_of(inputs_, [](const auto& input) {
-      return input.totals().is_chosen();
-    });
-    totals.min_count = is_chosen && filter.min <= 1 ? 0 : filter.min;
+    const bool has_chosen = std::ranges::any_of(
+        inputs_, [](const index::IndexFile& input) { return input.totals().are_chosen != 0; });
+    totals.are_chosen = has_chosen || !adds_up() ? 1 : 0;
+    totals.min_count = filter.min;
     totals.max_count = filter.max;
     return totals;
   }

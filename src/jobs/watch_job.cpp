@@ -133,7 +133,8 @@ class WatchJob {
       against_ = backend::make_cpu_lookup(*against_index_, {.lenient = options.reading.lenient});
     }
     if (base_) {
-      const std::string now = state().folder, &earlier = base_->provenance().inputs.front();
+      const std::string now = state().folder;
+      const std::string& earlier = base_->provenance().inputs.front();
       if (now != earlier) {
         listener.problem(
             fmt::format("{} is of {}: files of {} that have names and sizes of files there are not counted",

@@ -15,7 +15,7 @@ namespace warpmer::library {
           .stored_kmers = totals.stored_kmers,
           .stored_distinct = totals.stored_distinct,
           .largest_count = totals.largest_count,
-          .min_count = totals.least_count(),
+          .min_count = totals.min_count,
           .max_count = totals.max_count};
 }
 

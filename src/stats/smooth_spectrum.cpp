@@ -13,7 +13,7 @@ constexpr double kLeastStep = 0.1;
 }  // namespace
 
 SmoothSpectrum::SmoothSpectrum(const index::Totals& totals, const index::Histogram& histogram)
-    : first_(totals.least_count()) {
+    : first_(totals.min_count) {
   // Counts larger than any are as good as others: 0 k-mers have them, unless they were not stored.
   const std::uint64_t largest = histogram.empty() ? 0 : histogram.rbegin()->first;
   end_ = std::min({kLargestCount, totals.max_count, largest + largest / 4 + 8}) + 1;

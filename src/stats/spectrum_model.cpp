@@ -447,7 +447,8 @@ class Modeller {
     if (estimate.genome_size)
       estimate.repeat_fraction = std::clamp(1 - fit.places() / *estimate.genome_size, 0.0, 1.0);
     // What is left out where no bound says so may be of any count.
-    if (totals_.min_count > 1 || (totals_.max_count == UINT64_MAX && totals_.left_out() > 0))
+    if (totals_.min_count > 1 || totals_.are_chosen != 0 ||
+        (totals_.max_count == UINT64_MAX && totals_.left_out() > 0))
       estimate.error_kmers = estimate.error_distinct = estimate.error_rate = std::nullopt;
   }
 

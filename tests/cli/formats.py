@@ -12,6 +12,7 @@ import random
 import resource
 import shutil
 import subprocess
+import unittest
 
 from common_cli import (
     DATA,
@@ -117,6 +118,14 @@ class IndexOfAReference(CliTest):
         counts = self.dump("x.wmi")
         self.warpmer(*self.counting)
         self.assertEqual(self.dump("x.wmi"), counts)
+
+    @unittest.skipUnless(shutil.which("bgzip"), "no bgzip")
+    def test_that_of_a_compressed_one(self):
+        self.warpmer(*self.counting)
+        subprocess.run(["bgzip", "ref.fa"], cwd=self.folder, check=True)
+        self.warpmer(*["ref.fa.gz" if word == "ref.fa" else "y.wmi" if word == "x.wmi" else word for word in self.counting])
+        self.assertEqual(self.content("y.wmi"), self.content("x.wmi"))
+        self.assertEqual(self.files(), ["ref.fa.fai", "ref.fa.gz", "ref.fa.gz.fai", "ref.fa.gz.gzi", "x.wmi", "y.wmi"])
 
     def test_one_that_is_not_its_own(self):
         self.file("ref.fa.fai", "another\t1000\t9\t60\t61\n")

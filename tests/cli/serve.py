@@ -23,7 +23,7 @@ from common_tier import FULL, by_tier, some, without_sanitizers
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 SOCKET = "s.sock"
-HELLO = struct.pack("<II8sIIII", 1, 24, b"warpmer\n", 1, 2, 0, 1)
+HELLO = struct.pack("<II8sIIII", 1, 24, b"warpmer\n", 2, 2, 0, 1)
 
 
 class Serve(CliTest):
@@ -242,7 +242,9 @@ class Changes(Serve):
         for command in (["add", DATA / "forty.fq"], ["remove", DATA / "forty.fq"], ["save", "-o", "y.wmi"]):
             self.refused(INPUT, "x.wmi has no k-mers that occurred fewer than 2 times", command[0], "--server", SOCKET, *command[1:])
         self.stop(server)
-        self.refused(INPUT, "nothing that --save could write", "serve", "--socket", SOCKET, "--load", "x.wmi", "--save", "y.wmi")
+        for options, output in (([], "x.wmi"), (["--only", DATA / "forty.fa"], "only.wmi")):
+            self.count(DATA / "forty.fq", k=21, options=options or ["--min-count", 2], output=output)
+            self.refused(INPUT, "nothing that --save could write", "serve", "--socket", SOCKET, "--load", output, "--save", "y.wmi")
 
     def test_are_seen_by_everybody(self):
         self.serve("-k", 21)

@@ -9,6 +9,7 @@ import re
 from common_cli import DATA, INPUT, RESOURCE, USAGE, CliTest, canonical, fasta, main, naive_count
 from common_reads import random_reads
 from common_tier import by_tier, one_thread, some
+from read_wmi import read_index
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 
@@ -112,7 +113,11 @@ class Update(CliTest):
         for name in ("only", "shared", "rest", "all"):
             self.refused(INPUT, f"{name}.wmi has only some of the k-mers", "update", f"{name}.wmi", "--add", "b.fa", "-o", "out.wmi")
             self.assertIn("; of chosen k-mers", self.warpmer("stats", f"{name}.wmi"))
+            self.assertEqual(read_index(self.folder / f"{name}.wmi").totals[6], 1 << 63 | 1)
+        self.warpmer("count", "-k", 5, "--only", "panel.txt", "--max-count", 5, "-o", "few.wmi", "a.fa")
+        self.refused(INPUT, "few.wmi has only some of the k-mers", "update", "few.wmi", "--add", "b.fa", "-o", "out.wmi")
         self.warpmer("union", "-o", "both.wmi", "a.wmi", "b.wmi")
+        self.assertEqual(read_index(self.folder / "both.wmi").totals[6], 1)
         self.update("both.wmi", "--remove", "b.fa")
         self.assertEqual(self.dump("updated.wmi"), self.dump("a.wmi"))
 

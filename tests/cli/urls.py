@@ -82,6 +82,7 @@ class Urls(CliTest):
     def test_other_commands(self):
         url = self.server.url("reads.fq.gz")
         self.assertEqual(self.warpmer("histo", "-k", 21, url), self.warpmer("histo", "-k", 21, "reads.fq"))
+        self.assertEqual(self.warpmer("histo", url), self.warpmer("histo", "reads.fq"))
         self.assertEqual(self.warpmer("query", "--reads", url, "plain.wmi"), self.warpmer("query", "--reads", "reads.fq", "plain.wmi"))
 
     def test_a_download_that_breaks_off_is_an_error(self):

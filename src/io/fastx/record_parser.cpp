@@ -70,9 +70,9 @@ bool RecordParser::shows_line(const Window& window) {
 void RecordParser::fail_unexpected_line(const Window& window) const {
   const std::string_view rest(window.text + window.pos, window.size - window.pos);
   if (records_ == 0) {
-    file::fail_at({file_, 0, {}, lines_ + 1},
-                  fmt::format("this is neither FASTA nor FASTQ, SAM, BAM nor CRAM, compressed or not, but {}",
-                              describe_start(rest)));
+    file::fail_at({file_, 0, {}, lines_ + 1}, fmt::format("this is neither FASTA nor FASTQ, compressed or "
+                                                          "not, nor SAM with its header, BAM or CRAM, but {}",
+                                                          describe_start(rest)));
   }
   const std::string_view line = rest.substr(0, rest.find_first_of("\r\n"));
   file::fail_at(

@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "file/byte_file.h"
+#include "io/hts/reference_index.h"
 #include "io/hts/silence_htslib.h"
 #include "system/descriptors.h"
 
@@ -113,6 +114,7 @@ std::optional<CramNeeds> look_at_cram(const InputFile& input, const std::string&
   CramNeeds needs{watch.size(), 0};
   needs.size.slice_bases = std::max(needs.size.slice_bases, kUsualSliceBases);
   if (!reference.empty()) {
+    index_reference(reference);  // which has lengths
     needs.reference_bases = longest_sequence(reference);
   } else if (needs.size.needs_reference && needs.size.header_bytes <= kReadableHeader) {
     needs.reference_bases = longest_sequence_of_header(input.path);

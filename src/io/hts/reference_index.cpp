@@ -25,11 +25,28 @@ int make_file(const std::string& path) {
   return 0;
 }
 
-/// Gives a file its name unless it is empty.
-void name(file::TemporaryName& temporary, const std::string& path) {
+[[noreturn]] void fail(const std::string& index, int error) {
+  throw ResourceError(
+      fmt::format("cannot write {}, the index of the reference: {}; free space, or name a copy of the "
+                  "reference elsewhere",
+                  index, std::strerror(error)));
+}
+
+bool is_of_disk(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
+/// Makes a file for an index. False where there may be none.
+bool take(file::TemporaryName& temporary, const std::string& index) {
+  const int error = temporary.take(index, make_file);
+  if (is_of_disk(error)) fail(index, error);
+  return error == 0;
+}
+
+/// Gives an index its name, unless it is empty: only BGZF has one of its blocks.
+void name(file::TemporaryName& temporary, const std::string& index) {
   std::error_code error;
-  if (std::filesystem::file_size(temporary.path(), error) == 0 || error) return;
-  if (std::rename(temporary.path().c_str(), path.c_str()) == 0) temporary.release();
+  if (std::filesystem::file_size(temporary.path(), error) == 0) return;
+  if (std::rename(temporary.path().c_str(), index.c_str()) != 0) fail(index, errno);
+  temporary.release();
 }
 
 }  // namespace
@@ -38,24 +55,19 @@ void index_reference(const std::string& reference) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const std::string index = reference + ".fai", blocks = reference + ".gzi";
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(reference, error) || std::filesystem::exists(index, error)) return;
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(reference, failed) || std::filesystem::exists(index, failed)) return;
+  if (reference.ends_with(".fai") || ::access(reference.c_str(), R_OK) != 0) return;
   silence_htslib();
   file::TemporaryName new_index, new_blocks;
-  if (new_index.take(index, make_file) != 0 || new_blocks.take(blocks, make_file) != 0) return;
+  if (!take(new_index, index) || !take(new_blocks, blocks)) return;
   errno = 0;
   if (fai_build3(reference.c_str(), new_index.path().c_str(), new_blocks.path().c_str()) != 0) {
-    if (errno != ENOSPC && errno != EDQUOT && errno != EFBIG && errno != EIO) {
-      throw InputError(
-          fmt::format("the reference {} cannot be used: no index can be made of it; it must be FASTA, plain "
-                      "or BGZF, whose "
-                      "lines are equally long in each sequence",
-                      reference));
-    }
-    throw ResourceError(
-        fmt::format("cannot write {}, the index of the reference: {}; free space, or give a copy "
-                    "of the reference elsewhere",
-                    index, std::strerror(errno)));
+    if (is_of_disk(errno)) fail(index, errno);
+    throw InputError(fmt::format(
+        "no index can be made of the reference {}; it must be FASTA, plain or BGZF, with lines that "
+        "are equally long in each sequence",
+        reference));
   }
   name(new_blocks, blocks);
   name(new_index, index);

@@ -1,5 +1,7 @@
 // The memory that reading is said to hold.
 
+#include <filesystem>
+
 #include "unit/io/io_fixture.h"
 
 using namespace io_test;
@@ -39,7 +41,11 @@ TEST_CASE("io memory: of a reference, the two longest sequences count") {
   const std::string text = folder.file("text", "@r\nA\n+\nI\n");
   const std::string genome = folder.file("genome.fa", ">a\nACGT\n");
   const std::uint64_t none = held({cram}, 1);
-  CHECK(held({cram}, 1, genome) == none + 2 * 8);  // no index: no more than the file
+  CHECK(held({cram}, 1, genome) == none + 2 * 4);  // an index is made
+  std::filesystem::remove(genome + ".fai");
+  std::filesystem::create_directory(genome + ".fai");
+  CHECK(held({cram}, 1, genome) == none + 2 * 8);  // there can be none: no more than the file
+  std::filesystem::remove(genome + ".fai");
   const std::string index =
       folder.file("genome.fa.fai", "a\t4\t3\t4\t5\nb c\t300000000\t9\t60\t61\nd\t7\t9\t7\t8\n");
   CHECK(held({cram}, 1, genome) == none + 600'000'000);

@@ -164,8 +164,8 @@ TEST_CASE("hellos and errors come back, and a hello of another version can be re
   CHECK(!hello.kmers.canonical);
 
   std::string later(payload.bytes());
-  later[8] = 2;
-  CHECK(take_hello(later + "and more").version == 2);
+  later[8] = static_cast<char>(kProtocolVersion + 1);
+  CHECK(take_hello(later + "and more").version == kProtocolVersion + 1);
   CHECK_THROWS_AS(take_hello(std::string(payload.bytes()) + "and more"), MalformedFrame);
 
   for (const ErrorKind kind :
