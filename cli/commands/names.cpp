@@ -30,7 +30,7 @@ fs::path folder_of_names() {
   const fs::path program = system::program_path();
   const std::string first(personalities().front().name);
   for (const char* folder : kFolders) {
-    const fs::path names = (program.parent_path() / folder).lexically_normal();
+    fs::path names = (program.parent_path() / folder).lexically_normal();
     if (fs::equivalent(names / first, program, failed)) return names;
   }
   throw ResourceError(
