@@ -7,6 +7,7 @@ ctest: release only (the jobs behind it are tested by their own scripts; here it
 import gzip
 import itertools
 import json
+import select
 import shutil
 import subprocess
 import unittest
@@ -114,6 +115,59 @@ class AgainstJellyfish(CliTest):
                 self.same("query", "-i", name, stdin="\n".join(words).encode() + b"\n")
                 self.same("query", "-l", "-o", "text", name, *words)
 
+    def test_query_of_any_words(self):
+        """Words that are longer than a k-mer, or have other letters in it, are read as Jellyfish reads them."""
+        bases = "".join(line for line in (DATA / "genome.fa").read_text().splitlines() if line[0] != ">")[:300]
+        for k in (5, 21, 32, 40, 64):
+            a, b, c = bases[:k], bases[5 : 5 + k], bases[90 : 90 + k]
+            words = [a, a + "ACG", a + "\t12", a[:3] + "N" + a, "NNN" + a, a.lower(), "ACG", "", b, b[:2] + "-" + b, c[:35] + "N" + c, c[:8] + "n" + c,
+                     c + " 3", "." + a, b, a[:33] + "x" * 64, a + "\r"]  # fmt: skip
+            lines = "\n".join([*words, "", a]).encode()
+            for options in (("-C",), ()):
+                self.count("-m", k, *SMALL, *options, "genome.fa")
+                subprocess.run([JELLYFISH, "bc", "-m", str(k), "-s", "30k", *options, "genome.fa", "-o", "x.bc"], cwd=self.folder, check=True)
+                for name in ("theirs.jf", "ours.jf", "x.bc"):
+                    self.same("query", name, *words)
+                    self.same("query", "-i", name, stdin=lines)
+                    self.same("query", "-i", name, stdin=lines + b"\n\n")
+                    self.same("query", "-s", "genome.fa", name, a)
+
+    def test_co_process(self):
+        """Who waits for the answer before the next question gets it."""
+        self.count("-m", 21, *SMALL, "-C", "a.fq")
+        with subprocess.Popen([WARPMER, "jellyfish", "query", "-i", "ours.jf"], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+            for words, answers in (("T" * 21, 1), ("A" * 21 + "\n" + "C" * 22, 2)):
+                process.stdin.write(words.encode() + b"\n")
+                process.stdin.flush()
+                for _ in range(answers):
+                    self.assertTrue(select.select([process.stdout], [], [], 30)[0], "no answer")
+                    self.assertRegex(process.stdout.readline(), rb"\A\d+\n\Z")
+            process.stdin.close()
+        self.assertEqual(process.returncode, DONE)
+
+    def header(self, name):
+        return json.loads(subprocess.run([JELLYFISH, "info", "-j", name], cwd=self.folder, capture_output=True, check=True).stdout)
+
+    def test_size(self):
+        """The hash of a header is as large as Jellyfish's, and larger where it has to be; Jellyfish finds k-mers by it."""
+        for k, options in ((5, ()), (8, ("-C",)), (13, ("-C",)), (21, ("-C",)), (31, ()), (32, ("-C",)), (33, ()), (64, ("-C",))):
+            wanted = [line.split()[0] for line in self.counts_alike("-m", k, "-s", "3M", *options, "a.fq")]
+            theirs, ours = self.header("theirs.jf"), self.header("ours.jf")
+            for name in ("size", "max_reprobe", "reprobes", "key_len", "canonical"):
+                self.assertEqual(ours[name], theirs[name], (k, name))
+            for name in ("r", "c", "identity"):
+                self.assertEqual(ours["matrix1"][name], theirs["matrix1"][name], (k, name))
+            questions = "\n".join(wanted).encode()
+            self.same("query", "-i", "ours.jf", stdin=questions)
+            expected = self.same("query", "-i", "theirs.jf", stdin=questions)
+            for size in ("1", "5k"):
+                subprocess.run([WARPMER, "jellyfish", "count", "-m", str(k), "-s", size, *options, "a.fq", "-o", "grown.jf"], cwd=self.folder, check=True)
+                size = self.header("grown.jf")["size"]
+                self.assertTrue(size == 4**k or len(wanted) <= size <= max(32768, 4 * len(wanted)), (k, size))
+                self.assertEqual(self.same("query", "-i", "grown.jf", stdin=questions), expected)
+        self.same("merge", "-o", "m.jf", "ours.jf", "ours.jf")
+        self.assertEqual(self.header("m.jf")["size"], self.header("ours.jf")["size"])
+
     def test_merge(self):
         for name, reads in (("a.jf", "a.fq"), ("b.jf", "b.fq"), ("c.jf", "genome.fa")):
             subprocess.run([JELLYFISH, "count", "-m", "15", "-s", "200k", "-C", reads, "-o", name], cwd=self.folder, check=True)
@@ -130,7 +184,7 @@ class AgainstJellyfish(CliTest):
             texts.append((self.folder / "j.txt").read_text())
         self.assertEqual(*texts)
         self.count("-m", 15, "-s", "200k", "-C", "a.fq")
-        subprocess.run([WARPMER, "jellyfish", "count", "-m", "15", "-s", "5", "-C", "b.fq", "-o", "d.jf"], cwd=self.folder, check=True)
+        subprocess.run([WARPMER, "jellyfish", "count", "-m", "15", "-s", "200k", "-C", "b.fq", "-o", "d.jf"], cwd=self.folder, check=True)
         subprocess.run([JELLYFISH, "merge", "-o", "m.jf", "ours.jf", "d.jf"], cwd=self.folder, check=True)
         both = self.dumped("m.jf")
         self.count("-m", 15, "-s", "200k", "-C", "a.fq", "b.fq")

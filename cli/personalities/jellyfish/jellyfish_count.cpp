@@ -16,6 +16,7 @@
 #include "cli/personalities/named_jobs.h"
 #include "formats/jellyfish/jellyfish_bloom.h"
 #include "formats/jellyfish/jellyfish_file.h"
+#include "formats/jellyfish/jellyfish_order.h"
 #include "formats/jellyfish/jellyfish_text.h"
 #include "formats/stream/count_width.h"
 #include "jobs/count_job.h"
@@ -59,7 +60,8 @@ std::vector<OptionRow> count_rows(JellyfishCount& count) {
   };
   return {
       taken("-m,--mer-len", free, "length of the k-mers", store_number(count.k, 1, kMaxK)),
-      taken("-s,--size", free, "size of a table that there is not here", store_suffixed(count.size)),
+      taken("-s,--size", free, "size of the hash that the output's header names, at least",
+            store_suffixed(count.size)),
       taken("-t,--threads", free, "threads; those that warpmer finds unless given",
             store_number(count.threads, 1, UINT16_MAX)),
       taken("--sam", free, "SAM, BAM or CRAM to read; any input may be one", add_to(count.inputs)),
@@ -182,11 +184,13 @@ jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::st
 }
 
 std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const formats::StreamFacts& facts,
-                                            const formats::JellyfishCall& made_by) {
-  if (count.is_text) return std::make_unique<formats::JellyfishTextSink>(count.output, facts, made_by);
+                                            const formats::JellyfishCall& made_by,
+                                            std::uint32_t position_bits) {
+  if (count.is_text)
+    return std::make_unique<formats::JellyfishTextSink>(count.output, facts, made_by, position_bits);
   const std::uint32_t most = formats::bytes_of_count(formats::kLargestJellyfishCount);
   return std::make_unique<formats::JellyfishSink>(count.output, facts, std::min(count.count_bytes, most),
-                                                  made_by);
+                                                  made_by, position_bits);
 }
 
 /// Writes the k-mers of `kmers` with their counts, or with those in `counts`.
@@ -194,19 +198,22 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
                     const index::IndexFile* counts, const formats::JellyfishBloom* bloom,
                     const host::Resources& resources, const NamedCall& call) {
   formats::StreamFacts facts = jobs::facts_of(kmers);
+  const std::uint32_t position_bits = formats::jellyfish_position_bits(count.k, facts.distinct, count.size);
   facts.distinct = 0;  // the filter leaves some out
-  const auto sink = sink_for(count, facts, jellyfish_call(call));
+  const auto sink = sink_for(count, facts, jellyfish_call(call), position_bits);
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
   JellyfishFilter filter(count, lookup.get(), bloom, *sink);
-  const jobs::ExportReport report =
-      jobs::export_index(kmers, {.order = formats::KmerOrder::by_jellyfish, .resources = resources}, filter);
+  const jobs::ExportReport report = jobs::export_index(
+      kmers,
+      {.order = formats::KmerOrder::by_jellyfish, .position_bits = position_bits, .resources = resources},
+      filter);
   say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
 }
 
 /// Opens the Bloom counter, if there is one.
 std::unique_ptr<formats::JellyfishBloom> open_bloom(const JellyfishCount& count) {
   if (count.bloom.empty()) return nullptr;
-  auto bloom = std::make_unique<formats::JellyfishBloom>(count.bloom);
+  auto bloom = std::make_unique<formats::JellyfishBloom>(formats::map_jellyfish(count.bloom));
   if (bloom->header().k != count.k) {
     throw UsageError(fmt::format("jellyfish count: --bc: {} has {}-mers, and -m says {}", count.bloom,
                                  bloom->header().k, count.k));
@@ -217,7 +224,8 @@ std::unique_ptr<formats::JellyfishBloom> open_bloom(const JellyfishCount& count)
 /// No input is no error: a database of nothing is written.
 void write_nothing(const JellyfishCount& count, const NamedCall& call) {
   if (count.writes_nothing) return;
-  const auto sink = sink_for(count, {.k = count.k, .canonical = count.is_canonical}, jellyfish_call(call));
+  const auto sink = sink_for(count, {.k = count.k, .canonical = count.is_canonical}, jellyfish_call(call),
+                             formats::jellyfish_position_bits(count.k, 0, count.size));
   sink->finish();
 }
 

@@ -1,36 +1,121 @@
-/// `jellyfish query`, `merge`
+/// `jellyfish query`
 
 #include <fmt/format.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
-#include <iostream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
-#include "cli/output/progress.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
-#include "cli/personalities/named_jobs.h"
+#include "formats/jellyfish/jellyfish_bloom.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_lookup.h"
-#include "formats/jellyfish/jellyfish_text.h"
 #include "io/input_set.h"
-#include "jobs/export_job.h"
-#include "jobs/set_job.h"
-#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 namespace {
 
+/// What is asked for k-mers: a database, or a Bloom counter.
+struct QueriedCounts {
+  std::uint32_t k = 0;
+  bool canonical = false;
+  std::function<std::uint64_t(Key128)> find;
+};
+
+QueriedCounts open_queried(const std::string& path) {
+  auto file = formats::map_jellyfish(path);
+  const formats::JellyfishHeader header = formats::read_jellyfish_header(*file, {});
+  if (header.format == formats::kJellyfishBloom) {
+    const auto bloom = std::make_shared<const formats::JellyfishBloom>(std::move(file));
+    return {header.k, header.canonical, [bloom](Key128 kmer) { return bloom->occurrences(kmer); }};
+  }
+  const auto database = std::make_shared<const formats::JellyfishLookup>(std::move(file));
+  return {header.k, header.canonical, [database](Key128 kmer) { return database->find(kmer); }};
+}
+
+/// Takes the k-mers that words begin with, as Jellyfish does: anything may stand behind them, and from a
+/// character that is no base on there are A. But Jellyfish reads into words of 32 bases, the last of which is
+/// left as it was where an earlier one has such a character.
+class KmersOfWords {
+ public:
+  explicit KmersOfWords(const QueriedCounts& counts) : k_(counts.k), is_canonical_(counts.canonical) {}
+
+  /// Returns the k-mer; nothing for a word that is shorter.
+  std::optional<Key128> take(std::string_view word) {
+    if (word.size() < k_) return std::nullopt;
+    Key128 kmer = 0;
+    std::uint32_t bases = 0;
+    for (; bases < k_ && char_class(word[bases]) == CharClass::base; ++bases)
+      kmer = static_cast<Key128>(kmer << 2 | base_code(word[bases]));
+    if (bases > 0) kmer <<= 2 * (k_ - bases);
+    if (bases + kBasesOfWord < k_) kmer |= static_cast<std::uint64_t>(last_);
+    last_ = is_canonical_ ? canonical(kmer, k_) : kmer;
+    return last_;
+  }
+
+ private:
+  static constexpr std::uint32_t kBasesOfWord = 32;
+
+  std::uint32_t k_;
+  bool is_canonical_;
+  Key128 last_ = 0;
+};
+
+/// Lines of standard input, whatever is in them, as they come.
+class LinesAsTheyCome {
+ public:
+  /// `before_waiting` is called when there is no whole line: who writes them may wait for answers.
+  explicit LinesAsTheyCome(std::function<void()> before_waiting)
+      : before_waiting_(std::move(before_waiting)) {}
+
+  /// Takes the next line, without its end; valid until the next call. False at the end.
+  bool next(std::string_view& line) {
+    std::size_t end = text_.find('\n', at_);
+    while (end == std::string::npos && read_more()) end = text_.find('\n', at_);
+    if (at_ == text_.size()) return false;
+    line = std::string_view(text_).substr(at_, end == std::string::npos ? end : end - at_);
+    at_ = end == std::string::npos ? text_.size() : end + 1;
+    return true;
+  }
+
+ private:
+  bool read_more() {
+    constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;
+    if (is_read_) return false;
+    before_waiting_();
+    text_.erase(0, std::exchange(at_, 0));
+    std::array<char, kReadAtOnce> bytes;
+    ssize_t n = 0;
+    do {
+      n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) text_.append(bytes.data(), static_cast<std::size_t>(n));
+    is_read_ = n <= 0;
+    return !is_read_;
+  }
+
+  std::function<void()> before_waiting_;
+  std::string text_;
+  std::size_t at_ = 0;  ///< in `text_`, where the next line begins
+  bool is_read_ = false;
+};
+
 /// Prints the counts of k-mers in a database.
 class JellyfishQueries {
  public:
-  JellyfishQueries(const formats::JellyfishLookup& database, TextOutput& output)
-      : database_(database), output_(output) {}
+  JellyfishQueries(const QueriedCounts& counts, TextOutput& output) : counts_(counts), output_(output) {}
 
   /// Prints a k-mer and its count.
   void print(Key128 kmer) {
@@ -39,20 +124,34 @@ class JellyfishQueries {
     char* const begin = output_.reserve(k() + kKmerRoom + kDigits);
     write_kmer(kmer, k(), begin);
     begin[k()] = ' ';
-    char* end = std::to_chars(begin + k() + 1, begin + k() + 1 + kDigits, database_.find(kmer)).ptr;
+    char* end = std::to_chars(begin + k() + 1, begin + k() + 1 + kDigits, counts_.find(kmer)).ptr;
     *end++ = '\n';
     output_.commit(static_cast<std::size_t>(end - begin));
   }
 
-  /// Prints the count of a k-mer given as text, behind it or alone; says on stderr when it is none.
-  void print(const std::string& word, bool is_alone) {
-    Key128 kmer = 0;
-    if (word.size() != k() || !kmer_from_text(word, kmer)) {
-      print_error(fmt::format("Invalid mer '{}'", word));
-    } else if (is_alone) {
-      output_.print("{}\n", database_.find(in_database(kmer)));
-    } else {
-      print(kmer);
+  /// Prints the k-mers that words begin with, and their counts.
+  void print_words(std::span<const std::string> words) {
+    KmersOfWords kmers(counts_);
+    for (const std::string& word : words) {
+      if (const std::optional<Key128> kmer = kmers.take(word)) {
+        print(*kmer);
+      } else {
+        refuse(word);
+      }
+    }
+  }
+
+  /// Prints the counts of the k-mers that the lines of standard input begin with, each before it waits for
+  /// the next line.
+  void print_answers() {
+    KmersOfWords kmers(counts_);
+    LinesAsTheyCome lines([this] { output_.flush(); });
+    for (std::string_view line; lines.next(line);) {
+      if (const std::optional<Key128> kmer = kmers.take(line)) {
+        output_.print("{}\n", counts_.find(*kmer));
+      } else {
+        refuse(line);
+      }
     }
   }
 
@@ -72,9 +171,10 @@ class JellyfishQueries {
   }
 
  private:
-  [[nodiscard]] std::uint32_t k() const { return database_.header().k; }
+  static void refuse(std::string_view word) { print_error(fmt::format("Invalid mer '{}'", word)); }
+  [[nodiscard]] std::uint32_t k() const { return counts_.k; }
   [[nodiscard]] Key128 in_database(Key128 kmer) const {
-    return database_.header().canonical ? canonical(kmer, k()) : kmer;
+    return counts_.canonical ? canonical(kmer, k()) : kmer;
   }
 
   void print_piece(std::string_view bases) {
@@ -88,7 +188,7 @@ class JellyfishQueries {
     }
   }
 
-  const formats::JellyfishLookup& database_;
+  const QueriedCounts& counts_;
   TextOutput& output_;
 };
 
@@ -111,131 +211,13 @@ int run_jellyfish_query(const JellyfishWords& command) {
       true};
   const auto arguments = jellyfish_arguments(command, table, "file mers...", 1, SIZE_MAX);
   if (!arguments) return kDone;
-  const formats::JellyfishLookup database(arguments->front());
+  const QueriedCounts counts = open_queried(arguments->front());
   TextOutput output(path);
-  JellyfishQueries queries(database, output);
+  JellyfishQueries queries(counts, output);
   for (const std::string& file : sequences) queries.print_sequences(file);
-  for (auto word = arguments->begin() + 1; word != arguments->end(); ++word) queries.print(*word, false);
-  std::string line;
-  while (is_interactive && std::getline(std::cin, line)) queries.print(line, true);
+  queries.print_words(std::span(*arguments).subspan(1));
+  if (is_interactive) queries.print_answers();
   output.finish();
-  return kDone;
-}
-
-namespace {
-
-struct JellyfishMerge {
-  std::string output = "mer_counts_merged.jf";
-  bool is_min = false, is_max = false, is_jaccard = false;
-  std::uint64_t lower = 0, upper = UINT64_MAX;
-  std::vector<std::string> inputs;
-};
-
-/// The indexes of databases, in files that are removed with this.
-class MergedInputs {
- public:
-  MergedInputs(const JellyfishMerge& merge, const NamedCall& call)
-      : directory_(folder_for_temporary(merge.output)), call_(call) {
-    for (const std::string& path : merge.inputs) import(path);
-    for (const auto& kmers : facts_) {
-      if (kmers.k != facts_.front().k) {
-        throw UsageError(fmt::format("jellyfish merge: databases of different lengths of k-mers ({}, {})",
-                                     facts_.front().k, kmers.k));
-      }
-    }
-  }
-
-  /// Makes an index of all of them.
-  std::unique_ptr<jobs::TemporaryIndex> combined(backend::SetOperation operation, backend::CountRule counts,
-                                                 const backend::CountBounds& kept) {
-    auto result = std::make_unique<jobs::TemporaryIndex>(directory_);
-    jobs::SetOptions job;
-    job.rule = {.operation = operation, .counts = counts, .of_result = kept};
-    for (const auto& index : indexes_) job.inputs.push_back(index->path());
-    job.of_inputs.resize(1);
-    job.resources = host::settled(named_resources());
-    job.output = result->path();
-    job.provenance = call_.provenance;
-    backend::JobProgress progress;
-    jobs::run_set_operation(job, progress);
-    return result;
-  }
-
- private:
-  void import(const std::string& path) {
-    indexes_.push_back(std::make_unique<jobs::TemporaryIndex>(directory_));
-    formats::JellyfishSource source(path);
-    facts_.push_back(source.facts());
-    import_into(source, path, host::settled(named_resources()), call_.provenance, *indexes_.back());
-  }
-
-  std::string directory_;
-  const NamedCall& call_;
-  std::vector<std::unique_ptr<jobs::TemporaryIndex>> indexes_;
-  std::vector<formats::StreamFacts> facts_;
-};
-
-void write_jaccard(const JellyfishMerge& merge, MergedInputs& inputs) {
-  const auto totals = [&](backend::SetOperation operation, backend::CountRule counts) {
-    const auto made = inputs.combined(operation, counts, {});
-    std::pair<double, double> sums;
-    const index::IndexFile index(made->path());
-    for (const auto& [count, kmers] : index.histogram()) {
-      sums.first += static_cast<double>(kmers);
-      sums.second += static_cast<double>(kmers) * static_cast<double>(count);
-    }
-    return sums;
-  };
-  const auto shared = totals(backend::SetOperation::intersect, backend::CountRule::min);
-  const auto all = totals(backend::SetOperation::unite, backend::CountRule::max);
-  TextOutput output(merge.output);
-  output.print("Jaccard  {:g}\nwJaccard {:g}\n", shared.first / all.first, shared.second / all.second);
-  output.finish();
-}
-
-void write_merged(const JellyfishMerge& merge, MergedInputs& inputs, const NamedCall& call) {
-  using backend::CountRule, backend::SetOperation;
-  const auto made = inputs.combined(merge.is_min ? SetOperation::intersect : SetOperation::unite,
-                                    merge.is_min   ? CountRule::min
-                                    : merge.is_max ? CountRule::max
-                                                   : CountRule::sum,
-                                    {std::max<std::uint64_t>(merge.lower, 1), merge.upper});
-  const index::IndexFile index(made->path());
-  const jobs::ExportOptions job{.order = formats::KmerOrder::by_jellyfish,
-                                .largest_count = UINT32_MAX,
-                                .saturate = true,
-                                .resources = host::settled(named_resources())};
-  formats::JellyfishSink sink(merge.output, jobs::facts_of(index), 4, jellyfish_call(call));
-  jobs::export_index(index, job, sink);
-}
-
-}  // namespace
-
-int run_jellyfish_merge(const JellyfishWords& command) {
-  using enum ValuePlace;
-  JellyfishMerge merge;
-  const OptionTable table{
-      "jellyfish merge",
-      {taken("-o,--output", free, "output; mer_counts_merged.jf unless given", store_text(merge.output)),
-       taken("-m,--min", none, "smallest counts, not sums", set_flag(merge.is_min)),
-       taken("-M,--max", none, "largest counts, not sums", set_flag(merge.is_max)),
-       taken("-j,--jaccard", none, "write the Jaccard similarities, and no database",
-             set_flag(merge.is_jaccard)),
-       taken("-L,--lower-count", free, "write k-mers that occur at least so often",
-             store_number(merge.lower)),
-       taken("-U,--upper-count", free, "write k-mers that occur at most so often",
-             store_number(merge.upper))},
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "two databases or more", 2, SIZE_MAX);
-  if (!arguments) return kDone;
-  if (merge.is_min && merge.is_max) throw UsageError("jellyfish merge: -m and -M exclude each other");
-  merge.inputs = *arguments;
-  MergedInputs inputs(merge, command.call);
-  if (merge.is_jaccard) {
-    write_jaccard(merge, inputs);
-  } else {
-    write_merged(merge, inputs, command.call);
-  }
   return kDone;
 }
 

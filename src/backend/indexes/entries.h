@@ -41,8 +41,10 @@ using EncodedVisitor = std::function<void(const formats::EncodedKmers& encoded)>
 /// Encodes every entry of an index, on `threads` threads, and gives what they make to `visit` in the order
 /// of the k-mers. `any` is that of the file. In another, what does not fit into `memory_bytes` at once is
 /// done in several passes over the index, one range of k-mers each. ResourceError when not even one small
-/// range fits; InputError for an index in which a k-mer stands twice.
+/// range fits; InputError for an index in which a k-mer stands twice. `position_bits` are those of
+/// `by_jellyfish`; 0: for all k-mers of the index.
 void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std::uint64_t memory_bytes,
-                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit);
+                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit,
+                    std::uint32_t position_bits = 0);
 
 }  // namespace warpmer::backend

@@ -145,12 +145,12 @@ class EntryArraysBuilder {
 
 template <class Key, class Order>
 void encode_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, unsigned threads,
-                   const EntryEncoder& encode, const EncodedVisitor& visit) {
+                   const EntryEncoder& encode, const EncodedVisitor& visit, const Order& in_order) {
   using Sorter = EntrySorter<Key, Order>;
   using Ordered = typename Sorter::Ordered;
   const std::uint64_t bins_in_order = (kResultsAhead + 2) * threads;
   const backend::CountBounds all;
-  Sorter sorter(index, all, threads, memory_bytes, bins_in_order * Sorter::kBytesOfOrderedBin);
+  Sorter sorter(index, all, threads, memory_bytes, bins_in_order * Sorter::kBytesOfOrderedBin, in_order);
   for (std::uint32_t first = 0; first < sorter.bins();) {
     const auto range = sorter.gather(first);
     make_in_order<Ordered, EncodedKmers>(
@@ -207,19 +207,23 @@ void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint6
 }
 
 void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std::uint64_t memory_bytes,
-                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit) {
-  with_key_type(index.params().k, [&]<class Key>(Key) {
+                    unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit,
+                    std::uint32_t position_bits) {
+  const std::uint32_t k = index.params().k;
+  if (position_bits == 0) position_bits = formats::jellyfish_position_bits(k, index.totals().stored_distinct);
+  with_key_type(k, [&]<class Key>(Key) {
+    const auto encode_in = [&](const auto& in_order) {
+      cpu::encode_sorted<Key>(index, memory_bytes, threads, encode, visit, in_order);
+    };
     switch (order) {
       case formats::KmerOrder::any:
         return cpu::encode_in_order_of_file<Key>(index, threads, encode, visit);
       case formats::KmerOrder::by_kmer:
-        return cpu::encode_sorted<Key, cpu::LexicographicOrder<Key>>(index, memory_bytes, threads, encode,
-                                                                     visit);
+        return encode_in(cpu::LexicographicOrder<Key>(k));
       case formats::KmerOrder::by_jellyfish:
-        return cpu::encode_sorted<Key, formats::JellyfishOrder<Key>>(index, memory_bytes, threads, encode,
-                                                                     visit);
+        return encode_in(formats::JellyfishOrder<Key>(k, position_bits));
       case formats::KmerOrder::by_yak:
-        return cpu::encode_sorted<Key, formats::YakOrder<Key>>(index, memory_bytes, threads, encode, visit);
+        return encode_in(formats::YakOrder<Key>(k));
     }
   });
 }

@@ -52,15 +52,18 @@ class EntrySorter {
   /// Bytes of an ordered bin, about.
   static constexpr std::uint64_t kBytesOfOrderedBin = (std::uint64_t{1} << 16) * (sizeof(Key) + 2);
 
+  EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
+              std::uint64_t memory_bytes, std::uint64_t other_bytes)
+      : EntrySorter(index, bounds, threads, memory_bytes, other_bytes, Order(index.params().k)) {}
   /// Counts what each bin will have, unless all have room at once. `memory_bytes` are for the whole process,
   /// 0 for a quarter of the entries at a time; `other_bytes` of them others will take besides what the
   /// process has now. ResourceError, before anything is read, when hardly anything is left to sort in.
   EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
-              std::uint64_t memory_bytes, std::uint64_t other_bytes)
+              std::uint64_t memory_bytes, std::uint64_t other_bytes, const Order& order)
       : index_(index),
         bounds_(bounds),
         k_(index.params().k),
-        order_(k_),
+        order_(order),
         threads_(threads),
         bin_bits_(bin_bits_for(index.totals().stored_distinct, k_)),
         rest_bits_(2 * k_ - bin_bits_),

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numbers>
 #include <random>
+#include <utility>
 
 #include "base/error.h"
 #include "file/output/buffered_output.h"
@@ -52,16 +53,14 @@ BloomDigits::BloomDigits(const JellyfishBloomHeader& header)
   for (auto& columns : columns_) std::ranges::reverse(columns);
 }
 
-JellyfishBloom::JellyfishBloom(const std::string& path)
-    : file_(path, kJellyfishMarkBytes, check_is_jellyfish),
-      header_(read_jellyfish_bloom_header(file_)),
-      places_(header_) {
-  if (file_.bytes().size() - header_.bytes < bytes_of_digits(header_.digits))
-    throw InputError(fmt::format("{}: this Bloom counter is cut off", file_.name()));
+JellyfishBloom::JellyfishBloom(std::unique_ptr<file::MappedInput> file)
+    : file_(std::move(file)), header_(read_jellyfish_bloom_header(*file_)), places_(header_) {
+  if (file_->bytes().size() - header_.bytes < bytes_of_digits(header_.digits))
+    throw InputError(fmt::format("{}: this Bloom counter is cut off", file_->name()));
 }
 
 unsigned JellyfishBloom::occurrences(Key128 kmer) const {
-  const std::byte* const bytes = file_.bytes().data() + header_.bytes;
+  const std::byte* const bytes = file_->bytes().data() + header_.bytes;
   unsigned least = kMostOccurrences;
   places_.for_each(kmer, [&](std::uint64_t place) {
     least = std::min(least, digit_of(std::to_integer<std::uint8_t>(bytes[place / kDigitsOfByte]), place));

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,15 +44,15 @@ class BloomDigits {
 /// A counter that is read.
 class JellyfishBloom {
  public:
-  /// InputError if it is none, damaged, or cut off.
-  explicit JellyfishBloom(const std::string& path);
+  /// Takes a file that map_jellyfish opened. InputError if it is none, damaged, or cut off.
+  explicit JellyfishBloom(std::unique_ptr<file::MappedInput> file);
 
   [[nodiscard]] const JellyfishBloomHeader& header() const noexcept { return header_; }
   /// Returns 0, 1, or 2 for more.
   [[nodiscard]] unsigned occurrences(Key128 kmer) const;
 
  private:
-  file::MappedInput file_;
+  std::unique_ptr<file::MappedInput> file_;
   JellyfishBloomHeader header_;
   BloomDigits places_;
 };

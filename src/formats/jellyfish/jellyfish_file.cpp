@@ -109,13 +109,14 @@ void JellyfishSource::release_read() {
 }
 
 JellyfishSink::JellyfishSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes,
-                             const JellyfishCall& made_by)
+                             const JellyfishCall& made_by, std::uint32_t position_bits)
     : output_(path),
       facts_(facts),
       key_bytes_((2 * facts.k + 7) / 8),
       count_bytes_(count_bytes != 0 ? count_bytes
                                     : std::clamp(bytes_of_count(facts.largest_count), kDefaultCountBytes,
-                                                 bytes_of_count(kLargestJellyfishCount))) {
+                                                 bytes_of_count(kLargestJellyfishCount))),
+      position_bits_(position_bits != 0 ? position_bits : jellyfish_position_bits(facts.k, facts.distinct)) {
   if (largest_of_bytes(count_bytes_) > kLargestJellyfishCount) {
     throw UsageError(fmt::format("{}: Jellyfish cannot merge counts of {} bytes; choose 1 to {}", path,
                                  count_bytes_, bytes_of_count(kLargestJellyfishCount)));
@@ -124,14 +125,14 @@ JellyfishSink::JellyfishSink(const std::string& path, const StreamFacts& facts, 
 }
 
 void JellyfishSink::write_header(const JellyfishCall& made_by) {
-  output_.write(jellyfish_header(facts_, count_bytes_, kJellyfishBinary, made_by));
+  output_.write(jellyfish_header(facts_, position_bits_, count_bytes_, kJellyfishBinary, made_by));
   output_.expect(output_.bytes_written() + facts_.distinct * (key_bytes_ + count_bytes_));
 }
 
 void JellyfishSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
   check_counts(kmers, facts_.k, count_bytes_);
   with_key_type(facts_.k, [&]<class Key>(Key) {
-    const JellyfishOrder<Key> order(facts_.k);
+    const JellyfishOrder<Key> order(facts_.k, position_bits_);
     for (const CountedKmer& each : kmers)
       note_place(order.rank(static_cast<Key>(each.kmer)), to, "a Jellyfish database");
   });

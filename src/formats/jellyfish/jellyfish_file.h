@@ -68,15 +68,16 @@ class JellyfishSource final : public KmerSource {
   bool keeps_zeros_;
 };
 
-/// Writes k-mers that come in the order of jellyfish_order.h. `matrix1` is that order's, and `size` 2^63
-/// (4^k, up to k = 31): all databases of one k and strand have the same, so that they can be merged, whatever
-/// is in them. `dump`, `query`, `histo`, `stats` and `merge` allocate nothing of that size.
+/// Writes k-mers that come in the order of jellyfish_order.h. `matrix1` is that order's, and `size` has room
+/// for the k-mers, because there are programs that make a hash of that size and fill it. Databases of the
+/// same k and size have the same matrix, so that `jellyfish merge` takes them.
 class JellyfishSink final : public KmerSink {
  public:
   /// `count_bytes` (1 to 7) is the width of counts; 0: as many as facts.largest_count needs, at most 7, and
   /// at least 4, Jellyfish's own default, because a merged database is as wide as the narrowest of its parts.
+  /// `position_bits` are those of the order; 0: for facts.distinct k-mers.
   JellyfishSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes = 0,
-                const JellyfishCall& made_by = {});
+                const JellyfishCall& made_by = {}, std::uint32_t position_bits = 0);
 
   /// InputError for a count that is too wide, with its k-mer.
   void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
@@ -89,6 +90,7 @@ class JellyfishSink final : public KmerSink {
   StreamFacts facts_;
   std::uint32_t key_bytes_;
   std::uint32_t count_bytes_;
+  std::uint32_t position_bits_;
   AppendedEnd end_;
 };
 

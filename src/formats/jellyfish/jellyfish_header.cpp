@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kJellyfishBloom = "bloomcounter";
 constexpr int kBloomRows = 64;
 constexpr std::size_t kLengthDigits = 9;
 static_assert(kJellyfishMarkBytes == kLengthDigits + 1);
@@ -25,8 +24,9 @@ constexpr std::size_t kLongestHeader = std::size_t{4} << 20;
 
 /// Returns the offsets at which Jellyfish tries next for a k-mer whose slot is taken: its own default, which
 /// programs that load databases into a hash of theirs expect, and `merge` compares.
-Json reprobes() {
+Json reprobes(bool is_lexicographic) {
   constexpr unsigned kMaxReprobe = 126;
+  if (is_lexicographic) return {1};  // each k-mer has a slot of its own
   Json offsets = {1};
   for (unsigned i = 1; i <= kMaxReprobe; ++i) offsets.push_back(i * (i + 1) / 2);
   return offsets;
@@ -34,6 +34,7 @@ Json reprobes() {
 
 /// Returns the columns that the order multiplies k-mers with: that of the highest bit first.
 Json matrix_of(const JellyfishOrder<Key128>& order, std::uint32_t key_bits) {
+  if (order.is_lexicographic()) return {{"r", key_bits}, {"c", key_bits}, {"identity", true}};
   Json columns = Json::array();
   for (std::uint32_t bit = key_bits; bit-- > 0;) columns.push_back(order.position(Key128{1} << bit));
   return {{"r", order.position_bits()}, {"c", key_bits}, {"identity", false}, {"columns", columns}};
@@ -77,7 +78,7 @@ class HeaderFields final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  static constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical"};
+  static constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical", "size"};
 
   template <class Value>
   bool keep(const Value& value) {
@@ -176,14 +177,16 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
   if (header.format == kJellyfishBinary) header.count_bytes = number("counter_len", kMostJellyfishCountBytes);
   const auto is_canonical = fields.find("canonical");
   header.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
+  const auto size = fields.find("size");
+  if (size != fields.end() && size->is_number_unsigned()) header.size = size->get<std::uint64_t>();
   return header;
 }
 
-std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes, std::string_view format,
-                             const JellyfishCall& made_by) {
+std::string jellyfish_header(const StreamFacts& facts, std::uint32_t position_bits, std::uint32_t count_bytes,
+                             std::string_view format, const JellyfishCall& made_by) {
   const std::uint32_t bits = 2 * facts.k;
-  const JellyfishOrder<Key128> order(facts.k);
-  const Json steps = reprobes();
+  const JellyfishOrder<Key128> order(facts.k, position_bits);
+  const Json steps = reprobes(order.is_lexicographic());
   Json fields = {
       {"alignment", kAlignment},
       {"canonical", facts.canonical},
@@ -194,7 +197,8 @@ std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes
       {"max_reprobe", steps.size() - 1},
       {"reprobes", steps},
       {"size", std::uint64_t{1} << order.position_bits()},
-      {"val_len", 7},  // bits of a count in memory: Jellyfish's default
+      // Bits of a count in memory: Jellyfish's default, and one that it then has left of a step.
+      {"val_len", order.is_lexicographic() ? 8 : 7},
   };
   if (format == kJellyfishBinary) fields["counter_len"] = count_bytes;
   return sealed(std::move(fields), made_by);

@@ -15,7 +15,8 @@
 namespace warpmer::formats {
 
 /// Formats of what is behind the header: records, or lines.
-inline constexpr std::string_view kJellyfishBinary = "binary/sorted", kJellyfishText = "text/sorted";
+inline constexpr std::string_view kJellyfishBinary = "binary/sorted", kJellyfishText = "text/sorted",
+                                  kJellyfishBloom = "bloomcounter";
 /// Bytes from which a file is known to have a header.
 inline constexpr std::size_t kJellyfishMarkBytes = 10;
 
@@ -27,6 +28,7 @@ struct JellyfishHeader {
   std::uint32_t k = 0;
   std::uint32_t count_bytes = 0;  ///< of records
   bool canonical = false;
+  std::uint64_t size = 0;   ///< of the hash; 0 where it is not told
   std::uint64_t bytes = 0;  ///< before the first record or line
 };
 
@@ -55,9 +57,10 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
 /// Returns the header's JSON as it is in the file; InputError if there is none.
 std::string_view jellyfish_json(const file::MappedInput& file);
 
-/// Returns the header of a file that we write, in the order of jellyfish_order.h.
-std::string jellyfish_header(const StreamFacts& facts, std::uint32_t count_bytes, std::string_view format,
-                             const JellyfishCall& made_by);
+/// Returns the header of a file that we write, in the order of jellyfish_order.h with so many bits of a
+/// position.
+std::string jellyfish_header(const StreamFacts& facts, std::uint32_t position_bits, std::uint32_t count_bytes,
+                             std::string_view format, const JellyfishCall& made_by);
 
 /// Do so with a Bloom counter's header. InputError if it is none, or damaged.
 JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file);

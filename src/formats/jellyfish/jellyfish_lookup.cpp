@@ -5,25 +5,26 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
 
-JellyfishLookup::JellyfishLookup(const std::string& path)
-    : file_(path, kJellyfishMarkBytes, check_is_jellyfish),
-      header_(read_jellyfish_header(file_, kJellyfishBinary)),
+JellyfishLookup::JellyfishLookup(std::unique_ptr<file::MappedInput> file)
+    : file_(std::move(file)),
+      header_(read_jellyfish_header(*file_, kJellyfishBinary)),
       key_bytes_((2 * header_.k + 7) / 8),
-      records_((file_.bytes().size() - header_.bytes) / (key_bytes_ + header_.count_bytes)) {
-  if (header_.bytes + records_ * (key_bytes_ + header_.count_bytes) != file_.bytes().size())
-    throw InputError(fmt::format("{}: this Jellyfish database is cut off in its last record", file_.name()));
+      records_((file_->bytes().size() - header_.bytes) / (key_bytes_ + header_.count_bytes)) {
+  if (header_.bytes + records_ * (key_bytes_ + header_.count_bytes) != file_->bytes().size())
+    throw InputError(fmt::format("{}: this Jellyfish database is cut off in its last record", file_->name()));
   read_matrix();
 }
 
 void JellyfishLookup::read_matrix() {
   using Json = nlohmann::json;
-  const Json fields = Json::parse(jellyfish_json(file_));
+  const Json fields = Json::parse(jellyfish_json(*file_));
   const auto matrix = fields.find("matrix1"), size = fields.find("size");
   const bool has_both = matrix != fields.end() && matrix->is_object() && size != fields.end() &&
                         size->is_number_unsigned() && size->get<std::uint64_t>() > 0;
@@ -43,7 +44,7 @@ void JellyfishLookup::read_matrix() {
     throw InputError(
         fmt::format("{}: this Jellyfish database is damaged: its header has no matrix by which k-mers "
                     "are found",
-                    file_.name()));
+                    file_->name()));
   }
 }
 
@@ -75,7 +76,7 @@ std::uint64_t JellyfishLookup::position_of(Key128 kmer) const {
 
 Key128 JellyfishLookup::kmer_at(std::uint64_t record) const {
   Key128 kmer = 0;
-  std::memcpy(&kmer, file_.bytes().data() + header_.bytes + record * (key_bytes_ + header_.count_bytes),
+  std::memcpy(&kmer, file_->bytes().data() + header_.bytes + record * (key_bytes_ + header_.count_bytes),
               key_bytes_);
   return kmer & key_mask<Key128>(header_.k);
 }
@@ -110,7 +111,7 @@ std::uint64_t JellyfishLookup::find(Key128 kmer) const {
 std::uint64_t JellyfishLookup::count_at(std::uint64_t record) const {
   std::uint64_t count = 0;
   const std::uint64_t at = header_.bytes + record * (key_bytes_ + header_.count_bytes) + key_bytes_;
-  std::memcpy(&count, file_.bytes().data() + at, header_.count_bytes);
+  std::memcpy(&count, file_->bytes().data() + at, header_.count_bytes);
   return count;
 }
 

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <memory>
 #include <vector>
 
 #include "file/mapped_input.h"
@@ -15,8 +15,9 @@ namespace warpmer::formats {
 /// The records of a database are sorted by the products of their k-mers with its matrix.
 class JellyfishLookup {
  public:
-  /// InputError for files that cannot be read, are no database of records, or have no matrix.
-  explicit JellyfishLookup(const std::string& path);
+  /// Takes a file that map_jellyfish opened. InputError for files that are no database of records, or have no
+  /// matrix.
+  explicit JellyfishLookup(std::unique_ptr<file::MappedInput> file);
 
   [[nodiscard]] const JellyfishHeader& header() const noexcept { return header_; }
 
@@ -36,7 +37,7 @@ class JellyfishLookup {
   [[nodiscard]] Key128 kmer_at(std::uint64_t record) const;
   [[nodiscard]] std::uint64_t count_at(std::uint64_t record) const;
 
-  file::MappedInput file_;
+  std::unique_ptr<file::MappedInput> file_;
   JellyfishHeader header_;
   std::uint32_t key_bytes_ = 0;
   std::uint64_t records_ = 0;

@@ -30,7 +30,9 @@ class JellyfishTextSource final : public KmerSource {
 /// Writes k-mers that come in the order of jellyfish_order.h.
 class JellyfishTextSink final : public KmerSink {
  public:
-  JellyfishTextSink(const std::string& path, const StreamFacts& facts, const JellyfishCall& made_by);
+  /// `position_bits`: as of JellyfishSink, for the header.
+  JellyfishTextSink(const std::string& path, const StreamFacts& facts, const JellyfishCall& made_by,
+                    std::uint32_t position_bits = 0);
 
   void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
   void append(const EncodedKmers& encoded) override { output_.write(encoded.bytes.text()); }

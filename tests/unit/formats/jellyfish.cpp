@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "formats/jellyfish/jellyfish_file.h"
@@ -32,12 +33,32 @@ struct Decoded {
 
 /// The matrix times a k-mer, bit by bit: the first column belongs to the highest bit.
 std::uint64_t product(const Json& matrix, Key128 kmer) {
+  if (matrix["identity"].get<bool>()) return static_cast<std::uint64_t>(kmer);
   const auto columns = matrix["columns"].get<std::vector<std::uint64_t>>();
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     if ((kmer >> (columns.size() - 1 - i) & 1) != 0) sum ^= columns[i];
   }
   return sum;
+}
+
+/// True when the matrix, below an identity, is a square that has an inverse: Jellyfish's hash holds of a
+/// k-mer the bits beyond the position, and makes the others of the two.
+bool has_inverse(const Json& matrix) {
+  if (matrix["identity"].get<bool>()) return true;
+  auto columns = matrix["columns"].get<std::vector<std::uint64_t>>();
+  const auto rows = matrix["r"].get<std::size_t>();
+  columns.erase(columns.begin(), columns.end() - static_cast<std::ptrdiff_t>(rows));
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::size_t pivot = row;
+    while (pivot < rows && (columns[pivot] >> row & 1) == 0) ++pivot;
+    if (pivot == rows) return false;
+    std::swap(columns[row], columns[pivot]);
+    for (std::size_t i = row + 1; i < rows; ++i) {
+      if ((columns[i] >> row & 1) != 0) columns[i] ^= columns[row];
+    }
+  }
+  return true;
 }
 
 Decoded decode(const std::string& bytes) {
@@ -62,9 +83,9 @@ Decoded decode(const std::string& bytes) {
   return decoded;
 }
 
-/// Returns the k-mers in the order that the sink needs.
+/// Returns the k-mers in the order that the sink needs if it is told how many they are.
 Kmers in_order(Kmers kmers, std::uint32_t k) {
-  const JellyfishOrder<Key128> order(k);
+  const JellyfishOrder<Key128> order(k, jellyfish_position_bits(k, kmers.size()));
   std::sort(kmers.begin(), kmers.end(),
             [&](const auto& a, const auto& b) { return order.rank(a.kmer) < order.rank(b.kmer); });
   return kmers;
@@ -110,16 +131,21 @@ TEST_CASE("what is written is a database by definition, and is read again") {
       CAPTURE(bytes);
       const bool is_canonical = bytes != 3;
       const Kmers kmers = in_order(random_kmers(k, 300, is_canonical, bytes), k);
-      write_all<JellyfishSink>(path, {.k = k, .canonical = is_canonical}, kmers, bytes);
+      write_all<JellyfishSink>(path, {.k = k, .canonical = is_canonical, .distinct = kmers.size()}, kmers,
+                               bytes);
       const Decoded decoded = decode(read_bytes(path));
       CHECK(decoded.kmers == kmers);
       CHECK(decoded.header["format"] == "binary/sorted");
       CHECK(decoded.header["key_len"] == 2 * k);
       CHECK(decoded.header["counter_len"] == bytes);
       CHECK(decoded.header["canonical"] == is_canonical);
-      CHECK(std::has_single_bit(decoded.header["size"].get<std::uint64_t>()));
-      CHECK(decoded.header["matrix1"]["c"] == 2 * k);
-      CHECK(decoded.header["matrix1"]["columns"].size() == 2 * k);
+      const Json& matrix = decoded.header["matrix1"];
+      CHECK(decoded.header["size"] == (k < 8 ? std::uint64_t{1} << (2 * k) : 32768));
+      CHECK(matrix["r"] == (k < 8 ? 2 * k : 15));
+      CHECK(matrix["c"] == 2 * k);
+      CHECK(matrix["identity"] == (k < 8));
+      CHECK(has_inverse(matrix));
+      if (k >= 8) CHECK(matrix["columns"].size() == 2 * k);
       CHECK(decoded.header["reprobes"].size() == decoded.header["max_reprobe"].get<std::size_t>() + 1);
       for (std::size_t i = 1; i < kmers.size(); ++i) {
         const auto before = std::pair(decoded.positions[i - 1], decoded.kmers[i - 1].kmer);
@@ -139,22 +165,56 @@ TEST_CASE("a rank is a k-mer in another place") {
   std::mt19937_64 random(5);
   for (std::uint32_t k = 1; k <= kMaxK; ++k) {
     CAPTURE(k);
-    const JellyfishOrder<Key128> order(k);
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 100; ++i) {
+      const auto bits = static_cast<std::uint32_t>(1 + random() % std::min(2 * k, 63u));
+      const JellyfishOrder<Key128> order(k, bits);
       // Few bases, as where sequences are simple, and any.
       const Key128 any = Key128{random()} << 64 | random();
       const Key128 kmer = (i % 2 == 0 ? any : Key128{1} << random() % (2 * k)) & key_mask<Key128>(k);
       const Key128 rank = order.rank(kmer);
       CHECK((rank & ~key_mask<Key128>(k)) == 0);
+      CHECK(static_cast<std::uint64_t>(rank >> (2 * k - bits)) == order.position(kmer));
       CHECK(order.kmer(rank) == kmer);
       if (k > kMaxNarrowK) continue;
-      CHECK(JellyfishOrder<Key64>(k).rank(static_cast<Key64>(kmer)) == rank);
-      CHECK(JellyfishOrder<Key64>(k).kmer(static_cast<Key64>(rank)) == kmer);
+      CHECK(JellyfishOrder<Key64>(k, bits).rank(static_cast<Key64>(kmer)) == rank);
+      CHECK(JellyfishOrder<Key64>(k, bits).kmer(static_cast<Key64>(rank)) == kmer);
     }
   }
 }
 
-TEST_CASE("databases of one k have one header, whatever is in them") {
+TEST_CASE("a hash has room for the k-mers, and is as large as is wanted") {
+  CHECK(jellyfish_position_bits(21, 0) == 15);
+  CHECK(jellyfish_position_bits(5, 0) == 10);
+  CHECK(jellyfish_position_bits(5, 0, 100'000'000) == 10);
+  CHECK(jellyfish_position_bits(21, 0, 100'000'000) == 27);
+  CHECK(jellyfish_position_bits(21, 1000, std::uint64_t{1} << 20) == 20);
+  CHECK(jellyfish_position_bits(21, std::uint64_t{1} << 20, std::uint64_t{1} << 20) == 21);
+  CHECK(jellyfish_position_bits(21, 800'000, std::uint64_t{1} << 20) == 20);
+  CHECK(jellyfish_position_bits(64, UINT64_MAX, UINT64_MAX) == 62);
+}
+
+TEST_CASE("repeats have positions as others do") {
+  // Of each k, all k-mers of short repeats: they must not meet at a few positions.
+  for (const std::uint32_t k : {21u, 31u, 47u, 64u}) {
+    for (const std::uint32_t bits : {15u, 16u, 20u, 24u, 26u}) {
+      const JellyfishOrder<Key128> order(k, bits);
+      std::map<std::uint64_t, int> positions;
+      int most = 0;
+      for (std::uint32_t period = 5; period <= 7; ++period) {
+        for (std::uint64_t unit = 0; unit < std::uint64_t{1} << (2 * period); ++unit) {
+          Key128 kmer = 0;
+          for (std::uint32_t i = 0; i < k; ++i) kmer = kmer << 2 | (unit >> (2 * (i % period)) & 3);
+          most = std::max(most, ++positions[order.position(kmer & key_mask<Key128>(k))]);
+        }
+      }
+      CAPTURE(k);
+      CAPTURE(bits);
+      CHECK(most <= 16);
+    }
+  }
+}
+
+TEST_CASE("databases of one k and size have one header, whatever is in them") {
   const ScratchFolder scratch;
   write_all<JellyfishSink>(scratch / "none.jf", {.k = 31}, {});
   write_all<JellyfishSink>(scratch / "some.jf", {.k = 31, .distinct = 50},
