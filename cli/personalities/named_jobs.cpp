@@ -1,6 +1,10 @@
 #include "cli/personalities/named_jobs.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <system_error>
 
 #include "cli/arguments/quantity.h"
 #include "cli/framework/messages.h"
@@ -14,12 +18,17 @@ namespace warpmer::cli {
 
 std::string folder_for_temporary(const std::string& output) {
   file::check_output_path(output);
-  return host::tmp_directory("", output);
+  std::string folder = host::tmp_directory("", output);
+  std::error_code fault;
+  const bool is_usable =
+      std::filesystem::is_directory(folder, fault) && ::access(folder.c_str(), W_OK | X_OK) == 0;
+  return is_usable ? folder : host::directory_beside(output);
 }
 
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
   job.device = named_device(job.inputs);
   job.output = index.path();
+  if (job.tmp_directory.empty()) job.tmp_directory = file::parent_of(index.path());
   return run_with_meter(progress_style(false),
                         [&](backend::JobProgress& progress) { return jobs::count(job, progress); })
       .report;

@@ -17,11 +17,13 @@
 
 namespace warpmer::cli {
 
-/// Counts into an index, with a meter, on the device that WARPMER_DEVICE says.
+/// Counts into an index, with a meter, on the device that WARPMER_DEVICE says. What memory cannot hold goes
+/// into the index's folder, unless the job names another.
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index);
 
-/// Returns the folder for temporary indexes of a call with such an output. ResourceError when the output
-/// cannot be made: a temporary index would make its folder.
+/// Returns the folder for temporary indexes of a call with such an output, for a program that has none of its
+/// own: $TMPDIR, or the output's where that is not there or cannot be written to, for the original does not
+/// look at it. ResourceError when the output cannot be made.
 std::string folder_for_temporary(const std::string& output);
 
 /// Makes an index of what a source has, which was opened as `input`. The resources are settled.

@@ -11,10 +11,10 @@
 #include "base/thread_team.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
+#include "cli/personalities/named_jobs.h"
 #include "file/output/temporary_name.h"
 #include "formats/kff_file.h"
 #include "formats/stream/count_width.h"
-#include "host/tmp_directory.h"
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
 #include "jobs/merged_kmers.h"
@@ -122,7 +122,7 @@ index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, un
 jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, const host::Resources& resources,
                                         const std::string& output) const {
   std::shared_ptr<const SortedKff> kff;
-  if (is_kff()) kff = std::make_shared<SortedKff>(*this, resources, host::tmp_directory("", output));
+  if (is_kff()) kff = std::make_shared<SortedKff>(*this, resources, folder_for_temporary(output));
   const auto database = std::make_shared<const formats::KmcSource>(kff ? kff->path() : path_);
   const auto open = [kff, database](const formats::KmerRange& range) {
     return std::make_unique<formats::KmcRangeSource>(database, range);

@@ -18,7 +18,6 @@
 #include "cli/personalities/personality.h"
 #include "cli/personalities/yak/yak.h"
 #include "formats/yak_file.h"
-#include "host/tmp_directory.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
@@ -95,7 +94,7 @@ void print_qualities(const YakTable& table, const YakRow& of_second, std::size_t
 void compare(const std::vector<std::string>& files, std::size_t most_count,
              const index::Provenance& provenance) {
   formats::YakSource first(files[0]);
-  const jobs::TemporaryIndex temporary(host::tmp_directory("", "-"));
+  const jobs::TemporaryIndex temporary(folder_for_temporary("-"));
   {
     formats::YakSource second(files[1]);
     if (second.facts().k != first.facts().k) {

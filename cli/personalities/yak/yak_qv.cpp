@@ -23,7 +23,6 @@
 #include "cli/personalities/personality.h"
 #include "cli/personalities/yak/yak.h"
 #include "formats/yak_file.h"
-#include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "jobs/temporary_index.h"
 
@@ -288,7 +287,7 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
   const std::vector<std::string> files = take_all_options(table, words);
   if (files.size() != 2)
     throw UsageError("yak qv: it takes counts of reads and an assembly (see 'yak qv --help')");
-  const jobs::TemporaryIndex temporary(host::tmp_directory("", "-"));
+  const jobs::TemporaryIndex temporary(folder_for_temporary("-"));
   {
     formats::YakSource source(files[0]);
     import_into(source, files[0], host::settled(named_resources()), provenance, temporary);
