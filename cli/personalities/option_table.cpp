@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
@@ -176,6 +177,13 @@ std::vector<std::string> take_all_options(const OptionTable& table, std::span<co
     words = words.subspan(is_option ? take_one(table, words) : 1);
   }
   return others;
+}
+
+void say_ignored(std::string_view program, std::span<const std::string> words) {
+  if (words.empty()) return;
+  std::string names;
+  for (const std::string& word : words) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", word);
+  warn(fmt::format("{}: it takes no more arguments, and ignores {}", program, names));
 }
 
 std::string options_text(const OptionTable& table) {

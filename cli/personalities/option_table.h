@@ -72,6 +72,9 @@ std::size_t take_options(const OptionTable& table, std::span<const std::string> 
 /// `take_options`.
 std::vector<std::string> take_all_options(const OptionTable& table, std::span<const std::string> words);
 
+/// Warns of words behind all that a program takes, which it does not look at, as the original does not.
+void say_ignored(std::string_view program, std::span<const std::string> words);
+
 /// Returns a line for each option, for help texts; those that mean nothing here say so.
 std::string options_text(const OptionTable& table);
 /// Returns a help text of one usage.

@@ -111,6 +111,24 @@ class AgainstKmc(NamesTest):
                 theirs, ours = self.both_texts(".txt")
                 self.assert_alike(ours, theirs, options, name)
 
+    def test_more_words_than_it_takes(self):
+        """KMC does not look at them; we say so."""
+        self.run_both("kmc", "-k9", "-hp", FASTQ, "{}", self.folder, "more", "-ci5", "-none")
+        (ours, header), (theirs, their_header) = self.database(OURS), self.database(THEIRS)
+        self.assertEqual((ours, header), (theirs, their_header))
+        self.run_both("kmc_dump", "-ci3", THEIRS, "{}.txt", "more", "-cx4")
+        theirs, ours = self.both_texts(".txt")
+        self.assert_alike(ours, theirs)
+        process = self.run_named("kmc_dump", OURS, "x", "more", "-cx4")
+        self.assertEqual(process.stderr, b"warpmer: warning: kmc_dump: it takes no more arguments, and ignores 'more', '-cx4'\n")
+
+    def test_help(self):
+        for program, *words in (("kmc",), ("kmc", "-h"), ("kmc", "--help"), ("kmc_dump", "-h"), ("kmc_dump",), ("kmc_dump", "--help")):
+            theirs, ours = (self.run_named(program, *words, original=is_original) for is_original in (True, False))
+            self.assertEqual(ours.returncode, theirs.returncode, (program, words))
+            self.assertIn(b"Usage:", ours.stdout)
+            self.assertIn(b"Usage:", theirs.stdout)
+
     def test_failures(self):
         self.run_both("kmc", "-k9", "nosuch.fq", "{}", self.folder, status=1)
         self.assertEqual([name for name in self.files() if name.startswith(OURS)], [])

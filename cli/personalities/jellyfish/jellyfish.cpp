@@ -82,7 +82,6 @@ int run_jellyfish(const NamedCall& call) {
     print_on_standard_output("2.3.0\n");
     return kDone;
   }
-  // -h is an option of histo's.
   command.wants_help = std::ranges::any_of(command.words, [](const std::string& word) {
     return word == "--help" || word == "--full-help" || word == "--usage";
   });
@@ -93,12 +92,20 @@ std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords
                                                             const OptionTable& table,
                                                             std::string_view arguments, std::size_t least,
                                                             std::size_t most) {
-  if (command.wants_help) {
+  const auto print_help = [&] {
     print_on_standard_output(
         fmt::format("Usage: {} [options] {}\n\nOptions:\n{}", table.program, arguments, options_text(table)));
     return std::nullopt;
-  }
-  std::vector<std::string> others = take_all_options(table, command.words);
+  };
+  if (command.wants_help) return print_help();
+  // For all but histo, which has an option of that name, it is help wherever it stands.
+  bool wants_help = false;
+  OptionTable with_help = table;
+  const bool has_own =
+      std::ranges::any_of(table.rows, [](const OptionRow& row) { return row.names.starts_with("-h,"); });
+  if (!has_own) with_help.rows.push_back(taken("-h", ValuePlace::none, {}, set_flag(wants_help)));
+  std::vector<std::string> others = take_all_options(with_help, command.words);
+  if (wants_help) return print_help();
   if (others.size() < least || others.size() > most) {
     throw UsageError(fmt::format("{}: it takes {}, and there {} {} (see 'jellyfish --help')", table.program,
                                  arguments, others.size() == 1 ? "is" : "are", others.size()));

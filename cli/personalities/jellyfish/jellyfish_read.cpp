@@ -1,10 +1,10 @@
-/// `jellyfish histo`, `dump`, `stats`, `info`: what is in a database.
+/// `jellyfish histo`, `dump`, `stats`: what is in a database.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,6 +37,44 @@ std::vector<OptionRow> limit_rows(CountLimits& limits) {
           taken("-U,--upper-count", free, "leave out larger counts", store_number(limits.upper))};
 }
 
+/// The rows of a histogram, of which there may be any number: no memory is taken for those of large counts
+/// that do not occur.
+class JellyfishRows {
+ public:
+  void add(std::uint64_t row) {
+    if (row >= kDense) {
+      ++others_[row];
+      return;
+    }
+    ++dense_[row];
+  }
+
+  /// Prints a row for each number of k-mers, or for each up to `last` where `is_full`.
+  void print(std::uint64_t base, std::uint64_t step, std::uint64_t last, bool is_full,
+             TextOutput& output) const {
+    const auto print_row = [&](std::uint64_t row, std::uint64_t kmers) {
+      output.print("{} {}\n", base + row * step, kmers);
+    };
+    const std::uint64_t end = is_full ? std::min(last, kDense - 1) + 1 : kDense;
+    for (std::uint64_t row = 0; row < end; ++row) {
+      if (dense_[row] > 0 || is_full) print_row(row, dense_[row]);
+    }
+    std::uint64_t next = kDense;
+    for (const auto& [row, kmers] : others_) {
+      for (; is_full && next < row; ++next) print_row(next, 0);
+      print_row(row, kmers);
+      next = row + 1;
+    }
+    for (; is_full && next <= last && next != 0; ++next) print_row(next, 0);
+  }
+
+ private:
+  static constexpr std::uint64_t kDense = std::uint64_t{1} << 16;
+
+  std::vector<std::uint64_t> dense_ = std::vector<std::uint64_t>(kDense);
+  std::map<std::uint64_t, std::uint64_t> others_;
+};
+
 }  // namespace
 
 int run_jellyfish_histo(const JellyfishWords& command) {
@@ -57,22 +95,15 @@ int run_jellyfish_histo(const JellyfishWords& command) {
   const auto arguments = jellyfish_arguments(command, table, "db", 1, 1);
   if (!arguments) return kDone;
   if (high < low) throw UsageError("jellyfish histo: --high is below --low");
-  constexpr std::uint64_t kMostRows = std::uint64_t{1} << 28;
-  const std::uint64_t base = step >= low ? 0 : low - step, last = high + step;
-  const std::uint64_t rows = (last + step - base) / step;
-  if (last < high || rows > kMostRows) throw UsageError("jellyfish histo: too many rows; lower --high");
+  const std::uint64_t base = step >= low ? 0 : low - step;
+  const std::uint64_t last = high > UINT64_MAX - step ? UINT64_MAX : high + step;
   const auto source = open_jellyfish(arguments->front());
-  std::vector<std::uint64_t> kmers(rows);
+  JellyfishRows rows;
   formats::for_each_kmer(*source, [&](const CountedKmer& each) {
-    const std::uint64_t row = each.count < base   ? 0
-                              : each.count > last ? rows - 1
-                                                  : (each.count - base) / step;
-    ++kmers[row];
+    rows.add(each.count < base ? 0 : (std::min(each.count, last) - base) / step);
   });
   TextOutput output(path);
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    if (kmers[i] > 0 || is_full) output.print("{} {}\n", base + i * step, kmers[i]);
-  }
+  rows.print(base, step, is_full ? (last - base) / step : 0, is_full, output);
   output.finish();
   return kDone;
 }
@@ -144,76 +175,6 @@ int run_jellyfish_stats(const JellyfishWords& command) {
   TextOutput output(path);
   output.print("Unique:    {}\nDistinct:  {}\nTotal:     {}\nMax_count: {}\n", unique, distinct, total,
                largest);
-  output.finish();
-  return kDone;
-}
-
-namespace {
-
-/// Returns a word as a shell would read it, with quotes only where they are needed.
-std::string quoted_word(const std::string& word) {
-  constexpr std::string_view kBlunt =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+-./:=@_";
-  if (word.find_first_not_of(kBlunt) == std::string::npos) return word;
-  std::string text(1, '\'');
-  for (const char each : word) {
-    if (each == '\'') {
-      text += "'\\''";
-    } else {
-      text += each;
-    }
-  }
-  text += '\'';
-  return text;
-}
-
-std::string text_of(const nlohmann::json& header, const char* name) {
-  const auto field = header.find(name);
-  return field != header.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
-std::string command_of(const nlohmann::json& header) {
-  std::string text = text_of(header, "exe_path");
-  const auto words = header.find("cmdline");
-  if (words == header.end() || !words->is_array()) return text;
-  for (const auto& word : *words) {
-    text += ' ';
-    if (word.is_string()) text += quoted_word(word.get<std::string>());
-  }
-  return text;
-}
-
-std::string info_of(const nlohmann::json& header) {
-  const std::string host = text_of(header, "hostname");
-  const bool is_canonical = header.value("canonical", nlohmann::json(false)) == nlohmann::json(true);
-  return fmt::format("command: {}\nwhere: {}{}{}\nwhen: {}\ncanonical: {}\n", command_of(header),
-                     quoted_word(host), host.empty() ? "" : ":", quoted_word(text_of(header, "pwd")),
-                     text_of(header, "time"), is_canonical ? "yes" : "no");
-}
-
-}  // namespace
-
-int run_jellyfish_info(const JellyfishWords& command) {
-  using enum ValuePlace;
-  bool skips = false, is_json = false, is_command = false;
-  const OptionTable table{"jellyfish info",
-                          {taken("-s,--skip", none, "print all that is behind the header", set_flag(skips)),
-                           taken("-j,--json", none, "print the header, as JSON", set_flag(is_json)),
-                           taken("-c,--cmd", none, "print the command line only", set_flag(is_command))},
-                          true};
-  const auto arguments = jellyfish_arguments(command, table, "file", 1, 1);
-  if (!arguments) return kDone;
-  if (skips + is_json + is_command > 1) throw UsageError("jellyfish info: -s, -j and -c exclude each other");
-  const file::MappedInput file(arguments->front(), formats::kJellyfishMarkBytes, formats::check_is_jellyfish);
-  const std::uint64_t begin = formats::read_jellyfish_header(file, {}).bytes;
-  TextOutput output("-");
-  if (skips) {
-    const auto rest = file.bytes().subspan(begin);
-    output.write({reinterpret_cast<const char*>(rest.data()), rest.size()});
-  } else {
-    const auto header = nlohmann::json::parse(formats::jellyfish_json(file));
-    output.write(is_json ? header.dump(3) + "\n" : is_command ? command_of(header) + "\n" : info_of(header));
-  }
   output.finish();
   return kDone;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -115,14 +116,16 @@ std::string kmc_help() {
 
 KmcCall read_kmc_call(const std::vector<std::string>& words) {
   KmcCall call;
+  constexpr std::size_t kArguments = 3;
   const std::size_t options = take_options(kmc_options(call), words);
   const std::size_t others = words.size() - options;
-  if (others != 3) {
+  if (others < kArguments) {
     throw UsageError(
         fmt::format("kmc: it takes an input, the name of the output and a working directory, and "
                     "{} {} there (see 'kmc --help')",
                     others, others == 1 ? "is" : "are"));
   }
+  say_ignored("kmc", std::span(words).subspan(options + kArguments));
   call.input = words[options];
   call.database.name = words[options + 1];
   call.working_directory = words[options + 2];
@@ -263,7 +266,7 @@ void write_histogram(const std::string& path, const index::Histogram& histogram)
 }  // namespace
 
 int run_kmc(const NamedCall& named) {
-  if (asks_for_help(named)) {
+  if (asks_for_help(named) || named.words.front() == "-h") {
     print_on_standard_output(kmc_help());
     return kDone;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <string>
 
 #include "base/error.h"
@@ -14,6 +15,9 @@
 
 namespace warpmer::cli {
 namespace {
+
+/// KMC's exit status for `kmc_dump -h`, an option that it does not have.
+constexpr int kUsageOfKmcDump = 1;
 
 struct KmcDumpCall {
   std::uint64_t min_count = 0, max_count = 0;  ///< 0: as the database has it
@@ -36,15 +40,17 @@ std::string kmc_dump_help() {
 }  // namespace
 
 int run_kmc_dump(const NamedCall& named) {
-  if (asks_for_help(named)) {
+  const bool is_letter = !named.words.empty() && named.words.front() == "-h";
+  if (asks_for_help(named) || is_letter) {
     print_on_standard_output(kmc_dump_help());
-    return kDone;
+    return is_letter ? kUsageOfKmcDump : kDone;
   }
   KmcDumpCall call;
   const std::size_t options = take_options(kmc_dump_options(call), named.words);
-  if (named.words.size() - options != 2) {
+  if (named.words.size() < options + 2) {
     throw UsageError("kmc_dump: it takes a database and the name of the output (see 'kmc_dump --help')");
   }
+  say_ignored("kmc_dump", std::span(named.words).subspan(options + 2));
   const NamedDatabase database(named.words[options]);
   DatabaseOutput output;
   output.name = named.words[options + 1];

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -85,8 +86,10 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
     return words.empty() ? kUsageError : kDone;
   }
   count.inputs = take_all_options(table, words);
-  if (count.inputs.empty() || count.inputs.size() > 2)
+  if (count.inputs.empty())
     throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
+  constexpr std::size_t kMost = 2;
+  say_ignored("yak count", std::span(count.inputs).subspan(std::min(count.inputs.size(), kMost)));
   const std::string directory = folder_for_temporary(count.output.empty() ? "-" : count.output);
   const jobs::TemporaryIndex first(directory);
   const host::Resources resources = count_input(count, count.inputs.front(), first, provenance);

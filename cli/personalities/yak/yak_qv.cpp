@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -285,8 +286,9 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
     return kDone;
   }
   const std::vector<std::string> files = take_all_options(table, words);
-  if (files.size() != 2)
+  if (files.size() < 2)
     throw UsageError("yak qv: it takes counts of reads and an assembly (see 'yak qv --help')");
+  say_ignored("yak qv", std::span(files).subspan(2));
   const jobs::TemporaryIndex temporary(folder_for_temporary("-"));
   {
     formats::YakSource source(files[0]);
