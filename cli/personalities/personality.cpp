@@ -68,6 +68,14 @@ std::uint64_t memory_of_environment() {
   return *bytes;
 }
 
+/// Returns the threads that a job of these programs has memory for: their originals take any number. Counting
+/// takes 76 MiB, and 18 to 21 for a thread (64-mers, two files of gzip).
+unsigned threads_in(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t kOfAll = std::uint64_t{96} << 20, kOfThread = std::uint64_t{24} << 20;
+  const std::uint64_t threads = (memory_bytes - std::min(memory_bytes, kOfAll)) / kOfThread;
+  return static_cast<unsigned>(std::clamp<std::uint64_t>(threads, 1, UINT16_MAX));
+}
+
 }  // namespace
 
 std::span<const Personality> personalities() { return kPersonalities; }
@@ -108,10 +116,11 @@ host::Resources named_resources(std::uint64_t threads, std::uint64_t memory_byte
   host::Resources resources;
   resources.threads = threads > 0 ? static_cast<unsigned>(threads) : threads_of_environment();
   resources.memory_bytes = memory_of_environment();
-  if (memory_bytes == 0) return resources;
-  const std::uint64_t most = host::settled(resources).memory_bytes;
+  const host::Resources most = host::settled(resources);
   // These programs take it for a suggestion, and pipelines say 128 GB on small machines.
-  if (memory_bytes < most) resources.memory_bytes = memory_bytes;
+  if (memory_bytes > 0 && memory_bytes < most.memory_bytes) resources.memory_bytes = memory_bytes;
+  const unsigned fit = threads_in(resources.memory_bytes > 0 ? resources.memory_bytes : most.memory_bytes);
+  if (most.threads > fit) resources.threads = fit;
   return resources;
 }
 

@@ -50,7 +50,8 @@ int status_of_named(int status);
 
 /// Returns the threads and the memory of a call: `threads` of its command line, or for 0 those of
 /// WARPMER_THREADS; `memory_bytes` of its command line, if that is not more than what WARPMER_MEMORY says, or
-/// than a job takes unasked. UsageError for a variable that is none.
+/// than a job takes unasked. Where that is too little for all threads, they are fewer. UsageError for a
+/// variable that is none.
 host::Resources named_resources(std::uint64_t threads = 0, std::uint64_t memory_bytes = 0);
 
 /// Returns the device that WARPMER_DEVICE says; unset, it is `auto`. Warns when a GPU is passed over.

@@ -89,6 +89,10 @@ class AgainstKmc(NamesTest):
             self.run_both("kmc", *words, "{}", self.folder, status=1)
         self.refused_named("is one of the inputs", "kmc", "-fkmc", "-k9", "database", "database", ".")
 
+    def test_more_threads_than_memory_has_room_for(self):
+        for options in ("-t128 -m2", "-t100 -m3"):
+            self.check("-k9 -ci1 " + options, FASTQ)
+
     def test_json(self):
         self.run_both("kmc", "-k9", "-hp", "-j{}.json", FASTQ, "{}", self.folder)
         theirs, ours = (json.loads((self.folder / f"{name}.json").read_text()) for name in (THEIRS, OURS))
