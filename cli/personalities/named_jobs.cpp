@@ -68,6 +68,7 @@ std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
 io::InputOptions whole_sequences() {
   io::InputOptions options;
   options.reading.lenient = true;
+  options.reading.drops_cut_record = true;
   options.in_order = true;
   options.one_caller = true;
   options.whole_records = true;

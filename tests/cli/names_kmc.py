@@ -4,6 +4,7 @@
 ctest: release only (KMC takes a second for anything)
 """
 
+import gzip
 import json
 import re
 import unittest
@@ -68,6 +69,27 @@ class AgainstKmc(NamesTest):
                                 ("-k9 -fbam -ci1", DATA / "aligned.bam"), ("-k9 -ci1", DATA / "lower_case.fq"),
                                 ("-k9 -fm -ci1", DATA / "short.fa")):
             self.check(options, source)
+
+    def test_cut_record(self):
+        """A file may end in a record, wherever: it counts as a read, and nothing of it is counted."""
+        text = gzip.decompress(FASTQ.read_bytes())[:4000]
+        text = text[: text.rindex(b"\n@") + 1]
+        last = text.rindex(b"\n@") + 1
+        header, bases, plus = (text.index(b"\n", last) + at for at in (0, 100, 153))
+        for size in (last + 1, last + 5, header, header + 1, bases, plus - 2, plus, plus + 1, plus + 60):
+            self.check("-k9 -ci1", self.file("cut.fq", text[:size]))
+        process = self.run_named("kmc", "-k9", "-hp", "cut.fq", "x", ".")
+        self.assertRegex(process.stderr, rb"\Awarpmer: warning: cut.fq, record \d+: the file ends in this FASTQ record, which is left out\n\Z")
+        self.run_named("kmc", "-k9", "-ci1", "-hp", "cut.fq", OURS, ".")
+        for words in (
+            ("jellyfish", "count", "-m", 9, "-s", "1M", "-o", "x.jf", "cut.fq"), ("jellyfish", "bc", "-m", 9, "-s", "1M", "cut.fq"), ("FastK", "-k9", "-Nx", "cut.fq"),
+            ("FastK", "-k9", "-p", "-Nx", "cut.fq"), ("yak", "count", "-k9", "-o", "x.yak", "cut.fq"), ("kmc_tools", "filter", OURS, "cut.fq", "x.fq"),
+        ):  # fmt: skip
+            process = self.run_named(*words)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(process.stderr.count(b"the file ends in this FASTQ record"), 1, (words, process.stderr))
+        process = self.run_named("count", "-k", 9, "-o", "x.wmi", "cut.fq")
+        self.assertIn(b"the file is truncated", process.stderr)
 
     def test_lists(self):
         self.file("list", f"{FASTQ}\n\n{DATA / 'reads_2.fq.gz'}\n")

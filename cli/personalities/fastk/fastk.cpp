@@ -249,6 +249,7 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
   jobs::CountOptions job;
   job.kmers.k = call.k;
   job.reading.lenient = true;
+  job.reading.drops_cut_record = true;
   job.resources = named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte);
   job.tmp_directory = call.directory;
   job.inputs = inputs;

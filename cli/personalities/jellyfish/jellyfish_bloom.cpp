@@ -111,6 +111,7 @@ int run_jellyfish_bc(const JellyfishWords& command) {
     jobs::CountOptions job;
     job.kmers = {call->k, call->is_canonical};
     job.reading.lenient = true;
+    job.reading.drops_cut_record = true;
     job.resources = resources;
     job.inputs = commands.inputs(call->inputs);
     job.provenance = command.call.provenance;

@@ -177,6 +177,7 @@ jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::st
   jobs::CountOptions job;
   job.kmers = {count.k, count.is_canonical};
   job.reading.lenient = true;
+  job.reading.drops_cut_record = true;
   job.resources = named_resources(count.threads);
   job.inputs = inputs;
   job.provenance = call.provenance;

@@ -159,6 +159,7 @@ class JellyfishQueries {
   void print_sequences(const std::string& path) {
     io::InputOptions options;
     options.reading.lenient = true;
+    options.reading.drops_cut_record = true;
     options.overlap_bases = k() - 1;
     options.in_order = true;
     options.one_caller = true;

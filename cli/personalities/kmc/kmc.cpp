@@ -160,6 +160,7 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
   job.kmers.canonical = !call.is_forward;
   job.kept.min = call.only_histogram ? 1 : call.database.bounds.min;
   job.reading.lenient = true;
+  job.reading.drops_cut_record = true;
   job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
   job.tmp_directory = call.working_directory;
   job.inputs = {call.input};

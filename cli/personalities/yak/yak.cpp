@@ -60,6 +60,7 @@ host::Resources count_input(const YakCount& count, const std::string& input,
   job.kmers.k = count.k;
   job.kept.min = count.bloom_bits > 0 ? 2 : 1;
   job.reading.lenient = true;
+  job.reading.drops_cut_record = true;
   job.resources = named_resources(count.threads);
   job.inputs = {input};
   job.provenance = provenance;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/warning.h"
 #include "file/input_error.h"
 #include "io/fastx/record_name.h"
 #include "io/fastx/record_parser.h"
@@ -73,7 +74,11 @@ void RecordParser::parse_simple_fastq(Window& window, std::vector<Piece>& pieces
 bool RecordParser::parse_fastq(Window& window, std::vector<Piece>& pieces) {
   const std::optional<FastqLines> lines = find_fastq_lines(window);
   if (!lines) return false;
-  add_fastq(window, *lines, pieces);
+  if (lines->is_cut) {
+    drop_cut_fastq(window);
+  } else {
+    add_fastq(window, *lines, pieces);
+  }
   return true;
 }
 
@@ -82,7 +87,8 @@ std::optional<RecordParser::FastqLines> RecordParser::find_fastq_lines(const Win
   if (!header) return std::nullopt;
   FastqLines lines;
   lines.header = *header;
-  if (!find_base_lines(window, lines) || !find_quality_lines(window, lines)) return std::nullopt;
+  if (!find_base_lines(window, lines)) return std::nullopt;
+  if (!lines.is_cut && !find_quality_lines(window, lines)) return std::nullopt;
   return lines;
 }
 
@@ -106,6 +112,8 @@ bool RecordParser::find_base_lines(const Window& window, FastqLines& lines) cons
   }
   if (pos == window.size) {
     if (!window.is_at_end) return false;
+    lines.is_cut = drops_cut_record_;
+    if (lines.is_cut) return true;
     fail_in_fastq(
         window, lines.header, lines.base_lines,
         fmt::format("the file is truncated: it ends {} of a FASTQ record; copy or download it again",
@@ -124,6 +132,8 @@ bool RecordParser::find_quality_lines(const Window& window, FastqLines& lines) c
   while (lines.quality < lines.bases) {
     const std::optional<Line> line = trimmed_line_at(window, pos);
     if (!line && !window.is_at_end) return false;
+    lines.is_cut = !line && drops_cut_record_;
+    if (lines.is_cut) return true;
     if (!line) {
       fail_in_fastq(
           window, lines.header, lines.base_lines + 1 + lines.quality_lines,
@@ -162,6 +172,13 @@ void RecordParser::fail_quality_length(const Window& window, const FastqLines& l
   fail_in_fastq(
       window, lines.header, lines.base_lines + 2,
       fmt::format("the quality has {} characters, but the sequence {}{}", quality, lines.bases, why));
+}
+
+/// Passes over a record in which the text ends. It counts as one that was read.
+void RecordParser::drop_cut_fastq(Window& window) {
+  warn(
+      fmt::format("{}, record {}: the file ends in this FASTQ record, which is left out", file_, ++records_));
+  window.pos = window.size;
 }
 
 /// Takes over a record that is all there: closes up its lines, checks and applies its quality.

@@ -15,6 +15,7 @@ RecordParser::RecordParser(std::string file, const InputOptions& options, std::s
     : file_(std::move(file)),
       most_pieces_(most_pieces),
       overlap_bases_(options.overlap_bases),
+      drops_cut_record_(options.reading.drops_cut_record),
       lowest_quality_(lowest_unmasked(options.reading.min_base_quality)) {}
 
 void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {

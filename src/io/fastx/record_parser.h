@@ -80,6 +80,7 @@ class RecordParser {
     std::size_t quality = 0;  ///< characters in all quality lines
     std::size_t quality_lines = 0;
     std::size_t next = 0;  ///< place at which the next record starts
+    bool is_cut = false;   ///< the text ends in it, and it is left out
   };
 
   // record_parser.cpp
@@ -106,6 +107,7 @@ class RecordParser {
   std::optional<FastqLines> find_fastq_lines(const Window& window) const;
   bool find_base_lines(const Window& window, FastqLines& lines) const;
   bool find_quality_lines(const Window& window, FastqLines& lines) const;
+  void drop_cut_fastq(Window& window);
   void add_fastq(Window& window, const FastqLines& lines, std::vector<Piece>& pieces);
   [[noreturn]] void fail_in_fastq(const Window& window, const Line& header, std::size_t line_offset,
                                   std::string_view what) const;
@@ -115,6 +117,7 @@ class RecordParser {
   std::string file_;
   std::size_t most_pieces_;
   std::uint32_t overlap_bases_ = 0;
+  bool drops_cut_record_ = false;
   char lowest_quality_ = 0;  ///< mask bases below this character; 0: do not
   std::uint64_t records_ = 0;
   std::uint64_t lines_ = 0;  ///< line ends before `pos` of the window

@@ -21,6 +21,8 @@ struct ProgramLine {
 /// Says how a user wants sequences to be read; the same for all jobs.
 struct ReadingOptions {
   bool lenient = false;  ///< a character that is no nucleotide code breaks k-mers, too; for who makes k-mers
+  /// A FASTQ record in which the text ends is left out, with a warning, and no InputError.
+  bool drops_cut_record = false;
   std::optional<int> min_base_quality;      ///< bases of lower Phred quality (offset 33) become 'N'
   std::shared_ptr<QualityWatch> qualities;  ///< is shown some reads of each file; may be null
   std::string reference;                    ///< FASTA for CRAM; empty: as htslib finds it

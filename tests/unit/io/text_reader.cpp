@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "base/warning.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
 
@@ -282,6 +283,34 @@ TEST_CASE("io text: FASTQ cut anywhere gives the same records or an error") {
       }
     }
   }
+}
+
+TEST_CASE("io text: a record in which the file ends may be left out") {
+  const TempFolder folder;
+  const std::string whole = "@a\nACGT\n+\nIIII\n@b x\nACGTA\nCC\n+b\nIIII\nIII\n";
+  io::InputOptions options;
+  options.reading.drops_cut_record = true;
+  std::vector<std::string> warnings;
+  const warpmer::WarningHandler before =
+      warpmer::listen_for_warnings([&](const std::string& message) { warnings.push_back(message); });
+  constexpr std::size_t kFirst = 15;  // bytes of the first record
+  for (std::size_t size = kFirst; size <= whole.size(); ++size) {
+    CAPTURE(size);
+    warnings.clear();
+    io::InputSet inputs({folder.file("cut", whole.substr(0, size))}, options);
+    std::size_t pieces = 0;
+    for (io::Batch batch; inputs.next(batch);) pieces += batch.pieces.size();
+    const bool has_one = size == kFirst, has_both = size + 1 >= whole.size();
+    CHECK(pieces == (has_both ? 2 : 1));
+    CHECK(inputs.records() == (has_one ? 1 : 2));
+    CHECK(warnings.size() == (has_one || has_both ? 0 : 1));
+    if (!warnings.empty()) CHECK(contains(warnings[0], "record 2: the file ends in this FASTQ record"));
+  }
+  warpmer::listen_for_warnings(before);
+  // What is wrong otherwise is an error.
+  options.reading.min_base_quality = 3;
+  CHECK(contains(input_error({folder.file("bad", "@a\nACGT\n+\nIII\n@b\nAC\n+\nII\n")}, options),
+                 "3 characters"));
 }
 
 TEST_CASE("io text: errors say where and what") {
