@@ -25,7 +25,7 @@ constexpr std::uint32_t jellyfish_position_bits(std::uint32_t k, std::uint64_t k
 /// by themselves. `jellyfish query` takes the positions to be uniform when it guesses where a k-mer is, so
 /// that real k-mers in lexicographic order would take it an order of magnitude longer. Any linear map will
 /// do, and this one needs no matrix to be computed, forwards or backwards: the bits of a k-mer beyond those
-/// of a position are mixed, and folded onto the lower ones, and these are mixed by xorshifts (G. Marsaglia,
+/// of a position are stirred and folded onto the lower ones, and these are mixed by xorshifts (G. Marsaglia,
 /// "Xorshift RNGs", J. Stat. Software 8 (14), 2003).
 ///
 /// A database with a position for each k-mer that there can be is in lexicographic order, as Jellyfish's own.
@@ -75,22 +75,23 @@ class JellyfishOrder {
 
   [[nodiscard]] constexpr std::uint64_t mask() const { return (std::uint64_t{1} << position_bits_) - 1; }
 
-  /// Returns the bits beyond a position, as many as fit at a time. They are mixed, for repeats would cancel
+  /// Returns the bits beyond a position, as many as fit at a time. They are stirred, for repeats would cancel
   /// themselves, and many k-mers have one position. All k-mers go the same way: the map has to be linear.
   [[nodiscard]] constexpr std::uint64_t folded(Key high) const {
     std::uint64_t fold = 0;
     for (std::uint32_t bits = 0; bits < high_bits_; bits += position_bits_, high >>= position_bits_)
-      fold = mixed(fold ^ static_cast<std::uint64_t>(high & mask()));
+      fold = stirred(fold ^ static_cast<std::uint64_t>(high & mask()));
     return fold;
   }
 
   [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t x) const {
-    for (int round = 0; round < kRounds; ++round) {
-      x ^= x << left_ & mask();
-      x ^= x >> right_;
-      x ^= x << left_again_ & mask();
-    }
+    for (int round = 0; round < kRounds; ++round) x = stirred(x);
     return x;
+  }
+  [[nodiscard]] constexpr std::uint64_t stirred(std::uint64_t x) const {
+    x ^= x << left_ & mask();
+    x ^= x >> right_;
+    return x ^ (x << left_again_ & mask());
   }
 
   [[nodiscard]] constexpr std::uint64_t unmixed(std::uint64_t x) const {
