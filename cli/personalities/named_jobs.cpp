@@ -65,10 +65,16 @@ std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
   return counts;
 }
 
+io::ReadingOptions named_reading() {
+  io::ReadingOptions reading;
+  reading.lenient = true;
+  reading.drops_cut_record = true;
+  return reading;
+}
+
 io::InputOptions whole_sequences() {
   io::InputOptions options;
-  options.reading.lenient = true;
-  options.reading.drops_cut_record = true;
+  options.reading = named_reading();
   options.in_order = true;
   options.one_caller = true;
   options.whole_records = true;

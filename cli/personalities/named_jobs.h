@@ -38,6 +38,9 @@ void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_vi
 std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
                                      std::span<const formats::CountedKmer> kmers, std::uint32_t k);
 
+/// Says how these programs read sequences: whatever is in them, and a FASTQ file may end in a record.
+io::ReadingOptions named_reading();
+
 /// Says how sequences are read where each counts by itself: whole, in order, and whatever is in them.
 io::InputOptions whole_sequences();
 

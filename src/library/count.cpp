@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -55,10 +56,36 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
   return job;
 }
 
+/// The turn of a call: in a process one counts at a time. (A timed mutex would do, but that GCC's thread
+/// sanitizer does not know how it is locked.)
+class CountingTurn {
+ public:
+  /// Waits for it, unless the job is cancelled meanwhile, which throws.
+  explicit CountingTurn(const backend::JobProgress& progress) {
+    std::unique_lock lock(mutex_);
+    while (is_taken_) {
+      ended_.wait_for(lock, std::chrono::milliseconds(100));
+      progress.end_if_cancelled();
+    }
+    is_taken_ = true;
+  }
+  ~CountingTurn() {
+    const std::lock_guard lock(mutex_);
+    is_taken_ = false;
+    ended_.notify_one();
+  }
+  CountingTurn(const CountingTurn&) = delete;
+  CountingTurn& operator=(const CountingTurn&) = delete;
+
+ private:
+  inline static std::mutex mutex_;
+  inline static std::condition_variable ended_;
+  inline static bool is_taken_ = false;
+};
+
 }  // namespace
 
 Totals count(const std::vector<std::string>& inputs, const CountOptions& options, const std::string& output) {
-  static std::timed_mutex one_at_a_time;
   const auto work = [&](backend::JobProgress& progress) {
     std::vector<std::string> read = inputs;
     if (!options.reference.empty()) read.push_back(options.reference);
@@ -66,12 +93,8 @@ Totals count(const std::vector<std::string>& inputs, const CountOptions& options
     library::check_name(options.tmp_directory);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
   };
-  const auto wait_for_others = [](const backend::JobProgress& progress) {
-    std::unique_lock lock(one_at_a_time, std::defer_lock);
-    while (!lock.try_lock_for(std::chrono::milliseconds(100))) progress.end_if_cancelled();
-    return lock;
-  };
-  return library::run_job({options.listener, options.warning_listener}, work, wait_for_others);
+  const auto take_turn = [](const backend::JobProgress& progress) { return CountingTurn(progress); };
+  return library::run_job({options.listener, options.warning_listener}, work, take_turn);
 }
 
 const char* version() noexcept { return WARPMER_VERSION; }

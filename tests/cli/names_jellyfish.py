@@ -7,6 +7,7 @@ ctest: release only (the jobs behind it are tested by their own scripts; here it
 import gzip
 import itertools
 import json
+import os
 import select
 import shutil
 import subprocess
@@ -144,6 +145,11 @@ class AgainstJellyfish(CliTest):
                     self.assertRegex(process.stdout.readline(), rb"\A\d+\n\Z")
             process.stdin.close()
         self.assertEqual(process.returncode, DONE)
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        failed = subprocess.run([WARPMER, "jellyfish", "query", "-i", "ours.jf"], cwd=self.folder, stdin=folder, capture_output=True, check=False)
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn(b"standard input cannot be read: Is a directory", failed.stderr)
 
     def header(self, name):
         return json.loads(subprocess.run([JELLYFISH, "info", "-j", name], cwd=self.folder, capture_output=True, check=True).stdout)

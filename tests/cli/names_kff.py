@@ -103,6 +103,9 @@ class AllForms(NamesTest):
                 theirs = KffFile(content).counts()
                 self.assertEqual(theirs, {canonical(kmer): n for kmer, n in counts.items()})
                 self.assertEqual(self.dumped("-s"), sorted(theirs.items()))
+        (self.folder / "twice").mkdir()  # no output: those are twice.kmc_pre and twice.kmc_suf
+        self.warpmer("kmc_tools", "-hp", "simple", "in.kff", "in.kff", "intersect", "twice")
+        self.assertIn("twice.kmc_pre", self.files())
 
     def test_info(self):
         """Of several k-mers a block the original counts the blocks as well; it does not read sections with a minimizer."""

@@ -248,8 +248,7 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
   constexpr std::uint64_t kGigabyte = 1'000'000'000;
   jobs::CountOptions job;
   job.kmers.k = call.k;
-  job.reading.lenient = true;
-  job.reading.drops_cut_record = true;
+  job.reading = named_reading();
   job.resources = named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte);
   job.tmp_directory = call.directory;
   job.inputs = inputs;

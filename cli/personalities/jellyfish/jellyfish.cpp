@@ -151,7 +151,7 @@ TakeOption store_suffixed(std::uint64_t& to) {
     const std::optional<std::uint64_t> number = parse_whole_number(digits);
     if (!number)
       throw UsageError(fmt::format("{} must have a number such as 100M, not '{}'", given.name, given.value));
-    to = *number * factor;
+    to = *number > UINT64_MAX / factor ? UINT64_MAX : *number * factor;
   };
 }
 

@@ -110,8 +110,7 @@ int run_jellyfish_bc(const JellyfishWords& command) {
     GeneratorCommands commands(call->generators, call->shell);
     jobs::CountOptions job;
     job.kmers = {call->k, call->is_canonical};
-    job.reading.lenient = true;
-    job.reading.drops_cut_record = true;
+    job.reading = named_reading();
     job.resources = resources;
     job.inputs = commands.inputs(call->inputs);
     job.provenance = command.call.provenance;

@@ -176,8 +176,7 @@ jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::st
                           const NamedCall& call) {
   jobs::CountOptions job;
   job.kmers = {count.k, count.is_canonical};
-  job.reading.lenient = true;
-  job.reading.drops_cut_record = true;
+  job.reading = named_reading();
   job.resources = named_resources(count.threads);
   job.inputs = inputs;
   job.provenance = call.provenance;

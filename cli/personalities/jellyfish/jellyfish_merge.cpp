@@ -66,10 +66,11 @@ class MergedInputs {
   void import(const std::string& path) {
     indexes_.push_back(std::make_unique<jobs::TemporaryIndex>(directory_));
     auto file = formats::map_jellyfish(path);
-    // A larger hash fits into no memory: warpmer 0.2 named 4^k.
-    constexpr std::uint64_t kLargest = std::uint64_t{1} << 40;
-    if (const std::uint64_t size = formats::read_jellyfish_header(*file, {}).size; size <= kLargest)
-      size_ = std::max(size_, size);
+    // A larger hash fits into no memory, and warpmer 0.2 named 4^k.
+    constexpr std::uint32_t kLargestBits = 40;
+    const formats::JellyfishHeader header = formats::read_jellyfish_header(*file, {});
+    if (header.size < std::uint64_t{1} << std::min(2 * header.k, kLargestBits))
+      size_ = std::max(size_, header.size);
     formats::JellyfishSource source(std::move(file), formats::JellyfishZeros::leave_out);
     facts_.push_back(source.facts());
     import_into(source, path, host::settled(named_resources()), call_.provenance, *indexes_.back());

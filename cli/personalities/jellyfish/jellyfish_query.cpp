@@ -1,24 +1,27 @@
 /// `jellyfish query`
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
+#include "cli/personalities/named_jobs.h"
 #include "formats/jellyfish/jellyfish_bloom.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_lookup.h"
@@ -52,17 +55,21 @@ class KmersOfWords {
  public:
   explicit KmersOfWords(const QueriedCounts& counts) : k_(counts.k), is_canonical_(counts.canonical) {}
 
-  /// Returns the k-mer; nothing for a word that is shorter.
-  std::optional<Key128> take(std::string_view word) {
-    if (word.size() < k_) return std::nullopt;
-    Key128 kmer = 0;
+  /// Takes the k-mer; false for a word that is shorter.
+  bool take(std::string_view word, Key128& kmer) {
+    if (word.size() < k_) return false;
+    kmer = 0;
     std::uint32_t bases = 0;
-    for (; bases < k_ && char_class(word[bases]) == CharClass::base; ++bases)
-      kmer = static_cast<Key128>(kmer << 2 | base_code(word[bases]));
-    if (bases > 0) kmer <<= 2 * (k_ - bases);
+    bool are_bases = true;
+    for (const char c : word.substr(0, k_)) {
+      are_bases = are_bases && char_class(c) == CharClass::base;
+      bases += are_bases ? 1 : 0;
+      kmer = static_cast<Key128>(kmer << 2 | (are_bases ? base_code(c) : 0));
+    }
     if (bases + kBasesOfWord < k_) kmer |= static_cast<std::uint64_t>(last_);
-    last_ = is_canonical_ ? canonical(kmer, k_) : kmer;
-    return last_;
+    if (is_canonical_) kmer = canonical(kmer, k_);
+    last_ = kmer;
+    return true;
   }
 
  private:
@@ -83,7 +90,11 @@ class LinesAsTheyCome {
   /// Takes the next line, without its end; valid until the next call. False at the end.
   bool next(std::string_view& line) {
     std::size_t end = text_.find('\n', at_);
-    while (end == std::string::npos && read_more()) end = text_.find('\n', at_);
+    while (end == std::string::npos) {
+      const std::size_t searched = text_.size() - at_;
+      if (!read_more()) break;
+      end = text_.find('\n', searched);
+    }
     if (at_ == text_.size()) return false;
     line = std::string_view(text_).substr(at_, end == std::string::npos ? end : end - at_);
     at_ = end == std::string::npos ? text_.size() : end + 1;
@@ -97,13 +108,24 @@ class LinesAsTheyCome {
     before_waiting_();
     text_.erase(0, std::exchange(at_, 0));
     std::array<char, kReadAtOnce> bytes;
-    ssize_t n = 0;
-    do {
-      n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-    } while (n < 0 && errno == EINTR);
-    if (n > 0) text_.append(bytes.data(), static_cast<std::size_t>(n));
-    is_read_ = n <= 0;
+    const std::size_t n = read_some(bytes);
+    text_.append(bytes.data(), n);
+    is_read_ = n == 0;
     return !is_read_;
+  }
+
+  /// Waits for bytes, also where reading does not. Returns how many have come, 0 at the end.
+  static std::size_t read_some(std::span<char> bytes) {
+    for (;;) {
+      const ssize_t n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno == EAGAIN) {
+        pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+        ::poll(&input, 1, -1);
+      } else if (errno != EINTR) {
+        throw InputError(fmt::format("standard input cannot be read: {}", std::strerror(errno)));
+      }
+    }
   }
 
   std::function<void()> before_waiting_;
@@ -133,8 +155,8 @@ class JellyfishQueries {
   void print_words(std::span<const std::string> words) {
     KmersOfWords kmers(counts_);
     for (const std::string& word : words) {
-      if (const std::optional<Key128> kmer = kmers.take(word)) {
-        print(*kmer);
+      if (Key128 kmer = 0; kmers.take(word, kmer)) {
+        print(kmer);
       } else {
         refuse(word);
       }
@@ -147,8 +169,8 @@ class JellyfishQueries {
     KmersOfWords kmers(counts_);
     LinesAsTheyCome lines([this] { output_.flush(); });
     for (std::string_view line; lines.next(line);) {
-      if (const std::optional<Key128> kmer = kmers.take(line)) {
-        output_.print("{}\n", counts_.find(*kmer));
+      if (Key128 kmer = 0; kmers.take(line, kmer)) {
+        output_.print("{}\n", counts_.find(kmer));
       } else {
         refuse(line);
       }
@@ -158,8 +180,7 @@ class JellyfishQueries {
   /// Prints all k-mers of a sequence file, in its order.
   void print_sequences(const std::string& path) {
     io::InputOptions options;
-    options.reading.lenient = true;
-    options.reading.drops_cut_record = true;
+    options.reading = named_reading();
     options.overlap_bases = k() - 1;
     options.in_order = true;
     options.one_caller = true;

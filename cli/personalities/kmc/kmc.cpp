@@ -17,6 +17,7 @@
 #include "cli/output/progress.h"
 #include "cli/personalities/changed_reads.h"
 #include "cli/personalities/kmc/kmc_databases.h"
+#include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -159,8 +160,7 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
   job.kmers.k = call.k;
   job.kmers.canonical = !call.is_forward;
   job.kept.min = call.only_histogram ? 1 : call.database.bounds.min;
-  job.reading.lenient = true;
-  job.reading.drops_cut_record = true;
+  job.reading = named_reading();
   job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
   job.tmp_directory = call.working_directory;
   job.inputs = {call.input};

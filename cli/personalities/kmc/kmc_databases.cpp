@@ -122,7 +122,8 @@ index::Histogram NamedDatabase::histogram(const backend::CountBounds& bounds, un
 jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, const host::Resources& resources,
                                         const std::string& output) const {
   std::shared_ptr<const SortedKff> kff;
-  if (is_kff()) kff = std::make_shared<SortedKff>(*this, resources, folder_for_temporary(output));
+  if (is_kff())
+    kff = std::make_shared<SortedKff>(*this, resources, folder_for_temporary(output + ".kmc_pre"));
   const auto database = std::make_shared<const formats::KmcSource>(kff ? kff->path() : path_);
   const auto open = [kff, database](const formats::KmerRange& range) {
     return std::make_unique<formats::KmcRangeSource>(database, range);

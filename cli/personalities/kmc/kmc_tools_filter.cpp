@@ -153,9 +153,7 @@ class KmcReadFilter {
 };
 
 void filter_reads(const KmcFilter& filter, const backend::Lookup& lookup, unsigned threads) {
-  io::ReadingOptions reading;
-  reading.lenient = true;
-  reading.drops_cut_record = true;
+  io::ReadingOptions reading = named_reading();
   io::ReadPairs reads(filter.reads, {}, io::Pairing::single, {.reading = reading, .threads = threads});
   formats::TextFile output(filter.output);
   const auto make = [each = KmcReadFilter(filter, lookup)](const io::ReadGroup& group) mutable {

@@ -59,8 +59,7 @@ host::Resources count_input(const YakCount& count, const std::string& input,
   jobs::CountOptions job;
   job.kmers.k = count.k;
   job.kept.min = count.bloom_bits > 0 ? 2 : 1;
-  job.reading.lenient = true;
-  job.reading.drops_cut_record = true;
+  job.reading = named_reading();
   job.resources = named_resources(count.threads);
   job.inputs = {input};
   job.provenance = provenance;

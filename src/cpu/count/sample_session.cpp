@@ -1,5 +1,6 @@
 #include "backend/sample_session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>

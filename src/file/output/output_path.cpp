@@ -118,10 +118,11 @@ void check_output_path(const std::string& path) {
   if (fs::path(target).filename().empty()) refuse(path, "it names a directory, not a file");
   check_length(path, target);
   const std::string parent = parent_of(target);
-  if (::stat(parent.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+  if (::stat(parent.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) {
     errno = ENOTDIR;
-  else if (::faccessat(AT_FDCWD, parent.c_str(), W_OK | X_OK, AT_EACCESS) == 0)
+  } else if (::faccessat(AT_FDCWD, parent.c_str(), W_OK | X_OK, AT_EACCESS) == 0) {
     return;
+  }
   const int error = errno;
   throw ResourceError(fmt::format("cannot create '{}': {}", path, creation_fault(parent, error)));
 }

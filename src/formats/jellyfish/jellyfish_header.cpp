@@ -215,9 +215,10 @@ JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file) 
     const Json fields = Json::parse(text);
     if (fields.at("format") != kJellyfishBloom) refuse("no Bloom counter of 'jellyfish bc'");
     const std::uint64_t key_bits = fields.at("key_len");
-    if (key_bits % 2 != 0 || key_bits < 2 || key_bits > 2 * kMaxK)
+    if (key_bits % 2 != 0 || key_bits < 2 || key_bits > 2 * kMaxK) {
       refuse(fmt::format("this Bloom counter's k-mers have {} bits; warpmer's have 2 to {}", key_bits,
                          2 * kMaxK));
+    }
     header.k = static_cast<std::uint32_t>(key_bits / 2);
     header.canonical = fields.value("canonical", false);
     fields.at("size").get_to(header.digits);

@@ -28,7 +28,9 @@ class JellyfishLookup {
   struct DatabaseRank {
     std::uint64_t position;
     Key128 kmer;
-    auto operator<=>(const DatabaseRank&) const = default;
+    bool operator<(const DatabaseRank& other) const {
+      return position != other.position ? position < other.position : kmer < other.kmer;
+    }
   };
 
   void read_matrix();

@@ -35,7 +35,8 @@ constexpr std::uint32_t jellyfish_position_bits(std::uint32_t k, std::uint64_t k
 template <class Key>
 class JellyfishOrder {
  public:
-  /// `position_bits`: 1 to 63, at most 2k; jellyfish_position_bits says how many.
+  /// `position_bits`: at most 2k and 62, fewer than 2k only from 15 on; jellyfish_position_bits says how
+  /// many.
   constexpr JellyfishOrder(std::uint32_t k, std::uint32_t position_bits)
       : position_bits_(position_bits),
         high_bits_(2 * k - position_bits),

@@ -98,9 +98,10 @@ void MatrixFile::read_format(std::string_view line) {
   for (; !line.empty(); ++fields) {
     const std::string_view field = next_field(line, ' ');
     const std::size_t equals = std::min(field.find('='), field.size());
-    if (!set_field(format_, field.substr(0, equals), field.substr(std::min(equals + 1, field.size()))))
+    if (!set_field(format_, field.substr(0, equals), field.substr(std::min(equals + 1, field.size())))) {
       fail(1, fmt::format("{} is not known; the matrix is damaged, or of another version of warpmer",
                           file::quoted(field)));
+    }
   }
   if (fields != 5) fail(1, "it should say k, strand, values, min-samples and hash-version, each once");
 }

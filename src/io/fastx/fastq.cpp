@@ -176,8 +176,11 @@ void RecordParser::fail_quality_length(const Window& window, const FastqLines& l
 
 /// Passes over a record in which the text ends. It counts as one that was read.
 void RecordParser::drop_cut_fastq(Window& window) {
+  ++records_;
   warn(
-      fmt::format("{}, record {}: the file ends in this FASTQ record, which is left out", file_, ++records_));
+      fmt::format("{}, record {}: the file ends in this FASTQ record, which is left out; should it be whole, "
+                  "copy or download the file again",
+                  file_, records_));
   window.pos = window.size;
 }
 

@@ -119,8 +119,7 @@ std::string decompressed_start(const std::string& path, InputContent content) {
 }
 
 std::string describe(file::ByteFile& file, const std::string& path) {
-  if (const std::string foreign = foreign_sequence_data(file.peek(kForeignBytes)); !foreign.empty())
-    return foreign;
+  if (std::string foreign = foreign_sequence_data(file.peek(kForeignBytes)); !foreign.empty()) return foreign;
   if (file.peek(kByteOrderMark.size()) == kByteOrderMark) {
     const char* what = sequence_text(file.peek(kLookedAt));
     return what ? what : "";

@@ -90,11 +90,20 @@ bool SharedStreamReader::is_large(std::uint64_t disk_bytes, const InputOptions& 
   return disk_bytes >= kLeastSharedBatches * largest_block(options);
 }
 
+namespace {
+
+InputOptions without_cut_records(InputOptions options) {
+  options.reading.drops_cut_record = false;
+  return options;
+}
+
+}  // namespace
+
 SharedStreamReader::SharedStreamReader(std::unique_ptr<BlockSource> source, const std::string& shown,
                                        const InputOptions& options, const std::atomic<bool>& cancelled)
     : source_(std::move(source)),
       shown_(shown),
-      options_(options),
+      options_(without_cut_records(options)),
       most_room_(std::clamp(room_beside_block(options), kFirstRoom, kMostRoom)),
       room_(kFirstRoom),
       turns_([this](ParsedBlock& block) { return accept(block); }, cancelled) {

@@ -76,7 +76,8 @@ class SharedStreamReader {
 
   const std::unique_ptr<BlockSource> source_;
   const std::string shown_;
-  const InputOptions options_;
+  const InputOptions options_;  ///< of a parse ahead of a block's turn, for which no record is cut: it may be
+                                ///< mistaken in where records end, and cannot tell the end of the file
   const std::size_t most_room_;
   std::atomic<std::size_t> room_;  ///< in front of a block for what the one before leaves
   std::atomic<std::uint64_t> speculative_parses_ = 0;

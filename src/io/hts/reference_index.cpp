@@ -25,14 +25,14 @@ int make_file(const std::string& path) {
   return 0;
 }
 
+bool is_of_disk(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
+
 [[noreturn]] void fail(const std::string& index, int error) {
   throw ResourceError(
-      fmt::format("cannot write {}, the index of the reference: {}; free space, or name a copy of the "
+      fmt::format("cannot write {}, the index of the reference: {}; {}name a copy of the "
                   "reference elsewhere",
-                  index, std::strerror(error)));
+                  index, std::strerror(error), is_of_disk(error) ? "free space, or " : ""));
 }
-
-bool is_of_disk(int error) { return error == ENOSPC || error == EDQUOT || error == EFBIG; }
 
 /// Makes a file for an index. False where there may be none.
 bool take(file::TemporaryName& temporary, const std::string& index) {
@@ -57,6 +57,7 @@ void index_reference(const std::string& reference) {
   const std::string index = reference + ".fai", blocks = reference + ".gzi";
   std::error_code failed;
   if (!std::filesystem::is_regular_file(reference, failed) || std::filesystem::exists(index, failed)) return;
+  // htslib takes the name of an index for that of the reference, too.
   if (reference.ends_with(".fai") || ::access(reference.c_str(), R_OK) != 0) return;
   silence_htslib();
   file::TemporaryName new_index, new_blocks;
@@ -64,6 +65,8 @@ void index_reference(const std::string& reference) {
   errno = 0;
   if (fai_build3(reference.c_str(), new_index.path().c_str(), new_blocks.path().c_str()) != 0) {
     if (is_of_disk(errno)) fail(index, errno);
+    if (errno == EIO)
+      throw InputError(fmt::format("the reference {} cannot be read: {}", reference, std::strerror(EIO)));
     throw InputError(fmt::format(
         "no index can be made of the reference {}; it must be FASTA, plain or BGZF, with lines that "
         "are equally long in each sequence",

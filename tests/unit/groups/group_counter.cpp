@@ -89,9 +89,10 @@ void check_group(GroupCounter<Flanks>& counter, std::vector<Weighed<Flanks>> sup
     const Strings<Flanks> strings = covered(part, n);
     for (const GroupString<Flanks>& string : strings.strings) {
       std::vector<std::uint64_t> counts(string.kmers(n), string.smallest_count);
-      if (string.smallest_count != string.largest_count)
+      if (string.smallest_count != string.largest_count) {
         std::copy_n(strings.counts.begin() + static_cast<std::ptrdiff_t>(string.first_count), counts.size(),
                     counts.begin());
+      }
       counter.add_string(
           FlankedSuperKmer<Flanks>{0, string.left_bases, string.right_bases, string.left, string.right},
           counts);

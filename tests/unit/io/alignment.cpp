@@ -128,10 +128,11 @@ TEST_CASE("io alignment: damaged BAM is an error") {
   }
   const std::string text = bam_text(kAlignments);
   constexpr std::size_t kFirst = 23;
-  for (const auto& [at, what] : {std::pair{kFirst, "a record of impossible size"},
-                                 {kFirst + 7, "a reference that there is not"},
-                                 {kFirst + 12, "a name that does not end"},
-                                 {kFirst + 21, "more bases than fit"}}) {
+  for (const auto& [at, wrong] : {std::pair{kFirst, "a record of impossible size"},
+                                  {kFirst + 7, "a reference that there is not"},
+                                  {kFirst + 12, "a name that does not end"},
+                                  {kFirst + 21, "more bases than fit"}}) {
+    const char* const what = wrong;
     CAPTURE(what);
     std::string damaged = text;
     damaged[at] = '\x05';
@@ -268,13 +269,15 @@ TEST_CASE("io alignment: SAM qualities mask, turned with their bases") {
 TEST_CASE("io alignment: SAM lines that are no records") {
   const TempFolder folder;
   const std::string good = "a\t4\t*\t0\t0\t*\t*\t0\t0\tACGG\tIIII\n";
-  for (const auto& [line, what] : {std::pair{"c\t0\tc\n", "a line of 3 columns"},
-                                   {"\n", "a line of 1 columns"},
-                                   {"c\tx\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'x', is no flag"},
-                                   {"c\t70000\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'70000', is no flag"},
-                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tA1\tII\n", "'1' is no base"},
-                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tACG\tII\n", "3 bases, but 2 quality values"},
-                                   {"c\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tI \n", "' ' is no quality"}}) {
+  for (const auto& [line, wanted] :
+       {std::pair{"c\t0\tc\n", "a line of 3 columns"},
+        {"\n", "a line of 1 columns"},
+        {"c\tx\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'x', is no flag"},
+        {"c\t70000\t*\t0\t0\t*\t*\t0\t0\tA\tI\n", "'70000', is no flag"},
+        {"c\t4\t*\t0\t0\t*\t*\t0\t0\tA1\tII\n", "'1' is no base"},
+        {"c\t4\t*\t0\t0\t*\t*\t0\t0\tACG\tII\n", "3 bases, but 2 quality values"},
+        {"c\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tI \n", "' ' is no quality"}}) {
+    const char* const what = wanted;
     CAPTURE(what);
     const std::string error = input_error({folder.file("s", "@HD\tVN:1.6\n" + good + line)});
     CAPTURE(error);

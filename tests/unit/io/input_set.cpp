@@ -79,7 +79,7 @@ TEST_CASE("io set: names in a list have no blanks around them, and any line ends
     text += a;
     text += "\t ";
     text += end;
-    text += " # " + b + end + end + "\t" + b;
+    text.append(" # ").append(b).append(end).append(end).append("\t").append(b);
     CHECK(io::expand_lists({"@" + folder.file("list", text)}) == both);
     CHECK(io::expand_lists({"@" + folder.file("list", text + end)}) == both);
     CHECK(io::expand_lists({"@" + folder.file("list", deflate(text))}) == both);
@@ -144,7 +144,9 @@ TEST_CASE("io set: formats that are not read are named, with the way round") {
   for (const auto& [magic, advice] : foreign) {
     const std::string path = folder.file("x", magic + "................");
     const std::string message = input_error({path});
-    CHECK(contains(message, advice + (advice.ends_with(' ') ? path + " | warpmer count -o out.wmi -`" : "")));
+    std::string wanted = advice;
+    if (advice.ends_with(' ')) wanted.append(path).append(" | warpmer count -o out.wmi -`");
+    CHECK(contains(message, wanted));
   }
   const std::string odd = folder.file("it's x", "LZIP................");
   CHECK(contains(input_error({odd}), "`lzip -dc '" + folder.path("it") + "'\\''s x' | warpmer count"));
@@ -411,6 +413,7 @@ TEST_CASE("io set: many threads read many files, each record once") {
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(6);
   for (int i = 0; i < 6; ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
 
@@ -467,6 +470,7 @@ TEST_CASE("io set: a share of the bytes is one of the reads where files are of o
   const std::string read = "@r\nACGT\n+\nIIII\n";
   const auto alike_bytes = [&](const std::vector<std::string>& names) {
     std::vector<std::string> paths;
+    paths.reserve(names.size());
     for (const std::string& name : names) paths.push_back(folder.file(name, read));
     return io::InputSet(paths, {}).alike_bytes();
   };
@@ -484,6 +488,7 @@ TEST_CASE("io set: after an error, nobody reads on") {
   std::mt19937 random(34);
   const TempFolder folder;
   std::vector<std::string> paths;
+  paths.reserve(6);
   for (int i = 0; i < 6; ++i) {
     paths.push_back(folder.file(std::to_string(i), deflate(fastq(random_records(random, 2000, 300)))));
   }

@@ -9,9 +9,12 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <tuple>
+#include <vector>
 
+#include "base/warning.h"
 #include "file/input_error.h"
 #include "io/blocks/file_blocks.h"
 #include "io/blocks/read_ahead.h"
@@ -400,6 +403,23 @@ TEST_CASE("io text stream: what looks like a record and is none misleads nobody"
     text.append("@r").append(std::to_string(i)).append("\n").append(bases).append("+\n").append(inner);
   }
   check_same(text);
+  // Of a block that seems to be FASTA, the last line that could be a header: a quality, in which no file
+  // ends.
+  io::InputOptions options = options_for(3);
+  options.reading.drops_cut_record = true;
+  std::vector<std::string> warnings;
+  const warpmer::WarningHandler before =
+      warpmer::listen_for_warnings([&](const std::string& message) { warnings.push_back(message); });
+  std::string mixed = fasta(1, 400, 60, 0);
+  for (int i = 0; i < 2000; ++i)
+    mixed.append("@r").append(std::to_string(i)).append("\nACGTACGTACGT\n+\n>>>>>>>>>>>>\n");
+  check_same(mixed, options);
+  check_same(mixed + fasta(2, 400, 60, 0) + mixed, options);
+  CHECK(warnings.empty());
+  check_same(mixed + "@cut\nACGT\n+\nII", options);
+  CHECK_FALSE(warnings.empty());
+  for (const std::string& warning : warnings) CHECK(contains(warning, "record 2401: the file ends in this"));
+  warpmer::listen_for_warnings(before);
 }
 
 TEST_CASE("io text stream: errors name the place that one thread would name") {
