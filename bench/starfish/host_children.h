@@ -20,6 +20,7 @@
 
 namespace warpmer::bench {
 
+/// What functions mean stands in kernels/live/device_children.cuh. Here all is done when they return.
 template <class KeyType>
 class HostChildren {
  public:
@@ -30,8 +31,6 @@ class HostChildren {
   using Child = table::ChildInFrame<Key>;
   using Directory = table::ChildDirectoryView<Key>;
 
-  /// Frames of so many bytes; operations, and queries, that may wait; children for which memory is made
-  /// ready; and what all children's memory may come to, 0: anything.
   HostChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
                std::uint64_t most_image_bytes, Place place = {})
       : frame_bytes_(frame_bytes),
@@ -45,39 +44,30 @@ class HostChildren {
     for (std::uint32_t i = 0; i < children; ++i) make_spare();
   }
 
-  // --- Images: of each child one, of any size that a child may have.
+  // --- Images.
 
-  /// Gives the child an image. Its content is of no use until it is written to.
   void make_image(std::uint32_t child) {
     if (child >= images_.size()) images_.resize(child + std::size_t{1});
     if (spare_.empty()) make_spare();
     images_[child] = std::move(spare_.back());
     spare_.pop_back();
   }
-  /// Before anything else is done, makes room for children of so many bytes, by number. Here every image has
-  /// room for any child.
+  /// Every image has room for any child.
   void fit_images(const std::vector<std::size_t>& /*bytes*/) {}
-  /// Each has the other's from now on, also where that is still being written.
   void swap_images(std::uint32_t a, std::uint32_t b) { std::swap(images_[a], images_[b]); }
 
-  // --- Frames. What is asked for one is done in that order. Between frames there is no order, but that an
-  // image is read, by `fetch` and `pour`, when it has been written.
+  // --- Frames.
 
-  /// The frame holds an empty child of this shape.
   void clear(std::uint32_t frame, const table::ChildShape& shape) {
     const auto slots = slots_in(frames_[frame], shape);
     for (std::size_t i = 0; i < shape.slots(); ++i) slots.write(i, {table::kEmptyKey<Key>, 0});
   }
-  /// The frame holds what was written to the child's image, of the same shape.
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(frames_[frame].get(), images_[child].get(), shape.template bytes<Key>());
   }
-  /// Copies the frame to the child's image, which then takes as much memory as the frame. If a child has
-  /// another shape than when it came, the frame has been waited for since.
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape) {
     std::memcpy(images_[child].get(), frames_[frame].get(), shape.template bytes<Key>());
   }
-  /// Puts in what its image, of this shape, holds of the child.
   void pour(std::uint32_t frame, const Child& child, const table::ChildShape& shape) {
     const Table table(at(frame, child));
     const auto slots = slots_in(images_[child.number], shape);
@@ -86,8 +76,6 @@ class HostChildren {
       if (table.takes_over(entry)) reports_[frame].note(table.take_over({}, entry));
     }
   }
-  /// Does a step of the updates `begin` to `end` of the order made last; `own`: of those that were brought to
-  /// the frame. In the last step, those that are done are masked, and those that are not are told.
   void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
               std::size_t end, bool own) {
     Update* const first = updates_.data() + (own ? frame * (batch_ / frames_.size()) : 0);
@@ -95,8 +83,6 @@ class HostChildren {
     table::with_child_step<Key>(
         step, [&](auto constant) { do_step<constant.value>(frame, child, first, order, begin, end); });
   }
-  /// Answers queries `begin` to `end` of their order, or, if none was made, as they came. Those that have a
-  /// value are masked.
   void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end) {
     const Table table(at(frame, child));
     for (std::size_t i = begin; i < end; ++i) {
@@ -109,9 +95,7 @@ class HostChildren {
       ++reports_[frame].found;
     }
   }
-  /// Returns what all that was asked for the frame has come to, since the last time.
   table::ChildReport wait(std::uint32_t frame) { return std::exchange(reports_[frame], {}); }
-  /// Returns the child, where it is in its frame.
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const {
     child.memory = frames_[frame].get();
     return child;
@@ -127,28 +111,22 @@ class HostChildren {
   void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
     std::copy_n(updates, n, updates_.data() + frame * (batch_ / frames_.size()));
   }
-  /// Waits until memory that was brought from may change.
   void wait_for_input() {}
-  /// Puts the updates that wait in order of their children. Returns where each child's begin, and the end.
   std::vector<std::size_t> sort_updates(const Directory& directory) {
     return sort(directory, waiting_, update_order_,
                 [&](std::size_t i) { return Items::key_of(updates_[i]); });
   }
-  /// Forgets updates that are done. Returns how many wait.
   std::size_t keep_waiting() {
     const auto begin = updates_.begin(), end = begin + static_cast<std::ptrdiff_t>(waiting_);
     const auto is_done = [](const Update& update) { return Items::key_of(update) == table::kEmptyKey<Key>; };
     waiting_ = static_cast<std::size_t>(std::remove_if(begin, end, is_done) - begin);
     return waiting_;
   }
-  /// Forgets all updates.
   void forget_updates() { waiting_ = 0; }
-  /// Copies the first updates as they are now, in the order in which they were brought, and forgets all.
   void take_updates(Update* updates, std::size_t n) {
     std::copy_n(updates_.begin(), n, updates);
     forget_updates();
   }
-  /// Queries in place of those before, in which nothing is under way any more.
   void bring_queries(const Key* keys, std::size_t n) {
     queries_.assign(keys, keys + n);
     answers_.assign(n, 0);
@@ -158,11 +136,10 @@ class HostChildren {
     return sort(directory, queries_.size(), query_order_, [&](std::size_t i) { return queries_[i]; });
   }
   void take_answers(std::uint32_t* answers, std::size_t n) { std::copy_n(answers_.begin(), n, answers); }
-  /// Returns the directory, where operations are served.
   Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits) {
     return {entries.data(), bits, place_};
   }
-  /// Ends what is under way, after an error: nothing here.
+  /// Nothing is ever under way.
   void settle() noexcept {}
   /// Returns the memory that a device would have to have.
   [[nodiscard]] std::size_t device_bytes() const {

@@ -19,8 +19,8 @@ namespace warpmer::gpu {
 /// The largest number of children; a block counts them in static shared memory.
 inline constexpr std::uint32_t kMostChildren = 8192;
 
-/// Works on the current device, for one thread at a time. The meaning of functions stands in
-/// bench/starfish/host_children.h; here they only start work, except for `wait` and those that return counts.
+/// Works on the current device, for one thread at a time. Functions only start work, except for `wait` and
+/// those that return counts.
 template <class KeyType>
 class DeviceChildren {
  public:
@@ -31,6 +31,8 @@ class DeviceChildren {
   using Child = table::ChildInFrame<Key>;
   using Directory = table::ChildDirectoryView<Key>;
 
+  /// Frames of so many bytes; operations, and queries, that may wait; children for which memory is made
+  /// ready; and what all children's memory may come to, 0: anything.
   DeviceChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
                  std::uint64_t most_image_bytes, Place place = {});
   ~DeviceChildren();
@@ -49,36 +51,65 @@ class DeviceChildren {
   static constexpr std::uint64_t kFixedBytes =
       (kMostChildren + (kMostDirectories << kShardBits)) * sizeof(std::uint32_t);
 
+  // --- Images: of each child one, of any size that a child may have.
+
+  /// Gives the child an image. Its content is of no use until it is written to.
   void make_image(std::uint32_t child);
+  /// Before anything else is done, makes room for children of so many bytes, by number.
   void fit_images(const std::vector<std::size_t>& bytes);
+  /// Each has the other's from now on, also where that is still being written.
   void swap_images(std::uint32_t a, std::uint32_t b);
 
+  // --- Frames. What is asked for one is done in that order. Between frames there is no order, but that an
+  // image is read, by `fetch` and `pour`, when it has been written.
+
+  /// The frame holds an empty child of this shape.
   void clear(std::uint32_t frame, const table::ChildShape& shape);
+  /// The frame holds what was written to the child's image, of the same shape.
   void fetch(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
+  /// Copies the frame to the child's image, which then takes as much memory as the frame. If a child has
+  /// another shape than when it came, the frame has been waited for since.
   void write_back(std::uint32_t frame, std::uint32_t child, const table::ChildShape& shape);
+  /// Puts in what its image, of this shape, holds of the child.
   void pour(std::uint32_t frame, const Child& child, const table::ChildShape& shape);
+  /// Does a step of the updates `begin` to `end` of the order made last; `own`: of those that were brought to
+  /// the frame. In the last step, those that are done are masked, and those that are not are told.
   void update(std::uint32_t frame, const Child& child, table::ChildStep step, std::size_t begin,
               std::size_t end, bool own);
+  /// Answers queries `begin` to `end` of their order, or, if none was made, as they came. Those that have a
+  /// value are masked.
   void find(std::uint32_t frame, const Child& child, std::size_t begin, std::size_t end);
+  /// Returns what all that was asked for the frame has come to, since the last time.
   table::ChildReport wait(std::uint32_t frame);
+  /// Returns the child, where it is in its frame.
   [[nodiscard]] Child at(std::uint32_t frame, Child child) const;
   /// Returns the stream of a frame. Work that is enqueued there comes after all that was asked for the frame
   /// before.
   [[nodiscard]] cudaStream_t stream(std::uint32_t frame) const { return frames_[frame].stream; }
   [[nodiscard]] Place place() const { return place_; }
 
+  // --- Operations.
+
   /// Updates and keys lie in memory of the host or the device; in the host, pinned memory is best.
   void bring_updates(const Update* updates, std::size_t n);
   void bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n);
+  /// Waits until memory that was brought from may change.
   void wait_for_input();
+  /// Puts the updates that wait in order of their children. Returns where each child's begin, and the end.
   std::vector<std::size_t> sort_updates(const Directory& directory);
+  /// Forgets updates that are done. Returns how many wait.
   std::size_t keep_waiting();
+  /// Forgets all updates.
   void forget_updates() { waiting_ = 0; }
+  /// Copies the first updates as they are now, in the order in which they were brought, and forgets all.
   void take_updates(Update* updates, std::size_t n);
+  /// Queries in place of those before, in which nothing is under way any more.
   void bring_queries(const Key* keys, std::size_t n);
   std::vector<std::size_t> sort_queries(const Directory& directory);
   void take_answers(std::uint32_t* answers, std::size_t n);
+  /// Returns the directory, where operations are served.
   Directory directory(const std::vector<std::uint32_t>& entries, std::uint32_t bits);
+  /// Ends what is under way, after an error.
   void settle() noexcept;
   /// Returns the bytes of device memory that are held, and of host memory, in images.
   [[nodiscard]] std::size_t device_bytes() const;

@@ -8,9 +8,10 @@
 /// one child is written back and another is read while those in other frames are worked on. A child in which
 /// something found no room is rebuilt alone, with another hash function, larger, or as two.
 ///
-/// `Children` is where children lie and what moves and serves them: host memory
-/// (bench/starfish/host_children.h), or a GPU (kernels/live/device_children.cuh). Which child comes when, and
-/// what becomes of one that is full, stands here, once.
+/// `Children` is where children lie and what moves and serves them: a GPU (kernels/live/device_children.cuh,
+/// which says what each function means), or host memory for tests and benches
+/// (bench/starfish/host_children.h). Which child comes when, and what becomes of one that is full, stands
+/// here, once.
 
 #include <algorithm>
 #include <cmath>
