@@ -178,6 +178,7 @@ class PagedTable {
       return halve(child, frame).back();
     });
   }
+
   /// A child, in a frame.
   struct Brought {
     std::uint32_t frame;
@@ -362,6 +363,7 @@ class PagedTable {
     const std::uint64_t most = std::max<std::uint64_t>(1, tables_[child].shape.entries_at(plan_.load));
     return most > arrived_ ? most - arrived_ : 0;
   }
+
   // --- Children and frames.
 
   [[nodiscard]] ChildDirectoryView<Key> directory() {
@@ -398,6 +400,7 @@ class PagedTable {
     }
     children_.fit_images(bytes);
   }
+
   /// The child is in its frame when the work that is enqueued there next begins. Returns whether it was.
   bool bring_in(std::uint32_t child, std::uint32_t frame) {
     if (pager_.child_in(frame) == child) return true;
