@@ -203,8 +203,7 @@ void add_reading_flags(CLI::App& app, io::ReadingOptions& reading) {
       "Treat bases of Phred quality below N as unknown: they break k-mers.");
   app.add_option("--reference", reading.reference,
                  "FASTA of the reference that CRAM inputs were aligned to, plain or BGZF. Its index, "
-                 "FILE.fai, is made "
-                 "beside it if it is not there.")
+                 "FILE.fai, is made beside it if it is not there.")
       ->type_name("FILE");
 }
 

@@ -174,8 +174,7 @@ bool CramSource::read(bam1_t& record) {
     }
     fail_reading(
         fmt::format("{} {} is not the reference it was made with, or {}.fai, beside it, is not its index "
-                    "(remove it, and it "
-                    "is made anew)",
+                    "(remove it, and it is made anew)",
                     kWhat, reference_, reference_));
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
