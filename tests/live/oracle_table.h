@@ -38,6 +38,33 @@ KmerPlaces<Key> places_in(const std::map<std::string, std::uint64_t>& counts, co
   return places;
 }
 
+/// A copy of an OracleTable.
+template <class Key>
+class OracleSnapshot : public backend::LiveSnapshot {
+ public:
+  OracleSnapshot(const KmerParams& kmers, const std::map<std::string, std::uint64_t>& counts,
+                 backend::Tally tally, const backend::LiveTotals& totals)
+      : params_(params_of(kmers.k, kmers.canonical)),
+        places_(places_in<Key>(counts, kmers)),
+        tally_(std::move(tally)),
+        totals_(totals) {}
+
+  void finish(unsigned /*thread*/, const backend::ShardSink& sink,
+              const std::function<void()>& shard_done) override {
+    for (std::uint32_t shard; (shard = next_++) < params_.shards(); shard_done())
+      sink(shard, frozen(places_, shard, params_.k));
+  }
+  [[nodiscard]] backend::Tally tally() const override { return tally_; }
+  [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
+
+ private:
+  const index::IndexParams params_;
+  const KmerPlaces<Key> places_;
+  const backend::Tally tally_;
+  const backend::LiveTotals totals_;
+  std::atomic<std::uint32_t> next_{0};
+};
+
 class OracleTable : public backend::LiveTable {
  public:
   using Counts = std::map<std::string, std::uint64_t>;
@@ -100,7 +127,7 @@ class OracleTable : public backend::LiveTable {
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
     const std::lock_guard lock(mutex_);
     return with_key_type(kmers_.k, [this]<class Key>(Key) -> std::unique_ptr<backend::LiveSnapshot> {
-      return std::make_unique<Snapshot<Key>>(kmers_, counts_, totals_);
+      return std::make_unique<OracleSnapshot<Key>>(kmers_, counts_, tally_of(counts_), totals_);
     });
   }
   [[nodiscard]] std::uint64_t memory_bytes() const override { return 4711; }
@@ -143,31 +170,6 @@ class OracleTable : public backend::LiveTable {
    private:
     const OracleTable& table_;
     const bool lenient_;
-  };
-
-  template <class Key>
-  class Snapshot : public backend::LiveSnapshot {
-   public:
-    Snapshot(const KmerParams& kmers, const Counts& counts, const backend::LiveTotals& totals)
-        : params_(params_of(kmers.k, kmers.canonical)),
-          places_(places_in<Key>(counts, kmers)),
-          tally_(tally_of(counts)),
-          totals_(totals) {}
-
-    void finish(unsigned /*thread*/, const backend::ShardSink& sink,
-                const std::function<void()>& shard_done) override {
-      for (std::uint32_t shard; (shard = next_++) < params_.shards(); shard_done())
-        sink(shard, frozen(places_, shard, params_.k));
-    }
-    [[nodiscard]] backend::Tally tally() const override { return tally_; }
-    [[nodiscard]] backend::LiveTotals totals() const override { return totals_; }
-
-   private:
-    const index::IndexParams params_;
-    const KmerPlaces<Key> places_;
-    const backend::Tally tally_;
-    const backend::LiveTotals totals_;
-    std::atomic<std::uint32_t> next_{0};
   };
 
   static backend::Tally tally_of(const Counts& counts) {
