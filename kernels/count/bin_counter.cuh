@@ -90,9 +90,10 @@ class BinCounter {
         lane_(threadIdx.x % 32),
         store_(shared, slot_bits, state.size) {}
 
-  __device__ void count(std::uint32_t bin, std::uint32_t split_bits) {
+  /// Returns false if the k-mers do not fit one table, and nothing was done, because `leaves_crowded`.
+  __device__ bool count(std::uint32_t bin, std::uint32_t split_bits, bool leaves_crowded) {
     const unsigned long long pending = pending_kmers(task_, bin);
-    if (pending + (has_run_ ? run_.size_of(bin) : 0) > task_.longest) return;
+    if (pending + (has_run_ ? run_.size_of(bin) : 0) > task_.longest) return true;
     bin_ = bin;
     output_.set_bin(bin);
     locate();
@@ -103,6 +104,8 @@ class BinCounter {
     if (width == key_bits && build({0, key_bits})) {
       reserve(measure({0, key_bits}));
       emit({0, key_bits});
+    } else if (leaves_crowded) {
+      return false;
     } else {
       std::uint64_t kept = 0;
       clear_ranges();
@@ -112,6 +115,7 @@ class BinCounter {
       for_each_part(widest, [&](const HashRange<Key>& part) { emit(part); });
     }
     finish_bin();
+    return true;
   }
 
   /// Adds the counts that the block noted to the device's histogram.
@@ -531,20 +535,26 @@ class BinCounter {
   std::uint64_t seen_ = 0;  ///< k-mers seen with the count that is the thread's number
 };
 
+/// The bins of a task that a kernel counts: all, of which it leaves those that are crowded; or these.
+enum class BinPass { all, all_but_crowded, crowded };
+
 template <class Key, int Words, class Store>
 __global__ __launch_bounds__(kMostThreads, Store::kLeastBlocks) void count_kernel(
     const __grid_constant__ CountTask<Key, Words> task, const __grid_constant__ CountedView<Key> run,
-    bool has_run, CountTuning tuning) {
+    bool has_run, std::uint32_t slot_bits, std::uint32_t split_bits, BinPass pass) {
   extern __shared__ __align__(32) char shared[];
   __shared__ BlockState<Key, Words> state;
-  BinCounter<Key, Words, Store> counter(task, run, has_run, tuning.slot_bits, state, shared);
+  BinCounter<Key, Words, Store> counter(task, run, has_run, slot_bits, state, shared);
+  const std::uint32_t bins = pass == BinPass::crowded ? *task.crowded.size : task.bins;
   for (;;) {
     if (threadIdx.x == 0) state.bin = atomicAdd(task.next, 1u);
     __syncthreads();
     const std::uint32_t number = state.bin;
     __syncthreads();
-    if (number >= task.bins) break;
-    counter.count(task.first_bin + number, tuning.split_bits);
+    if (number >= bins) break;
+    const std::uint32_t bin = pass == BinPass::crowded ? task.crowded.bins[number] : task.first_bin + number;
+    if (!counter.count(bin, split_bits, pass == BinPass::all_but_crowded) && threadIdx.x == 0)
+      task.crowded.bins[atomicAdd(task.crowded.size, 1u)] = bin;
   }
   counter.flush();
 }
@@ -565,16 +575,29 @@ std::uint32_t largest_slot_bits_in() {
 }
 
 template <class Key, int Words, class Store>
-void launch_count_in(const CountTask<Key, Words>& task, const CountTuning& tuning, cudaStream_t stream) {
-  if (task.bins == 0) return;
+void launch_pass(const CountTask<Key, Words>& task, std::uint32_t slot_bits, std::uint32_t split_bits,
+                 BinPass pass, cudaStream_t stream) {
   const auto kernel = count_kernel<Key, Words, Store>;
-  const std::uint32_t threads = threads_for(tuning.slot_bits);
-  const std::size_t bytes = BlockLayout<Key, Words>(tuning.slot_bits, threads, task.out.range_count).bytes;
+  const std::uint32_t threads = threads_for(slot_bits);
+  const std::size_t bytes = BlockLayout<Key, Words>(slot_bits, threads, task.out.range_count).bytes;
   const std::uint32_t grid = std::min(task.bins, persistent_grid(kernel, threads, bytes));
   fill_bytes(task.next, 0, 1, stream);
   const CountedView<Key> run = task.run == nullptr ? CountedView<Key>{} : *task.run;
-  kernel<<<grid, threads, bytes, DriverLock::Shared(stream)>>>(task, run, task.run != nullptr, tuning);
+  kernel<<<grid, threads, bytes, DriverLock::Shared(stream)>>>(task, run, task.run != nullptr, slot_bits,
+                                                               split_bits, pass);
   check_launch("counting");
+}
+
+template <class Key, int Words, class Store>
+void launch_count_in(const CountTask<Key, Words>& task, const CountTuning& tuning, cudaStream_t stream) {
+  if (task.bins == 0) return;
+  const auto launch = [&](std::uint32_t slot_bits, BinPass pass) {
+    launch_pass<Key, Words, Store>(task, slot_bits, tuning.split_bits, pass, stream);
+  };
+  if (tuning.crowded_slot_bits <= tuning.slot_bits) return launch(tuning.slot_bits, BinPass::all);
+  fill_bytes(task.crowded.size, 0, 1, stream);
+  launch(tuning.slot_bits, BinPass::all_but_crowded);
+  launch(tuning.crowded_slot_bits, BinPass::crowded);
 }
 
 template <class Key, int Words, class Store>

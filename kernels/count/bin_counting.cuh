@@ -37,6 +37,8 @@ struct WaitingWords {
 template <class Key, int Words>
 class BinCounting {
  public:
+  /// Bytes of device memory for each bin.
+  static constexpr std::uint64_t kBinBytes = BinSizes<Key>::kBinBytes + sizeof(std::uint32_t);
   using Task = CountTask<Key, Words>;
 
   /// Counts in one stream.
@@ -48,6 +50,8 @@ class BinCounting {
         loads_(range.first_bin, range.end_bin, range.bins_per_shard(), stream),
         long_bins_(most_long_bin_bytes),
         next_bin_(1),
+        crowded_(range.bins()),
+        crowded_size_(1),
         size_(1),
         fault_(1) {}
 
@@ -91,6 +95,7 @@ class BinCounting {
     task.out.range_count = kLeastRanges;
     task.fault = fault_.data();
     task.next = next_bin_.data();
+    task.crowded = {crowded_.data(), crowded_size_.data()};
     return task;
   }
 
@@ -190,6 +195,7 @@ class BinCounting {
     CountTuning tuning;
     tuning.table = plan_.table;
     tuning.slot_bits = std::clamp(wanted, std::min(kLeastSlotBits, most), most);
+    tuning.crowded_slot_bits = most;
     tuning.split_bits = wanted > most ? wanted - most : 0;
     return tuning;
   }
@@ -201,7 +207,7 @@ class BinCounting {
   LongBinCounter<Key, Words> long_bins_;
   std::uint64_t longest_ = UINT64_MAX;  ///< number of k-mers of the longest bin that one block counts
   double distinct_per_bin_ = 2048;
-  DeviceArray<std::uint32_t> next_bin_;
+  DeviceArray<std::uint32_t> next_bin_, crowded_, crowded_size_;
   DeviceArray<unsigned long long> size_;
   DeviceArray<CountFault> fault_;
   SpanClock clock_;

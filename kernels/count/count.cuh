@@ -25,6 +25,12 @@ enum class CountFault : std::uint32_t {
   too_many_large_counts,  ///< more counts than expected do not fit 32 bits
 };
 
+/// Bins whose k-mers did not fit one table, in any order.
+struct CrowdedBins {
+  std::uint32_t* bins;  ///< room for all bins of a task
+  std::uint32_t* size;
+};
+
 template <class Key, int Words>
 struct CountTask {
   const SegmentView<Words>* segments;
@@ -47,6 +53,7 @@ struct CountTask {
   CountHistogram histogram;
   CountFault* fault;
   std::uint32_t* next;  ///< scratch: the next bin to count
+  CrowdedBins crowded;  ///< scratch
 };
 
 /// Returns the number of insertions that a bin takes: its pending k-mers, and the entries of its run.
@@ -68,6 +75,11 @@ __device__ unsigned long long pending_kmers(const CountTask<Key, Words>& task, s
 /// The settings on which the speed of counting depends most; the defaults are measured.
 struct CountTuning {
   std::uint32_t slot_bits = 12;  ///< a table takes the room of 2^slot_bits slots
+  /// Bins that such a table does not hold are counted afterwards in tables of this size, if it is larger.
+  /// Only those that do not fit there either are counted in parts: each part expands all words of the bin,
+  /// twice. (Reads of 5 Mbp at k = 55, where two or three frequent minimizers share many a bin: a count took
+  /// 119 ms when all of these were counted in parts, and takes 97 ms.)
+  std::uint32_t crowded_slot_bits = 12;
   std::uint32_t split_bits = 0;  ///< a bin begins as 2^split_bits parts, by hash
   backend::CountTable table = backend::CountTable::automatic;  ///< automatic is WarpDrive
 };

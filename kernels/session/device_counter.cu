@@ -26,7 +26,7 @@ static_assert(backend::kMostGpus < kMostSegments);  // one more comes back in th
 constexpr std::uint32_t kMostBinBits = kShardBits + std::bit_width(kMostBinsPerShard) - 1;
 
 /// Device memory that goes with a bin, beside segments, runs and chunks.
-constexpr std::uint64_t kBinBytes = 3 * sizeof(unsigned long long) + BinSizes<Key64>::kBinBytes;
+constexpr std::uint64_t kBinBytes = 3 * sizeof(unsigned long long) + BinCounting<Key64, 2>::kBinBytes;
 /// Bins may take one part in this many of all memory. (In segments they take less than an eighth then.)
 constexpr std::uint64_t kBinShare = 48;
 /// Twice that, unless there is very little, for bins that would be of more k-mers than this on average: one
