@@ -355,6 +355,13 @@ std::uint64_t ProcessGroup::sum(std::uint64_t number) {
   return sum;
 }
 
+std::optional<unsigned> ProcessGroup::first_other(std::uint64_t number) {
+  const std::vector<std::uint64_t> all = all_gather(number);
+  const auto other = std::ranges::find_if(all, [&](std::uint64_t each) { return each != all.front(); });
+  if (other == all.end()) return std::nullopt;
+  return static_cast<unsigned>(other - all.begin());
+}
+
 // --- Failing.
 
 void ProcessGroup::report(const JobFailure& own) noexcept {

@@ -76,6 +76,8 @@ class ProcessGroup {
   /// Returns the numbers of all, in the order of ranks, on all ranks.
   std::vector<std::uint64_t> all_gather(std::uint64_t number);
   [[nodiscard]] std::uint64_t sum(std::uint64_t number);
+  /// Returns the first rank whose number is another one than rank 0's, on all ranks.
+  [[nodiscard]] std::optional<unsigned> first_other(std::uint64_t number);
 
   // --- Failing. None of these throws.
 
