@@ -68,7 +68,8 @@ inline void one_after_another(const SlabOnTile& on, std::uint32_t super_blocks) 
     CHECK(contents(*table, shape.buckets) == model);
     if (round % 2 == 0) continue;
     const std::uint32_t before = table->units_taken();
-    CHECK(table->units_taken() == before - table->flush().slabs);
+    const FlushedSlabs flushed = table->flush();
+    CHECK(table->units_taken() == before - flushed.slabs);
     CHECK(contents(*table, shape.buckets) == model);
     for (std::uint32_t b = 0; b < shape.buckets; ++b)
       CHECK(table->length(b) == slabs_for(on, table->bucket(b).size()));
