@@ -59,10 +59,11 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
     return fail(application.ranks(), {ErrorKind::usage, application.render_parse_error(error)});
   }
+  const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
+  application.check_alike(version ? "--version" : "--help");
   if (!application.ranks().is_first()) {
     return kDone;
   }
-  const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
   TextOutput output("-");
   output.write(version ? std::string(error.what()) + "\n" : application.root().help());
   output.finish();

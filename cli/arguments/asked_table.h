@@ -43,6 +43,8 @@ class AskedTable {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
+  /// Returns a checksum of the index; 0 for a server, whose table changes.
+  [[nodiscard]] std::uint64_t content_checksum() const { return index_ ? index_->content_checksum() : 0; }
   /// Returns the device to ask about these inputs on. Where that takes the start of a driver, so many threads
   /// check the index meanwhile.
   [[nodiscard]] jobs::DeviceChoice choose_device(const DeviceFlags& flags,

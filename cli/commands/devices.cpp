@@ -16,6 +16,7 @@
 #include "host/gpus.h"
 #include "host/limits.h"
 #include "jobs/device_choice.h"
+#include "mpi/process_group.h"
 
 namespace warpmer::cli {
 namespace {
@@ -77,8 +78,11 @@ void add_devices_command(Application& application) {
   warpmer devices --json
 )");
   add_report_flags(command, *flags);
-  application.on_run(command, [flags] {
+  // Started as a job's other steps are, it shows what the first rank has got.
+  application.allow_ranks(command);
+  application.on_run(command, [flags, is_first = application.ranks().is_first()] {
     check_ending(*flags);
+    if (!is_first) return static_cast<int>(kDone);
     const DeviceReport report;
     write_report(
         *flags, [&] { return devices_json(report); },

@@ -429,6 +429,16 @@ std::string answer(Query& query) {
   return counted(query.list_kmers, "k-mer");
 }
 
+/// InputError unless all ranks have opened the same index: on some node, the copy may be an old one.
+void check_alike(mpi::ProcessGroup& ranks, const AskedTable& table) {
+  if (!ranks.are_several()) return;
+  const std::optional<unsigned> other = ranks.first_other(table.content_checksum());
+  if (!other) return;
+  throw InputError(fmt::format(
+      "{}: rank {} of MPI has opened another index of this name than rank 0; give all of them the same",
+      table.name(), *other));
+}
+
 int run_query(QueryOptions options) {
   options.take_server();
   options.format = formats::settled_format(options.format, options.output, "tsv");
@@ -437,6 +447,7 @@ int run_query(QueryOptions options) {
   if (options.ranks->is_first()) options.expand_lists();
   check_output_ending(options);
   AskedTable table(options.index, options.server);
+  check_alike(*options.ranks, table);
   const unsigned threads = threads_for(options);
   jobs::DeviceChoice device = device_for(options, table, threads);
   if (options.ranks->is_first()) warn_of(device);

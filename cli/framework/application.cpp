@@ -7,6 +7,7 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "cli/framework/messages.h"
 #include "cli/framework/suggestion.h"
 #include "cli/framework/text_output.h"
+#include "file/checksum.h"
 #include "file/output/output_group.h"
 #include "file/shell_word.h"
 #include "mpi/process_group.h"
@@ -192,6 +194,7 @@ int Application::run(std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   root_.parse(arguments);
   const CLI::App& command = *root_.get_subcommands().front();
+  check_alike(command);
   check_ranks(command.get_name());
   check_values(command);
   if (ranks_.is_first()) check_files(command);  // what others would find does not count
@@ -204,6 +207,7 @@ int Application::run(std::vector<std::string> arguments) {
 /// Whoever types the bare name wants to know what there is; for a script it is a command line without a
 /// command.
 int Application::print_overview() const {
+  check_alike("nothing");
   if (ranks_.is_first()) {
     TextOutput output("-");
     output.write(root_.help());
@@ -219,7 +223,34 @@ void Application::check_ranks(const std::string& command) const {
   throw UsageError(
       fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
                   "start it without mpirun or srun",
-                  command, ranks_.size(), fmt::join(of_ranks_, " and ")));
+                  command, ranks_.size(), fmt::join(of_ranks_, ", ")));
+}
+
+/// What is of a rank's own node may be otherwise on each: also which of its GPUs it takes.
+void Application::check_alike(const CLI::App& command) const {
+  constexpr std::array<std::string_view, 4> kOwn = {"--threads", "--memory", "--device-memory", "--tmp-dir"};
+  std::vector<std::string> words = {command.get_name()};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::find(kOwn.begin(), kOwn.end(), name) != kOwn.end()) continue;
+    words.push_back(name);
+    for (const std::string& value : option->results())
+      words.push_back(name == "--device" && value.starts_with("cuda:") ? "cuda" : value);
+  }
+  check_alike(quote_command_line(words));
+}
+
+// Ranks that count into different files would make one index of all, and lose the other names.
+void Application::check_alike(std::string_view told) const {
+  if (!ranks_.are_several()) return;
+  const std::string all = fmt::format("{} {}", WARPMER_VERSION, told);
+  const std::optional<unsigned> other = ranks_.first_other(file::checksum(all.data(), all.size()));
+  if (!other) return;
+  throw UsageError(
+      fmt::format("rank {} of MPI was started with another command line than rank 0: ranks do one job "
+                  "together, and may differ in -t, -m, --device-memory, --tmp-dir and the numbers of GPUs "
+                  "alone; for a job of each process start it without mpirun, or with srun --mpi=none",
+                  *other));
 }
 
 // CLI11 would only say that "a subcommand is required".

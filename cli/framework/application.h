@@ -47,6 +47,10 @@ class Application {
   /// Returns the provenance of the command's outputs, without inputs.
   [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
 
+  /// UsageError unless all ranks have the same to do, of which `told` says what it is. All call it, whatever
+  /// they were started for, before they do any of it.
+  void check_alike(std::string_view told) const;
+
   /// Returns the message that there is no such command, and which may have been meant.
   [[nodiscard]] std::string no_command_text(const std::string& name) const;
   /// Returns one line for a command line that was not understood, with a pointer to the right `--help`.
@@ -56,6 +60,7 @@ class Application {
   void check_command_name(const std::vector<std::string>& arguments) const;
   int print_overview() const;
   void check_ranks(const std::string& command) const;
+  void check_alike(const CLI::App& command) const;
 
   CLI::App root_;
   std::string command_line_;

@@ -102,8 +102,10 @@ class RanksTest(common.CliTest):
 
     def ranks(self, number, *arguments, stdin=b"", program=None, environment=(), **options):
         """What mpirun ends with."""
-        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", number]
-        command += [program or common.WARPMER, *arguments]
+        return self.mpirun(["-n", number, program or common.WARPMER, *arguments], stdin, environment, **options)
+
+    def mpirun(self, words, stdin=b"", environment=(), **options):
+        command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", *words]
         variables = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_orte_tmpdir_base": str(self.temporary())}
         return subprocess.run(
             list(map(str, command)),
@@ -139,9 +141,12 @@ class RanksTest(common.CliTest):
                 continue
         return found
 
-    def check_refused(self, number, status, pattern, *arguments, **options):
+    def check_refused(self, number, status, pattern, *arguments, program=None, **options):
+        self.check_mpirun_refused(["-n", number, program or common.WARPMER, *arguments], status, pattern, **options)
+
+    def check_mpirun_refused(self, words, status, pattern, **options):
         before = self.files()
-        process = self.ranks(number, *arguments, **options)
+        process = self.mpirun(words, **options)
         errors = self.error_lines(process)
         self.assertEqual((process.returncode, len(errors)), (status, 1), process.stderr)
         self.assertRegex(errors[0], pattern)

@@ -103,11 +103,47 @@ class Ranks(RanksTest):
         self.check_refused(3, INPUT, "bad.fa.*'!'", "count", "-o", "out.wmi", "reads.fq", "bad.fa")
         self.check_refused(3, INPUT, "missing.fq", "count", "-o", "out.wmi", "reads.fq", "missing.fq")
         self.check_refused(3, INPUT, "missing.fq.*line 2 of -", "count", "-o", "out.wmi", "@-", stdin=b"reads.fq\nmissing.fq\n")
+        self.check_refused(3, RESOURCE, "with 1 thread: [0-9]+ MiB would do; raise -m$", "count", "-t", 1, "-m", "40M", "-o", "out.wmi", "reads.fq")
         self.check_refused(2, USAGE, "-k", "count", "-k", 0, "-o", "out.wmi", "reads.fq")
         self.check_refused(2, RESOURCE, "folder/out.wmi", "count", "-o", "folder/out.wmi", "reads.fq")
         script = self.file("limited", f'#!/bin/sh\ntrap "" XFSZ\nulimit -f 100\nexec "{common.WARPMER}" "$@"\n')
         script.chmod(0o755)
         self.check_refused(3, RESOURCE, "out.wmi.*ulimit", "count", "-o", "out.wmi", "reads.fq", program=script)
+
+    def test_ranks_that_are_told_otherwise(self):
+        """Each by its own command line: one job would have been made of several, or none."""
+        self.file("reads.fq", self.reads)
+        self.file("other.fq", self.reads[: len(self.reads) // 2])
+        count = ["count", "-t", 1, "--device", "cpu"]
+        first = [*count, "-k", 21, "-o", "a.wmi", "reads.fq"]
+        for second in (
+            [*count, "-k", 21, "-o", "b.wmi", "reads.fq"],
+            [*count, "-k", 21, "-o", "a.wmi", "other.fq"],
+            [*count, "-k", 31, "-o", "a.wmi", "reads.fq"],
+            [*count, "-k", 21, "-o", "a.wmi", "--forward", "reads.fq"],
+            ["count", "-t", 1, "-k", 21, "-o", "a.wmi", "reads.fq"],
+            ["histo", "reads.fq"],
+            ["--version"],
+            ["count", "--help"],
+            [],
+        ):
+            for one, two in (first, second), (second, first):
+                words = ["-n", 1, common.WARPMER, *one, ":", "-n", 1, common.WARPMER, *two]
+                self.check_mpirun_refused(words, USAGE, "rank 1 of MPI was started with another command line.*srun --mpi=none")
+        own = ["count", "--output=a.wmi", "-k21", "--tmp-dir", ".", "-m", "1G", "--device", "cpu", "reads.fq"]
+        self.done(self.mpirun(["-n", 1, common.WARPMER, *first, ":", "-n", 1, common.WARPMER, *own]), own)
+        self.assertEqual(self.ranks(2, "--version").stdout.count(b"warpmer"), 1)
+        self.assertEqual(self.ranks(2, "devices").stdout.count(b"instruction set"), 1)
+
+    def test_ranks_with_other_indexes(self):
+        """By one name, as where an old copy is on a node's own disk."""
+        self.file("reads.fq", self.reads)
+        for folder, k in ("new", 21), ("old", 15):
+            (self.folder / folder).mkdir()
+            self.count("reads.fq", k=k, output=f"{folder}/i.wmi")
+        command = [common.WARPMER, "query", "i.wmi", "--reads", self.folder / "reads.fq"]
+        words = ["-n", 1, "--wdir", self.folder / "new", *command, ":", "-n", 1, "--wdir", self.folder / "old", *command]
+        self.check_mpirun_refused(words, INPUT, "i.wmi: rank 1 of MPI has opened another index")
 
     def test_gpus_of_ranks(self):
         """What has to be said where there are no GPUs for them, or not for all."""
@@ -118,7 +154,7 @@ class Ranks(RanksTest):
     def test_not_for_ranks(self):
         self.file("reads.fq", "@a\nACGTACGT\n+\nIIIIIIII\n")
         self.count("reads.fq", k=5)
-        self.check_refused(2, USAGE, "count and query", "histo", "out.wmi")
+        self.check_refused(2, USAGE, "only count, query, devices run on several ranks", "histo", "out.wmi")
         self.check_refused(2, USAGE, "--reads", "query", "out.wmi", "ACGTA")
         alone = shutil.copy(common.WARPMER, self.folder / "warpmer")
         self.check_refused(2, RESOURCE, "a job of 2 processes needs the module warpmer_mpi.so, which is not beside", "count", "-o", "new.wmi", "reads.fq", program=alone)

@@ -55,8 +55,9 @@ MemoryModel::MemoryModel(const backend::CountPlan& plan, const SessionKind& kind
       bytes_of_kmer_(static_cast<double>(kind.words.bytes) / kind.words.mean_kmers) {
   const Division division(plan, kind);
   if (plan.memory_bytes < division.least + division.writer) {
+    const unsigned asked = threads_ - (plan.ranks->are_several() ? 1 : 0);
     throw ResourceError(host::memory_refusal(std::max(plan.memory_cap_bytes, plan.memory_bytes),
-                                             fmt::format("counting {}-mers", plan.kmers.k), threads_,
+                                             fmt::format("counting {}-mers", plan.kmers.k), asked,
                                              Division::cap_for(plan, division.least)));
   }
   fixed_ = division.fixed;

@@ -39,6 +39,7 @@ class MemoryModel {
     CountingCosts costs;
     WordSizes words;
   };
+  /// The plan's threads are those that were asked for, and of several ranks one that takes what others send.
   /// ResourceError, with the least -m that would do, when the plan's memory is less than that.
   MemoryModel(const backend::CountPlan& plan, const SessionKind& kind);
 

@@ -61,6 +61,9 @@ TEST_CASE("steps that all ranks take together") {
       CHECK(all == std::vector<std::uint64_t>{100 * round, 100 * round + 1, 100 * round + 2, 100 * round + 3,
                                               100 * round + 4});
       CHECK(ranks.sum(round) == 5 * round);
+      CHECK(ranks.first_other(round) == std::nullopt);
+      CHECK(ranks.first_other(ranks.rank() < 3 ? round : 0) ==
+            (round == 0 ? std::nullopt : std::optional(3u)));
     }
   });
   CHECK(errors == std::vector<std::string>(5));
@@ -137,8 +140,8 @@ TEST_CASE("what becomes of an exception does not depend on which rank throws it"
     const mpi::JobFailure wanted = mpi::job_failure_of(error);
     CHECK(wanted.kind == kind);
     for (const unsigned failing : {0u, 1u}) {
-      const auto errors = on_ranks(2, [&, error = error](mpi::ProcessGroup& ranks) {
-        if (ranks.rank() == failing) std::rethrow_exception(error);
+      const auto errors = on_ranks(2, [&, failure = error](mpi::ProcessGroup& ranks) {
+        if (ranks.rank() == failing) std::rethrow_exception(failure);
         ranks.all_gather(1);
       });
       CHECK(errors == std::vector<std::string>(2, wanted.message));
