@@ -120,7 +120,7 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
   backend::encode_entries(
       index, options.order, options.resources.memory_bytes, options.resources.threads,
       [&](std::span<const CountedKmer> kmers, formats::EncodedKmers& to) { gate.encode(kmers, to); },
-      [&](const formats::EncodedKmers& encoded) { gate.append(encoded); }, options.position_bits);
+      [&](const formats::EncodedKmers& encoded) { gate.append(encoded); }, sink.position_bits());
   return gate.finish();
 }
 

@@ -15,7 +15,6 @@ namespace warpmer::jobs {
 struct ExportOptions {
   backend::CountBounds bounds{};  ///< bounds of the counts of k-mers to write
   formats::KmerOrder order = formats::KmerOrder::any;
-  std::uint32_t position_bits = 0;           ///< of `by_jellyfish`; 0: for all k-mers of the index
   std::uint64_t largest_count = UINT64_MAX;  ///< largest count that the output can hold
   bool saturate = false;                     ///< larger counts become that, and are no error
   host::Resources resources{};               ///< in numbers

@@ -155,6 +155,7 @@ class JellyfishFilter final : public formats::KmerSink {
     sink_.encode({kept.data(), n}, to);
   }
   void append(const formats::EncodedKmers& encoded) override { sink_.append(encoded); }
+  [[nodiscard]] std::uint32_t position_bits() const override { return sink_.position_bits(); }
   void finish() override { sink_.finish(); }
 
   [[nodiscard]] std::uint64_t largest() const noexcept { return largest_; }
@@ -203,10 +204,8 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   const auto sink = sink_for(count, facts, jellyfish_call(call), position_bits);
   const auto lookup = counts != nullptr ? backend::make_cpu_lookup(*counts) : nullptr;
   JellyfishFilter filter(count, lookup.get(), bloom, *sink);
-  const jobs::ExportReport report = jobs::export_index(
-      kmers,
-      {.order = formats::KmerOrder::by_jellyfish, .position_bits = position_bits, .resources = resources},
-      filter);
+  const jobs::ExportReport report =
+      jobs::export_index(kmers, {.order = formats::KmerOrder::by_jellyfish, .resources = resources}, filter);
   say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
 }
 

@@ -110,14 +110,12 @@ void write_merged(const JellyfishMerge& merge, MergedInputs& inputs, const Named
                                     {std::max<std::uint64_t>(merge.lower, 1), merge.upper});
   const index::IndexFile index(made->path());
   const formats::StreamFacts facts = jobs::facts_of(index);
-  const std::uint32_t position_bits =
-      formats::jellyfish_position_bits(facts.k, facts.distinct, inputs.size());
   const jobs::ExportOptions job{.order = formats::KmerOrder::by_jellyfish,
-                                .position_bits = position_bits,
                                 .largest_count = UINT32_MAX,
                                 .saturate = true,
                                 .resources = host::settled(named_resources())};
-  formats::JellyfishSink sink(merge.output, facts, 4, jellyfish_call(call), position_bits);
+  formats::JellyfishSink sink(merge.output, facts, 4, jellyfish_call(call),
+                              formats::jellyfish_position_bits(facts.k, facts.distinct, inputs.size()));
   jobs::export_index(index, job, sink);
 }
 

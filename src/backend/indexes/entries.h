@@ -42,7 +42,7 @@ using EncodedVisitor = std::function<void(const formats::EncodedKmers& encoded)>
 /// of the k-mers. `any` is that of the file. In another, what does not fit into `memory_bytes` at once is
 /// done in several passes over the index, one range of k-mers each. ResourceError when not even one small
 /// range fits; InputError for an index in which a k-mer stands twice. `position_bits` are those of
-/// `by_jellyfish`; 0: for all k-mers of the index.
+/// `by_jellyfish`, which the sink says.
 void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std::uint64_t memory_bytes,
                     unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit,
                     std::uint32_t position_bits = 0);

@@ -210,7 +210,6 @@ void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std
                     unsigned threads, const EntryEncoder& encode, const EncodedVisitor& visit,
                     std::uint32_t position_bits) {
   const std::uint32_t k = index.params().k;
-  if (position_bits == 0) position_bits = formats::jellyfish_position_bits(k, index.totals().stored_distinct);
   with_key_type(k, [&]<class Key>(Key) {
     const auto encode_in = [&](const auto& in_order) {
       cpu::encode_sorted<Key>(index, memory_bytes, threads, encode, visit, in_order);

@@ -82,6 +82,7 @@ class JellyfishSink final : public KmerSink {
   /// InputError for a count that is too wide, with its k-mer.
   void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
   void append(const EncodedKmers& encoded) override;
+  [[nodiscard]] std::uint32_t position_bits() const override { return position_bits_; }
   void finish() override { output_.finish(); }
 
  private:

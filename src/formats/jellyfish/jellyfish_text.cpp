@@ -40,10 +40,8 @@ std::size_t JellyfishTextSource::read(std::span<CountedKmer> out) {
 
 JellyfishTextSink::JellyfishTextSink(const std::string& path, const StreamFacts& facts,
                                      const JellyfishCall& made_by, std::uint32_t position_bits)
-    : output_(path), k_(facts.k) {
-  const std::uint32_t bits =
-      position_bits != 0 ? position_bits : jellyfish_position_bits(facts.k, facts.distinct);
-  output_.write(jellyfish_header(facts, bits, 0, kJellyfishText, made_by));
+    : output_(path), k_(facts.k), position_bits_(position_bits) {
+  output_.write(jellyfish_header(facts, position_bits, 0, kJellyfishText, made_by));
 }
 
 void JellyfishTextSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {

@@ -30,17 +30,18 @@ class JellyfishTextSource final : public KmerSource {
 /// Writes k-mers that come in the order of jellyfish_order.h.
 class JellyfishTextSink final : public KmerSink {
  public:
-  /// `position_bits`: as of JellyfishSink, for the header.
+  /// `position_bits` are those of the order, for the header.
   JellyfishTextSink(const std::string& path, const StreamFacts& facts, const JellyfishCall& made_by,
-                    std::uint32_t position_bits = 0);
+                    std::uint32_t position_bits);
 
   void encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const override;
   void append(const EncodedKmers& encoded) override { output_.write(encoded.bytes.text()); }
+  [[nodiscard]] std::uint32_t position_bits() const override { return position_bits_; }
   void finish() override { output_.finish(); }
 
  private:
   file::BufferedOutput output_;
-  std::uint32_t k_;
+  std::uint32_t k_, position_bits_;
 };
 
 }  // namespace warpmer::formats

@@ -114,6 +114,8 @@ class KmerSink {
     encode(kmers, own_);
     append(own_);
   }
+  /// Returns the bits of a position in the order of `by_jellyfish`, for sinks that want it.
+  [[nodiscard]] virtual std::uint32_t position_bits() const { return 0; }
   /// Completes the file. Without it no file is left.
   virtual void finish() = 0;
   /// To be called before `finish`: what has been written had counts from `least` to `most`. The facts' bounds
