@@ -32,11 +32,10 @@ struct FoundOption {
   std::optional<std::string_view> glued;
 };
 
-/// Returns what a word has behind a name; nothing where the name does not fit.
-std::optional<FoundOption> match(const OptionRow& row, std::string_view name, std::string_view word) {
-  if (word == name) return FoundOption{&row, name, std::nullopt};
-  if (!word.starts_with(name) || row.place == ValuePlace::none) return std::nullopt;
-  std::string_view rest = word.substr(name.size());
+/// Returns an option of which a word has `rest` behind the name; nothing where that does not fit.
+std::optional<FoundOption> with_rest(const OptionRow& row, std::string_view name, std::string_view rest) {
+  if (rest.empty()) return FoundOption{&row, name, std::nullopt};
+  if (row.place == ValuePlace::none) return std::nullopt;
   if (is_long(name)) {
     if (rest.front() != '=') return std::nullopt;
     rest.remove_prefix(1);
@@ -49,7 +48,8 @@ std::optional<FoundOption> find(const OptionTable& table, std::string_view word)
   std::optional<FoundOption> best;
   for (const OptionRow& row : table.rows) {
     for_each_name(row, [&](std::string_view name) {
-      const std::optional<FoundOption> found = match(row, name, word);
+      if (!word.starts_with(name)) return;
+      const std::optional<FoundOption> found = with_rest(row, name, word.substr(name.size()));
       if (found && (!best || name.size() > best->name.size())) best = found;
     });
   }
@@ -59,6 +59,23 @@ std::optional<FoundOption> find(const OptionTable& table, std::string_view word)
 [[noreturn]] void refuse(const OptionTable& table, const std::string& what) {
   const std::string program = table.program.substr(0, table.program.find(' '));
   throw UsageError(fmt::format("{}: {} (see '{} --help')", table.program, what, program));
+}
+
+/// Returns the row whose name is the longest that fits, or else the one of which a word has the first
+/// letters.
+std::optional<FoundOption> find_or_begun(const OptionTable& table, std::string_view word) {
+  std::optional<FoundOption> found = find(table, word);
+  if (found || !table.is_getopt || !is_long(word)) return found;
+  const std::string_view begun = word.substr(0, word.find('='));
+  for (const OptionRow& row : table.rows) {
+    for_each_name(row, [&](std::string_view name) {
+      if (!name.starts_with(begun)) return;
+      if (found && found->row != &row)
+        refuse(table, fmt::format("'{}' may be {} or {}", begun, found->name, name));
+      found = with_rest(row, name, word.substr(begun.size()));
+    });
+  }
+  return found;
 }
 
 void take(const OptionTable& table, const OptionRow& row, const GivenOption& given) {
@@ -73,7 +90,7 @@ void take(const OptionTable& table, const OptionRow& row, const GivenOption& giv
 
 /// Returns the row of the first letter of `-Cv`, if it has no value.
 const OptionRow* first_letter(const OptionTable& table, std::string_view word) {
-  if (!table.joins_letters || word.size() < 3 || is_long(word)) return nullptr;
+  if (!table.is_getopt || word.size() < 3 || is_long(word)) return nullptr;
   const std::optional<FoundOption> found = find(table, word.substr(0, 2));
   return found && (found->row->place == ValuePlace::none || found->row->place == ValuePlace::optional)
              ? found->row
@@ -83,18 +100,19 @@ const OptionRow* first_letter(const OptionTable& table, std::string_view word) {
 /// Takes the option at the front. Returns how many words it is.
 std::size_t take_one(const OptionTable& table, std::span<const std::string> words) {
   std::string word = words.front();
-  std::optional<FoundOption> found = find(table, word);
+  std::optional<FoundOption> found = find_or_begun(table, word);
   while (!found) {
     const OptionRow* row = first_letter(table, word);
     if (row == nullptr) refuse(table, fmt::format("there is no option '{}'", words.front()));
     take(table, *row, {std::string_view(word).substr(0, 2), ""});
+    if (row->is_last) return words.size();
     word.erase(1, 1);
     found = find(table, word);
   }
   const auto& [row, name, glued] = *found;
   if (glued || row->place == ValuePlace::none || row->place == ValuePlace::optional) {
     take(table, *row, {name, glued.value_or("")});
-    return 1;
+    return row->is_last ? words.size() : 1;
   }
   if (row->place == ValuePlace::glued) {
     refuse(table, fmt::format("{0} needs a value in the same word, as {0}VALUE", name));
@@ -116,6 +134,10 @@ OptionRow ignored(std::string_view names, ValuePlace place, std::string_view hel
 
 OptionRow refused(std::string_view names, ValuePlace place, std::string_view why) {
   return {names, place, {}, {}, why};
+}
+
+OptionRow last(std::string_view names, TakeOption take) {
+  return {names, ValuePlace::none, {}, std::move(take), {}, true};
 }
 
 std::vector<OptionRow> joined(std::initializer_list<std::vector<OptionRow>> tables) {
@@ -189,6 +211,7 @@ void say_ignored(std::string_view program, std::span<const std::string> words) {
 std::string options_text(const OptionTable& table) {
   std::string text;
   for (const OptionRow& row : table.rows) {
+    if (row.is_last) continue;
     std::string names(row.names);
     if (row.place == ValuePlace::glued) names += "VALUE";
     if (row.place == ValuePlace::optional) names += "[VALUE]";

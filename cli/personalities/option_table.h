@@ -36,11 +36,14 @@ struct OptionRow {
   std::string_view help;
   TakeOption take;           ///< none: the option means nothing here, and is accepted in silence
   std::string_view refusal;  ///< not empty: it would change the result, and this is why it is refused
+  bool is_last = false;      ///< what stands behind it is not read
 };
 
 OptionRow taken(std::string_view names, ValuePlace place, std::string_view help, TakeOption take);
 OptionRow ignored(std::string_view names, ValuePlace place, std::string_view help);
 OptionRow refused(std::string_view names, ValuePlace place, std::string_view why);
+/// An option such as --help, behind which nothing is read. Help texts leave it out.
+OptionRow last(std::string_view names, TakeOption take);
 
 /// Returns the rows one behind the other.
 std::vector<OptionRow> joined(std::initializer_list<std::vector<OptionRow>> tables);
@@ -58,7 +61,8 @@ TakeOption store_text(std::string& to);
 struct OptionTable {
   std::string program;  ///< as messages call it: "kmc", "jellyfish count"
   std::vector<OptionRow> rows;
-  bool joins_letters = false;  ///< true when `-Cv` may stand for `-C -v`, as getopt has it
+  /// True when `-Cv` may stand for `-C -v`, and `--canon` for the one name that begins so, as getopt has it.
+  bool is_getopt = false;
 };
 
 /// True for a word that begins with '-' and goes on.

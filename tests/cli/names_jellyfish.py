@@ -217,11 +217,20 @@ class AgainstJellyfish(CliTest):
 
     def test_help(self):
         for command in ("count", "query", "dump", "stats", "info", "merge", "bc", "mem"):
-            for words in (("-h",), ("-h", "a.fq"), ("a.fq", "-h"), ("--help",), *([("-m", 21, "-Ch")] if command == "count" else [])):
+            for words in (("-h",), ("-h", "a.fq"), ("a.fq", "-h"), ("--help",), ("-h", "--bogus"), ("--he",), *([("-m", 21, "-Ch")] if command == "count" else [])):
                 for status, text in self.both(command, *words):
                     self.assertEqual(status, DONE, (command, words))
                     self.assertIn("Usage: jellyfish " + command, text)
+            self.assertNotIn(DONE, [status for status, _ in self.both(command, "--bogus", "-h")])
+            self.same(command, "a.fq", "--vers")
         self.assertNotEqual([status for status, _ in self.both("histo", "-h")], [DONE, DONE])
+
+    def test_begun_names(self):
+        """As many letters of an option's name as tell it from others."""
+        self.counts_alike("--mer=21", "--si", "100k", "--can", "--out-c", 2, "a.fq")
+        self.same("histo", "--hi", 20, "theirs.jf")
+        for words in (("count", "--mer", 5, "--s", "1k", "a.fq"), ("count", "-m", 5, *SMALL, "--canon=1", "a.fq"), ("histo", "--h", 20, "theirs.jf")):
+            self.assertNotIn(DONE, [status for status, _ in self.both(*words)])
 
     def test_no_input_and_timing(self):
         self.count("-m", 5, *SMALL, "--timing", "t.txt", "genome.fa")

@@ -77,35 +77,22 @@ int run_jellyfish(const NamedCall& call) {
   if (found == kCommands.end())
     throw UsageError(fmt::format("jellyfish: there is no command '{}' (see 'jellyfish --help')", name));
   if (found->run == nullptr) throw UsageError(fmt::format("jellyfish {}: {}", name, found->refusal));
-  JellyfishWords command{call, {call.words.begin() + 1, call.words.end()}};
-  if (!command.words.empty() && (command.words.front() == "--version" || command.words.front() == "-V")) {
-    print_on_standard_output("2.3.0\n");
-    return kDone;
-  }
-  command.wants_help = std::ranges::any_of(command.words, [](const std::string& word) {
-    return word == "--help" || word == "--full-help" || word == "--usage";
-  });
-  return found->run(command);
+  return found->run({call, {call.words.begin() + 1, call.words.end()}});
 }
 
-std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords& command,
-                                                            const OptionTable& table,
+std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords& command, OptionTable table,
                                                             std::string_view arguments, std::size_t least,
                                                             std::size_t most) {
-  const auto print_help = [&] {
-    print_on_standard_output(
-        fmt::format("Usage: {} [options] {}\n\nOptions:\n{}", table.program, arguments, options_text(table)));
+  bool wants_help = false, wants_version = false;
+  table.is_getopt = true;
+  // Behind the command's own: -h of histo is another.
+  table.rows.push_back(last("-h,--help,--full-help,--usage", set_flag(wants_help)));
+  table.rows.push_back(last("-V,--version", set_flag(wants_version)));
+  std::vector<std::string> others = take_all_options(table, command.words);
+  if (wants_help || wants_version) {
+    print_on_standard_output(wants_help ? help_text(table, arguments) : "2.3.0\n");
     return std::nullopt;
-  };
-  if (command.wants_help) return print_help();
-  // For all but histo, which has an option of that name, it is help wherever it stands.
-  bool wants_help = false;
-  OptionTable with_help = table;
-  const bool has_own =
-      std::ranges::any_of(table.rows, [](const OptionRow& row) { return row.names.starts_with("-h,"); });
-  if (!has_own) with_help.rows.push_back(taken("-h", ValuePlace::none, {}, set_flag(wants_help)));
-  std::vector<std::string> others = take_all_options(with_help, command.words);
-  if (wants_help) return print_help();
+  }
   if (others.size() < least || others.size() > most) {
     throw UsageError(fmt::format("{}: it takes {}, and there {} {} (see 'jellyfish --help')", table.program,
                                  arguments, others.size() == 1 ? "is" : "are", others.size()));

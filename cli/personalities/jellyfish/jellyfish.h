@@ -18,7 +18,6 @@ namespace warpmer::cli {
 struct JellyfishWords {
   const NamedCall& call;
   std::vector<std::string> words;  ///< behind the command
-  bool wants_help = false;         ///< print the help text of the command, and nothing else
 };
 
 int run_jellyfish_count(const JellyfishWords& command);
@@ -31,10 +30,9 @@ int run_jellyfish_merge(const JellyfishWords& command);
 int run_jellyfish_bc(const JellyfishWords& command);
 int run_jellyfish_mem(const JellyfishWords& command);
 
-/// Reads a command's options, or prints its help. Returns the other words; nothing after help. UsageError
-/// unless there are at least `least` and at most `most` of them.
-std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords& command,
-                                                            const OptionTable& table,
+/// Reads a command's options, or prints its help or version. Returns the other words; nothing after these.
+/// UsageError unless there are at least `least` and at most `most` of them.
+std::optional<std::vector<std::string>> jellyfish_arguments(const JellyfishWords& command, OptionTable table,
                                                             std::string_view arguments, std::size_t least,
                                                             std::size_t most);
 

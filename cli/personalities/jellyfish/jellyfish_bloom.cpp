@@ -61,8 +61,7 @@ OptionTable bloom_options(BloomCall& call) {
        taken("-S,--shell", free, "shell for these commands", store_text(call.shell)),
        taken("--timing", free, "write seconds to this file", store_text(call.timing)),
        ignored("-F,--Files", free, "files that are open at a time"),
-       ignored("-G,--Generators", free, "commands that run at a time")},
-      true};
+       ignored("-G,--Generators", free, "commands that run at a time")}};
 }
 
 std::optional<BloomCall> read_bloom_call(const JellyfishWords& command) {

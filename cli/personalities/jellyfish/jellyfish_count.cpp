@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -108,8 +109,8 @@ std::vector<OptionRow> other_rows() {
 
 std::optional<JellyfishCount> read_count(const JellyfishWords& command) {
   JellyfishCount count;
-  const OptionTable table{"jellyfish count", joined({count_rows(count), other_rows()}), true};
-  const auto files = jellyfish_arguments(command, table, "file...", 0, SIZE_MAX);
+  OptionTable table{"jellyfish count", joined({count_rows(count), other_rows()})};
+  const auto files = jellyfish_arguments(command, std::move(table), "file...", 0, SIZE_MAX);
   if (!files) return std::nullopt;
   count.inputs.insert(count.inputs.begin(), files->begin(), files->end());
   if (count.k == 0) throw UsageError("jellyfish count: -m, the length of the k-mers, is missing");

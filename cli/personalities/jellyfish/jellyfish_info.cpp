@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "cli/framework/exit_status.h"
@@ -135,12 +136,11 @@ class StyledJson {
 int run_jellyfish_info(const JellyfishWords& command) {
   using enum ValuePlace;
   bool skips = false, is_json = false, is_command = false;
-  const OptionTable table{"jellyfish info",
-                          {taken("-s,--skip", none, "print all that is behind the header", set_flag(skips)),
-                           taken("-j,--json", none, "print the header, as JSON", set_flag(is_json)),
-                           taken("-c,--cmd", none, "print the command line only", set_flag(is_command))},
-                          true};
-  const auto arguments = jellyfish_arguments(command, table, "file", 1, 1);
+  OptionTable table{"jellyfish info",
+                    {taken("-s,--skip", none, "print all that is behind the header", set_flag(skips)),
+                     taken("-j,--json", none, "print the header, as JSON", set_flag(is_json)),
+                     taken("-c,--cmd", none, "print the command line only", set_flag(is_command))}};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "file", 1, 1);
   if (!arguments) return kDone;
   if (skips + is_json + is_command > 1) throw UsageError("jellyfish info: -s, -j and -c exclude each other");
   const file::MappedInput file(arguments->front(), formats::kJellyfishMarkBytes, formats::check_is_jellyfish);

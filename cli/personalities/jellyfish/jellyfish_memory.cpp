@@ -6,6 +6,7 @@
 #include <bit>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -93,19 +94,17 @@ int run_jellyfish_mem(const JellyfishWords& command) {
   constexpr std::uint32_t kMostSizeBits = 62;
   JellyfishTable of;
   std::uint64_t size = 0, memory = 0;
-  const OptionTable table{
-      "jellyfish mem",
-      joined({{taken("-m,--mer-len", free, "length of the k-mers", store_number(of.k, 1)),
-               taken("-s,--size", free, "k-mers that a table is to hold", store_suffixed(size)),
-               taken("-c,--counter-len", free, "bits of a count; 7 unless given",
-                     store_number(of.count_bits, 0, kWordBits - 1)),
-               taken("-p,--reprobes", free, "places to try; 126 unless given",
-                     store_number(of.reprobes, 0, kMostReprobes)),
-               taken("--mem", free, "bytes; print the largest size of a table in so many",
-                     store_suffixed(memory))},
-              ignored_rows()}),
-      true};
-  if (!jellyfish_arguments(command, table, "file...", 0, SIZE_MAX)) return kDone;
+  OptionTable table{"jellyfish mem",
+                    joined({{taken("-m,--mer-len", free, "length of the k-mers", store_number(of.k, 1)),
+                             taken("-s,--size", free, "k-mers that a table is to hold", store_suffixed(size)),
+                             taken("-c,--counter-len", free, "bits of a count; 7 unless given",
+                                   store_number(of.count_bits, 0, kWordBits - 1)),
+                             taken("-p,--reprobes", free, "places to try; 126 unless given",
+                                   store_number(of.reprobes, 0, kMostReprobes)),
+                             taken("--mem", free, "bytes; print the largest size of a table in so many",
+                                   store_suffixed(memory))},
+                            ignored_rows()})};
+  if (!jellyfish_arguments(command, std::move(table), "file...", 0, SIZE_MAX)) return kDone;
   if (of.k == 0) throw UsageError("jellyfish mem: -m, the length of the k-mers, is missing");
   if (size > 0 && memory > 0) throw UsageError("jellyfish mem: -s and --mem exclude each other");
   if (size > std::uint64_t{1} << kMostSizeBits) throw UsageError("jellyfish mem: -s is too large");

@@ -124,7 +124,7 @@ void write_merged(const JellyfishMerge& merge, MergedInputs& inputs, const Named
 int run_jellyfish_merge(const JellyfishWords& command) {
   using enum ValuePlace;
   JellyfishMerge merge;
-  const OptionTable table{
+  OptionTable table{
       "jellyfish merge",
       {taken("-o,--output", free, "output; mer_counts_merged.jf unless given", store_text(merge.output)),
        taken("-m,--min", none, "smallest counts, not sums", set_flag(merge.is_min)),
@@ -134,9 +134,8 @@ int run_jellyfish_merge(const JellyfishWords& command) {
        taken("-L,--lower-count", free, "write k-mers that occur at least so often",
              store_number(merge.lower)),
        taken("-U,--upper-count", free, "write k-mers that occur at most so often",
-             store_number(merge.upper))},
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "two databases or more", 2, SIZE_MAX);
+             store_number(merge.upper))}};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "two databases or more", 2, SIZE_MAX);
   if (!arguments) return kDone;
   if (merge.is_min && merge.is_max) throw UsageError("jellyfish merge: -m and -M exclude each other");
   merge.inputs = *arguments;

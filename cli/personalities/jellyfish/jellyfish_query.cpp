@@ -221,17 +221,15 @@ int run_jellyfish_query(const JellyfishWords& command) {
   std::vector<std::string> sequences;
   std::string path = "-";
   bool is_interactive = false;
-  const OptionTable table{
-      "jellyfish query",
-      {taken("-s,--sequence", free, "print the counts of all k-mers of this file",
-             [&](const GivenOption& given) { sequences.emplace_back(given.value); }),
-       taken("-o,--output", free, "output; standard output unless given", store_text(path)),
-       taken("-i,--interactive", none, "print the counts of k-mers on standard input",
-             set_flag(is_interactive)),
-       ignored("-l,--load", none, "read the database into memory"),
-       ignored("-L,--no-load", none, "do not read the database into memory")},
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "file mers...", 1, SIZE_MAX);
+  OptionTable table{"jellyfish query",
+                    {taken("-s,--sequence", free, "print the counts of all k-mers of this file",
+                           [&](const GivenOption& given) { sequences.emplace_back(given.value); }),
+                     taken("-o,--output", free, "output; standard output unless given", store_text(path)),
+                     taken("-i,--interactive", none, "print the counts of k-mers on standard input",
+                           set_flag(is_interactive)),
+                     ignored("-l,--load", none, "read the database into memory"),
+                     ignored("-L,--no-load", none, "do not read the database into memory")}};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "file mers...", 1, SIZE_MAX);
   if (!arguments) return kDone;
   const QueriedCounts counts = open_queried(arguments->front());
   TextOutput output(path);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -82,7 +83,7 @@ int run_jellyfish_histo(const JellyfishWords& command) {
   std::uint64_t low = 1, high = 10000, step = 1;
   bool is_full = false;
   std::string path = "-";
-  const OptionTable table{
+  OptionTable table{
       "jellyfish histo",
       joined(
           {{taken("-l,--low", free, "count of the first row; 1 unless given", store_number(low)),
@@ -90,9 +91,8 @@ int run_jellyfish_histo(const JellyfishWords& command) {
             taken("-i,--increment", free, "counts of a row; 1 unless given", store_number(step, 1)),
             taken("-f,--full", none, "rows of no k-mers, too", set_flag(is_full)),
             ignored("-t,--threads", free, "threads"), ignored("-s,--buffer-size", free, "bytes of a buffer")},
-           common_rows(path)}),
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "db", 1, 1);
+           common_rows(path)})};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "db", 1, 1);
   if (!arguments) return kDone;
   if (high < low) throw UsageError("jellyfish histo: --high is below --low");
   const std::uint64_t base = step >= low ? 0 : low - step;
@@ -113,14 +113,13 @@ int run_jellyfish_dump(const JellyfishWords& command) {
   CountLimits limits;
   bool is_columns = false, has_tab = false;
   std::string path = "-";
-  const OptionTable table{
+  OptionTable table{
       "jellyfish dump",
       joined({{taken("-c,--column", none, "a line KMER COUNT for each k-mer, no FASTA", set_flag(is_columns)),
                taken("-t,--tab", none, "a tab between the columns", set_flag(has_tab))},
               limit_rows(limits),
-              common_rows(path)}),
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "db", 1, 1);
+              common_rows(path)})};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "db", 1, 1);
   if (!arguments) return kDone;
   const auto source = open_jellyfish(arguments->front());
   const std::uint32_t k = source->facts().k;
@@ -155,13 +154,11 @@ int run_jellyfish_dump(const JellyfishWords& command) {
 int run_jellyfish_stats(const JellyfishWords& command) {
   CountLimits limits;
   std::string path = "-";
-  const OptionTable table{
-      "jellyfish stats",
-      joined({limit_rows(limits),
-              common_rows(path),
-              {ignored("-r,--recompute", ValuePlace::none, "do not rely on what is known")}}),
-      true};
-  const auto arguments = jellyfish_arguments(command, table, "db", 1, 1);
+  OptionTable table{"jellyfish stats",
+                    joined({limit_rows(limits),
+                            common_rows(path),
+                            {ignored("-r,--recompute", ValuePlace::none, "do not rely on what is known")}})};
+  const auto arguments = jellyfish_arguments(command, std::move(table), "db", 1, 1);
   if (!arguments) return kDone;
   const auto source = open_jellyfish(arguments->front());
   std::uint64_t unique = 0, distinct = 0, total = 0, largest = 0;

@@ -19,10 +19,10 @@ struct Taken {
   std::uint32_t k = 0;
   std::uint64_t size = 0;
   std::string name, table = "none";
-  bool canonical = false, verbose = false;
+  bool canonical = false, verbose = false, helps = false;
 };
 
-OptionTable made_up(Taken& to, bool joins_letters) {
+OptionTable made_up(Taken& to, bool is_getopt) {
   using enum ValuePlace;
   return {"count",
           {taken("-k", glued, "", store_number(to.k, 1, 64)),
@@ -30,20 +30,20 @@ OptionTable made_up(Taken& to, bool joins_letters) {
            taken("-C,--canonical", none, "", set_flag(to.canonical)),
            taken("-v", none, "", set_flag(to.verbose)), ignored("-x,--extra", free, "a thing"),
            taken("-t", optional, "", [&to](const GivenOption& given) { to.table = given.value; }),
-           refused("-q", none, "no qualities")},
-          joins_letters};
+           refused("-q", none, "no qualities"), last("-h,--help", set_flag(to.helps))},
+          is_getopt};
 }
 
-Taken read(const Words& words, Words* others = nullptr, bool joins_letters = true) {
+Taken read(const Words& words, Words* others = nullptr, bool is_getopt = true) {
   Taken to;
-  const Words rest = take_all_options(made_up(to, joins_letters), words);
+  const Words rest = take_all_options(made_up(to, is_getopt), words);
   if (others != nullptr) *others = rest;
   return to;
 }
 
-std::string refusal_of(const Words& words, bool joins_letters = true) {
+std::string refusal_of(const Words& words, bool is_getopt = true) {
   try {
-    read(words, nullptr, joins_letters);
+    read(words, nullptr, is_getopt);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -73,6 +73,21 @@ TEST_CASE("letters are joined where a program does that") {
   CHECK(read({"-vt4"}).table == "4");
   CHECK(refusal_of({"-Cv"}, false) == "count: there is no option '-Cv' (see 'count --help')");
   CHECK(refusal_of({"-Cz"}).find("'-Cz'") != std::string::npos);
+}
+
+TEST_CASE("a long name can be cut off where a program does that") {
+  CHECK(read({"--can"}).canonical);
+  CHECK(read({"--si=7"}).size == 7);
+  CHECK(read({"--s", "7"}).size == 7);
+  CHECK(refusal_of({"--can"}, false).find("'--can'") != std::string::npos);
+  CHECK(refusal_of({"--can=1"}).find("'--can=1'") != std::string::npos);
+  CHECK(refusal_of({"--=1"}).find("'--' may be --size or --canonical") != std::string::npos);
+}
+
+TEST_CASE("nothing is read behind a last option") {
+  for (const Words& words : {Words{"-h", "-z"}, {"--help", "-z"}, {"-Chz"}, {"a", "-h", "-s"}})
+    CHECK(read(words).helps);
+  CHECK(refusal_of({"-z", "-h"}).find("'-z'") != std::string::npos);
 }
 
 TEST_CASE("other words are left, and all behind --") {
