@@ -250,7 +250,7 @@ void Questions::take_server() {
   index.clear();
 }
 
-void Questions::check() const {
+void Questions::check(const io::ReadingOptions& reading) const {
   const int kinds = static_cast<int>(!kmers.empty()) + static_cast<int>(!kmer_file.empty()) +
                     static_cast<int>(!reads.empty());
   if (kinds == 0) {
@@ -259,6 +259,8 @@ void Questions::check() const {
   if (kinds > 1) {
     throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
   }
+  if (reads.empty() && reading.min_base_quality) throw UsageError("--min-base-quality needs --reads");
+  if (reads.empty() && !reading.reference.empty()) throw UsageError("--reference needs --reads");
   check_read_once();  // a list from standard input among them
 }
 

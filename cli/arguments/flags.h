@@ -112,8 +112,9 @@ struct Questions {
 
   /// With a server, what stands first is no index, but a k-mer: to be called before all else.
   void take_server();
-  /// Throws a UsageError unless there is exactly one kind, and when standard input would be read twice.
-  void check() const;
+  /// Throws a UsageError unless there is exactly one kind, when standard input would be read twice, and for
+  /// options that only reads heed.
+  void check(const io::ReadingOptions& reading) const;
   /// Replaces lists of reads by the files that they name. Throws the UsageErrors of `check`, and one when the
   /// output is one of the files.
   void expand_lists();

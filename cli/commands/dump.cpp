@@ -89,8 +89,9 @@ int run_dump(const DumpOptions& options) {
   check_count_range(plan.bounds);
   const Content content = content_of(options);
   auto& [threads, memory_bytes] = plan.resources;
-  const bool has_cap = plan.sorted && memory_bytes > 0;
-  const index::IndexFile index(options.index, has_cap ? host::memory_left(memory_bytes) : UINT64_MAX);
+  if (memory_bytes > 0 && !plan.sorted) throw UsageError("-m needs --sort");
+  const index::IndexFile index(options.index,
+                               memory_bytes > 0 ? host::memory_left(memory_bytes) : UINT64_MAX);
   threads = threads_or_default(threads);
   TextOutput output(options.output, threads);
   if (content == Content::arrow || content == Content::parquet)

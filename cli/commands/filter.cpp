@@ -26,6 +26,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/read_output.h"
 #include "cli/output/report.h"
+#include "io/compress/bgzf_writer.h"
 #include "jobs/device_choice.h"
 
 namespace warpmer::cli {
@@ -38,7 +39,7 @@ struct FilterOptions {
   std::vector<std::string> first, second;  ///< mates
   bool interleaved = false;
   bool by_order = false;
-  std::string pairs = "any";
+  std::optional<std::string> pairs;
   std::optional<std::uint64_t> min_kmers, max_kmers;
   std::optional<double> min_fraction, max_fraction;
   FilterPlan plan;  ///< but for what `plan_of` fills in
@@ -77,12 +78,13 @@ void check_inputs(const FilterOptions& options) {
   if (!options.first.empty() && (!options.reads.empty() || options.interleaved)) {
     throw UsageError("-1 and -2 have all the reads: no others, and no --interleaved");
   }
-  if (options.by_order && !options.is_paired())
-    throw UsageError("--by-order needs pairs: -1 and -2, or --interleaved");
-  if (options.inputs().empty()) throw UsageError("no reads given: name files, or - for standard input");
-  if (options.pairs != "any" && options.pairs != "both") {
-    throw UsageError(fmt::format("--pairs must be any or both, not '{}'", options.pairs));
+  if (options.pairs && *options.pairs != "any" && *options.pairs != "both")
+    throw UsageError(fmt::format("--pairs must be any or both, not '{}'", *options.pairs));
+  if ((options.by_order || options.pairs) && !options.is_paired()) {
+    throw UsageError(fmt::format("{} needs pairs: -1 and -2, or --interleaved",
+                                 options.by_order ? "--by-order" : "--pairs"));
   }
+  if (options.inputs().empty()) throw UsageError("no reads given: name files, or - for standard input");
 }
 
 /// By whichever names; reads would be their own mates.

@@ -268,7 +268,7 @@ void summarise_reads(Locate& locate) {
 }
 
 void check(const LocateOptions& options) {
-  options.check();
+  options.check(options.reading);
   if (options.summary && options.reads.empty()) {
     throw UsageError("--summary needs --reads");
   }

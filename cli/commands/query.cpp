@@ -343,7 +343,7 @@ void check_output_ending(const QueryOptions& options) {
 }
 
 void check(const QueryOptions& options) {
-  options.check();
+  options.check(options.reading);
   check_server_device(options.server, options.device.device);
   check_format(options);
   if (options.profile && options.reads.empty()) {

@@ -389,6 +389,7 @@ void add_assemblies(const ReportOptions& options, std::vector<ReportedSample>& s
 
 void complete(ReportOptions& options) {
   formats::check_ending(options.output, {formats::Content::html});
+  if (options.solid_count && options.assemblies.empty()) throw UsageError("--solid-count needs --assembly");
   const std::vector<std::string> outputs = {options.output, options.multiqc};
   check_can_be_read_again(options.indexes, "a report opens an index");
   check_can_be_read_again(options.assemblies, "a report reads an assembly");

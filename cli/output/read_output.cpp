@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
+#include "io/compress/bgzf_writer.h"
 #include "io/hts/bam_record.h"
 #include "io/hts/base_tags.h"
 #include "io/text/quality.h"
@@ -72,9 +73,13 @@ ReadOutput::ReadOutput(const std::string& path, const ReadOutputOptions& options
 }
 
 std::string ReadOutput::pack(std::string&& reads, bool are_alignments) const {
-  if (!is_compressed(are_alignments)) return std::move(reads);
+  if (!is_compressed(are_alignments)) {
+    if (!options_.compression_level) return std::move(reads);
+    throw UsageError(
+        "--compress-level needs an output that is compressed: --bgzf, a name that ends in .gz, or BAM");
+  }
   std::string packed;
-  io::append_bgzf(reads, options_.compression_level, packed);
+  io::append_bgzf(reads, options_.compression_level.value_or(io::kDefaultCompressionLevel), packed);
   return packed;
 }
 

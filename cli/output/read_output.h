@@ -2,12 +2,12 @@
 /// The output for reads: text or BAM, compressed or not, as the reads are and as the user wants.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "file/output/buffered_output.h"
 #include "formats/text/ending.h"
-#include "io/compress/bgzf_writer.h"
 #include "io/text/batch.h"
 
 namespace warpmer::cli {
@@ -27,7 +27,7 @@ void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases
 struct ReadOutputOptions {
   bool names_only = false;
   bool bgzf = false;  ///< even if the name does not end in .gz
-  int compression_level = io::kDefaultCompressionLevel;
+  std::optional<int> compression_level;
 };
 
 /// Throws a UsageError when the output's name has no ending of a format in which reads or, with `names_only`,
@@ -48,7 +48,8 @@ class ReadOutput {
   /// "-" is standard output.
   ReadOutput(const std::string& path, const ReadOutputOptions& options);
 
-  /// Turns text, or BAM records, into the bytes to write. Any thread may call it.
+  /// Turns text, or BAM records, into the bytes to write. UsageError where these have a level of compression,
+  /// and are not compressed. Any thread may call it.
   [[nodiscard]] std::string pack(std::string&& reads, bool are_alignments) const;
   /// Writes blocks one after the other, in order; `so_far` is the share of all reads that is there with this
   /// one. The first block decides the kind of reads. Throws a UsageError when the output's name says another

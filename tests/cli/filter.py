@@ -507,6 +507,9 @@ class Refusals(FilterTest):
             ("no read would pass", "--min-fraction", "0.5", "--max-fraction", "0.4", "r.fq"),
             ("nothing would be kept", "--min-count", "5", "--max-count", "4", "r.fq"),
             ("--min-length needs --trim", "--min-length", "5", "r.fq"),
+            ("--pairs needs pairs", "--pairs", "both", "r.fq"),
+            ("--compress-level needs an output that is compressed", "-l", "1", "r.fq", "-o", "x.fq"),
+            ("--compress-level needs an output that is compressed", "-l", "1", "--names-only", DATA / "aligned.bam"),
             ("--invert", "-v", "--mask", "r.fq"),
             ("-l must be", "-l", "10", "r.fq"),
         ):

@@ -136,6 +136,8 @@ class UsageErrors(CliTest):
                 ("exclude each other", "query", index, "ACGTA", "--reads", READS),
                 ("exclude each other", "query", index, "ACGTA", "--kmers", READS),
                 ("--profile needs --reads", "query", index, "ACGTA", "--profile"),
+                ("--min-base-quality needs --reads", "query", index, "ACGTA", "--min-base-quality", "20"),
+                ("--reference needs --reads", "query", index, "ACGTA", "--reference", "x.fa"),
                 ("looks like an option", "query", index, "--reads", "--profile"),
                 ("--device gpu: choose auto", "query", index, "--device", "gpu", "--reads", READS),
                 ("--device gpu: choose auto", "query", index, "--device", "gpu", "ACGTA"),
@@ -160,6 +162,8 @@ class UsageErrors(CliTest):
                 ("unexpected argument 'b'", "devices", "b"),
                 ("tsv, fasta, npz, arrow or parquet", "dump", "--format", "xml", index),
                 ("nothing would be kept", "dump", "--min-count", "2", "--max-count", "1", index),
+                ("-m needs --sort", "dump", "-m", "1G", index),
+                ("--solid-count needs --assembly", "report", "--solid-count", "3", index, "-o", "x.html"),
             ]
         )
 
