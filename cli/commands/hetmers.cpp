@@ -75,6 +75,17 @@ std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile
   return kUsualMinCount;
 }
 
+/// Warns where the index lacks k-mers that pairs may be of.
+void warn_of_left_out(const HetmersOptions& options, const index::Totals& totals, std::uint64_t least) {
+  const bool lacks_counts =
+      totals.left_out() > 0 && (totals.min_count > least || totals.max_count < PairFrequencies::kMostSum);
+  if (totals.are_chosen == 0 && !lacks_counts) return;
+  warn(fmt::format("'{}' {}, so pairs may be missing, and others may have a third k-mer beside them",
+                   options.index,
+                   totals.are_chosen != 0 ? "has only chosen k-mers"
+                                          : "lacks k-mers that --min-count or --max-count left out"));
+}
+
 /// Returns a picture as SVG.
 std::string smudges_svg(const index::IndexFile& index, const PairFrequencies& pairs) {
   const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
@@ -99,6 +110,7 @@ int run_hetmers(const HetmersOptions& options) {
   const backend::HetmerPlan plan{
       options.at_any_base, min_count_of(options, index), threads_or_default(options.resources.threads),
       options.resources.memory_bytes, host::tmp_directory(options.tmp_directory, options.output)};
+  warn_of_left_out(options, index.totals(), plan.min_count);
   const auto [pairs, seconds] = run_with_meter(
       progress_style(options.progress),
       [&](backend::JobProgress& progress) { return backend::find_hetmers(index, plan, progress); });

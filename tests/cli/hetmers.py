@@ -147,6 +147,16 @@ class Pairs(CliTest):
         self.assertRegex(process.stderr.decode(), r"\Awarpmer: warning: [^\n]*no clear peak[^\n]*--min-count\nwarpmer: found 0 pairs [^\n]*\n\Z")
         self.assertEqual((process.returncode, process.stdout), (0, b""))
 
+    def test_kmers_that_are_not_there(self):
+        """It warns where they may have been in pairs."""
+        few = self.count(DATA / "reads_1.fq.gz", k=21, options=("--min-count", 5), output="few.wmi")
+        many = self.count(DATA / "reads_1.fq.gz", k=21, options=("--max-count", 99), output="many.wmi")
+        self.warned(f"'{few}' lacks k-mers that --min-count or --max-count left out, so pairs may be missing", "hetmers", few, "-L", 4)
+        self.warned(f"'{many}' lacks k-mers", "hetmers", many, "-L", 4)
+        self.warpmer("hetmers", few, "-L", 5)
+        self.warpmer("intersect", few, many, "-q", "-o", "chosen.wmi")
+        self.warned("'chosen.wmi' has only chosen k-mers", "hetmers", "chosen.wmi", "-L", 5)
+
     @one_thread
     def test_outputs(self):
         self.write(["ACGTTGCATGCAACGTTGACA", "ACGTTGCATGTAACGTTGACA"])
