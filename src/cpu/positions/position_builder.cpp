@@ -334,12 +334,12 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   }
   report.read_seconds = seconds_since(start);
   const auto middle = Clock::now();
-  build({options, progress, threads, memory_cap, reference, writer, report});
   report.totals.sequences = reference.sequences().size();
   report.totals.bases = reference.bases();
-  const index::PositionTotals& found = report.totals;
-  warn_if_empty(ReadTotals{found.sequences, found.bases, found.occurrences}, options.kmers.k);
+  // Now: bins go straight to an output that is a stream.
+  warn_if_empty(ReadTotals{report.totals.sequences, report.totals.bases, reference.kmers()}, options.kmers.k);
   io::warn_of_phred64(options.reading.qualities);
+  build({options, progress, threads, memory_cap, reference, writer, report});
   writer.finish(report.totals, reference.sequences(), provenance);
   report.build_seconds = seconds_since(middle);
   report.index_bytes = writer.file_bytes();
