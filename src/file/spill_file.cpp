@@ -31,6 +31,16 @@ std::string spill_advice(int error, const SpillRemedies& remedies) {
 
 }  // namespace
 
+std::string tmp_directory_fault(const std::string& directory, int error, const SpillRemedies& remedies) {
+  const char* variable = std::getenv("TMPDIR");
+  const bool is_variable = variable != nullptr && directory == variable, is_missing = error == ENOENT;
+  // The default is there, or may be called by neither.
+  const char* by = is_variable ? ", which $TMPDIR names" : is_missing ? ", which --tmp-dir names" : "";
+  return fmt::format("cannot make a temporary file in '{}'{}: {}; {}{}", directory, by,
+                     is_missing ? "it does not exist" : std::strerror(error),
+                     is_missing ? "make it, or " : "", remedies.elsewhere);
+}
+
 SpillFile::SpillFile(const std::string& directory, std::function<Progress()> read, SpillRemedies remedies)
     : directory_(directory), remedies_(remedies), share_read_(std::move(read)) {
   open();
@@ -60,8 +70,7 @@ void SpillFile::open() {
     if ((error != ENOENT && error != EPERM) || !is_there) break;
   }
   if (made_directory_) ::rmdir(directory_.c_str());
-  throw ResourceError(fmt::format("cannot make a temporary file in '{}': {}; {}", directory_,
-                                  std::strerror(error), remedies_.elsewhere));
+  throw ResourceError(tmp_directory_fault(directory_, error, remedies_));
 }
 
 void SpillFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {

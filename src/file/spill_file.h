@@ -33,6 +33,10 @@ struct SpillRemedies {
   const char* less = ", or raise -m";  ///< empty where nothing makes it less
 };
 
+/// Returns a sentence for a system's error: why no temporary file can be made in a directory that --tmp-dir
+/// or $TMPDIR names.
+std::string tmp_directory_fault(const std::string& directory, int error, const SpillRemedies& remedies = {});
+
 /// A file that has no name from the beginning, or none from just after it, so that the system
 /// takes it back however the process ends. One descriptor; written from front to back, each byte once. Safe
 /// to be used by several threads. All failures are ResourceErrors that name the directory, and what was still

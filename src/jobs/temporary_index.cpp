@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "base/error.h"
+#include "file/spill_file.h"
 
 namespace warpmer::jobs {
 
@@ -26,8 +26,7 @@ void require_directory(const std::string& directory) {
 bool make_directory(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0700) == 0) return true;
   if (errno == EEXIST) return false;
-  throw ResourceError(fmt::format("cannot make the directory '{}': {}; choose another --tmp-dir", directory,
-                                  std::strerror(errno)));
+  throw ResourceError(file::tmp_directory_fault(directory, errno));
 }
 
 }  // namespace

@@ -246,12 +246,17 @@ class SpillFailures(LackingTest, CliTest):
             os.chmod(self.tmp, 0o500)
             self.assert_fails("'tmp'.*Permission denied", self.command(self.input))
         # It is looked at even when memory will do; but not one that nobody has asked for.
-        self.assert_fails("'not/there'", ["count", "--tmp-dir", "not/there", "-o", "out.wmi", self.input])
+        self.assert_fails("'not/there', which --tmp-dir names: it does not exist; make it, or choose another --tmp-dir\n",
+                          ["count", "--tmp-dir", "not/there", "-o", "out.wmi", self.input])
+        self.assert_fails("'not/there', which --tmp-dir names: it does not exist",
+                          ["count", "--only", self.input, "--tmp-dir", "not/there", "-o", "out.wmi", self.input])
         environment = os.environ | {"TMPDIR": "/proc"}
         self.assertEqual(self.run_process("count", "-o", "out.wmi", self.input, env=environment).returncode, DONE)
         os.unlink(self.folder / "out.wmi")
         command = [word for word in self.command(self.input) if word not in ("--tmp-dir", "tmp")]
-        self.assert_fails("'/proc'", command, env=environment)
+        self.assert_fails("'/proc', which \\$TMPDIR names: ", command, env=environment)
+        environment = os.environ | {"TMPDIR": "not/there"}
+        self.assert_fails("'not/there', which \\$TMPDIR names: it does not exist; make it, or choose", command, env=environment)
 
     def test_directories_come_and_go(self):
         process = subprocess.Popen([WARPMER, *self.command("-", tmp="new")], cwd=self.folder, stdin=subprocess.PIPE)
