@@ -74,7 +74,7 @@ struct HistogramRow {
 /// assigned to or destroyed.
 class WARPMER_PUBLIC Index {
  public:
-  /// Stands in `counts_in` at a position without a k-mer. No k-mer of any sequences occurs so often.
+  /// Stands in `counts_in` at a position without a k-mer. A count of 2^64 - 1 is given there as one less.
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
 
   /// Takes a k-mer in upper case, which is valid during the call, and its count.

@@ -57,6 +57,15 @@ class Reads(CliTest):
             with self.subTest(k=k):
                 self.check(DATA / "iupac.fa", [DATA / name for name in names], k)
 
+    def test_the_largest_count(self):
+        """It stands for itself, not for a k-mer that is none; in reads it is one less."""
+        self.file("x.tsv", f"ACGTT\t{2**64 - 1}\n")
+        self.warpmer("convert", "x.tsv", "-o", "x.wmi")
+        self.file("x.fa", ">a\nACGTTC\n")
+        self.assertEqual(self.warpmer("query", "x.wmi", "--reads", "x.fa", "--profile"), f"a\t{2**64 - 2} 0\n")
+        self.assertEqual(self.warpmer("query", "x.wmi", "--reads", "x.fa", "--no-header"), f"a\t2\t1\t0\t0\t{2**64 - 2}\n")
+        self.assertEqual(self.warpmer("filter", "x.wmi", "--names-only", "x.fa"), "a\n")
+
     @one_thread
     def test_other_ways_to_name_reads(self):
         index = self.count(DATA / "genome.fa", k=21)

@@ -183,7 +183,7 @@ void Lookup::widen(const io::Batch& batch, Profile& out) const {
     std::size_t at = 0;
     for (std::uint64_t& count : out.exact(i, exact)) {
       if (count == Profile::kLargeCount) {
-        count = find(bases.substr(at, k));
+        count = std::min(find(bases.substr(at, k)), Profile::kNoKmer - 1);
         out.counts[out.first[i] + at] = narrow_count(count);
         has_large = has_large || count >= Profile::kLargeCount;
       }

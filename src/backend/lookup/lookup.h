@@ -20,7 +20,8 @@ class SeenKmers;
 
 /// Counts for every k-mer start of every piece of a batch.
 struct Profile {
-  /// Stand at positions whose k-mer contains a break, among numbers of 64 and of 32 bits.
+  /// Stand at positions whose k-mer contains a break, among numbers of 64 and of 32 bits. A count of 2^64 - 1
+  /// is given as one less.
   static constexpr std::uint64_t kNoKmer = UINT64_MAX;
   static constexpr std::uint32_t kNarrowNoKmer = UINT32_MAX;
   /// Stands for this count and all larger ones.
