@@ -4,8 +4,6 @@ namespace warpmer::stats {
 
 namespace {
 
-/// Peaks are looked for among counts up to this one.
-constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 20;
 /// A rise or fall is one if it is so many standard errors, and so much of the larger value.
 constexpr double kTrendStandardErrors = 5;
 constexpr double kLeastStep = 0.1;

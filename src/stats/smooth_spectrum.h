@@ -14,6 +14,9 @@ namespace warpmer::stats {
 /// deviation of a Poisson peak to each side.
 class SmoothSpectrum {
  public:
+  /// Peaks are looked for among counts up to this one.
+  static constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 20;
+
   SmoothSpectrum(const index::Totals& totals, const index::Histogram& histogram);
 
   [[nodiscard]] std::uint64_t first() const { return first_; }

@@ -1,5 +1,7 @@
 #include "stats/spectrum_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -310,6 +312,8 @@ class Modeller {
       model_.peaks.push_back({peak, static_cast<std::uint64_t>(spectrum_.at(peak))});
     if (turns.peaks.empty()) {
       model_.reason = "no peak behind the k-mers of small counts";
+      if (totals_.largest_count > SmoothSpectrum::kLargestCount)
+        model_.reason += fmt::format(" (none is looked for above {})", SmoothSpectrum::kLargestCount);
       return model_;
     }
     const bool begins_with_peak = turns.valley == spectrum_.first();

@@ -76,6 +76,9 @@ class Model(CliTest):
         none = self.warpmer("stats", self.count(DATA / "genome.fa", k=K))
         self.assertIn("\nk-mer coverage      no estimate: ", none)
         self.assertNotIn("genome size", none)
+        self.file("x.tsv", "".join(f"{kmer}\t{2**21 + number}\n" for number, kmer in enumerate(("ACGTT", "AAAAA", "CCCCC"))))
+        self.warpmer("convert", "x.tsv", "-o", "x.wmi")
+        self.assertIn("no peak behind the k-mers of small counts (none is looked for above 1048576)\n", self.warpmer("stats", "x.wmi"))
 
     def made_up(self, *parts, times=1):
         """An index of k-mers whose counts are normal around (k-mers, mean), and of errors."""
