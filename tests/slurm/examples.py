@@ -24,6 +24,7 @@ WARPMER = pathlib.Path(os.environ.get("WARPMER", SOURCE / "build" / "cpu" / "war
 DATA = pathlib.Path(os.environ.get("WARPMER_DATA", SOURCE / "data"))
 PAIR = [DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"]
 HAS_MPI = any(WARPMER.parent.glob("*warpmer_mpi*.so"))
+COHORT = "R&D | cohort"
 
 cluster = None
 jobs = None
@@ -42,13 +43,13 @@ class Jobs:
     def __init__(self, folder):
         self.folder = folder
         self.samples = folder / "samples.tsv"
-        self.samples.write_text(f"a\t{PAIR[0]}\nb\t{PAIR[1]}\nboth\t{PAIR[0]}\t{PAIR[1]}\n")
+        self.samples.write_bytes(f"a\t{PAIR[0]}\r\n\nb\t{PAIR[1]}\r\n\r\nboth\t{PAIR[0]}\t{PAIR[1]}".encode())
         count = ["-k", "31", *PAIR]
         on_cpu = {"WARPMER_DEVICE": "cpu"}
         self.one_gpu = self.submit(SCRIPTS / "one_gpu.sbatch", "-o", "one_gpu.wmi", *count, environment=on_cpu)
         self.no_gpu = self.submit(SCRIPTS / "one_gpu.sbatch", "-o", "no_gpu.wmi", *count,
                                   environment={"CUDA_VISIBLE_DEVICES": ""})
-        self.cohort = cluster.run(SCRIPTS / "cohort.sh", self.samples, folder / "cohort", "-k", "31", cwd=folder)
+        self.cohort = cluster.run(SCRIPTS / "cohort.sh", self.samples, folder / COHORT, "-k", "31", cwd=folder)
         self.granted = {name: self.submit(*options, self.script("devices.sh", "srun --output=%j.%t.json warpmer devices --json"))
                         for name, options in SHAPES.items()}
         self.one_node = self.submit(SCRIPTS / "one_node.sbatch", "-o", "one_node.wmi", *count,
@@ -123,12 +124,26 @@ class Examples(unittest.TestCase):
 
     def test_cohort(self):
         self.assertEqual(jobs.cohort.returncode, 0, jobs.cohort.stderr)
-        self.assert_counted(jobs.cohort.stdout.strip(), "cohort/both.wmi")
-        folder = jobs.folder / "cohort"
+        self.assert_counted(jobs.cohort.stdout.strip(), f"{COHORT}/both.wmi")
+        folder = jobs.folder / COHORT
         expected = jobs.folder / "expected.tsv.gz"
         done = cluster.run("warpmer", "matrix", "-o", expected, *(folder / f"{name}.wmi" for name in ("a", "b", "both")))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((folder / "matrix.tsv.gz").read_bytes(), expected.read_bytes())
+
+    def test_cohorts_that_cannot_be(self):
+        a, b = PAIR
+        samples = jobs.folder / "refused.tsv"
+        for text, why in {
+            f"a\t{a}\n\na\t{b}\n": ", line 3: sample a is on line 1, too; all files of a sample go on one line, with tabs between them",
+            f"a\t{a}\nb\t{b}\t{b}x\n": f", line 2: there is no file {b}x",
+            f"a\t{a}\nb": ", line 2: sample b has no files; write them behind it, with tabs between them",
+            "\n": ": it names no sample",
+        }.items():
+            samples.write_text(text)
+            done = cluster.run(SCRIPTS / "cohort.sh", samples, jobs.folder / "refused", cwd=jobs.folder)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"cohort.sh: {samples}{why}\n"))
+        self.assertFalse((jobs.folder / "refused").exists())
 
     def test_what_is_granted(self):
         here = len(os.sched_getaffinity(0))
