@@ -132,7 +132,7 @@ class _RunningJobs:
     """Jobs of daemon threads end before the interpreter does: a thread that comes back from C++ afterwards would be ended
     in the midst of it, and the process aborted."""
 
-    PATIENCE_SECONDS = 10  # a job may wait for a pipe that nobody writes to
+    PATIENCE_SECONDS = 10  # a job may wait for a disk, or for a server
 
     def __init__(self) -> None:
         self._number = 0

@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
 
 #include "base/error.h"
 
@@ -29,9 +32,37 @@ struct JobProgress {
 
   /// A watcher does not want the job to go on: it ends at its next step, by an InternalError.
   std::atomic<bool> is_cancelled{false};
+  void cancel() {
+    const std::lock_guard lock(mutex_);
+    is_cancelled = true;
+    if (stop_) stop_();
+  }
   void end_if_cancelled() const {
     if (is_cancelled.load(std::memory_order_relaxed)) throw InternalError("the job was cancelled");
   }
+
+  /// While it lives, `cancel` also calls `stop`, from any thread: a step that waits for input has to end.
+  class OnCancel {
+   public:
+    OnCancel(JobProgress& progress, std::function<void()> stop) : progress_(progress) {
+      const std::lock_guard lock(progress.mutex_);
+      progress.stop_ = std::move(stop);
+      if (progress.is_cancelled) progress.stop_();
+    }
+    ~OnCancel() {
+      const std::lock_guard lock(progress_.mutex_);
+      progress_.stop_ = nullptr;
+    }
+    OnCancel(const OnCancel&) = delete;
+    OnCancel& operator=(const OnCancel&) = delete;
+
+   private:
+    JobProgress& progress_;
+  };
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> stop_;  ///< guarded by it
 };
 
 /// Numbers of what has been read.

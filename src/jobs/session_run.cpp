@@ -41,6 +41,7 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
     input.cancel();
   };
   const mpi::ProcessGroup::Watch watch(input.ranks(), stop);
+  const backend::JobProgress::OnCancel on_cancel(progress_, [&] { input.cancel(); });
   std::atomic<std::uint64_t> all_bases{0}, all_kmers{0};
   run_team(
       resources_.threads,
@@ -74,6 +75,7 @@ backend::ReadTotals SessionRun::read(mpi::GroupInput& input, backend::CountingSe
           progress_.bytes_total = bytes.bytes_total;
           progress_.end_if_cancelled();
         }
+        progress_.end_if_cancelled();
         // The last batches may be in error, one after the other, and the session must know of the end.
         while (!run([&] { return session.end_of_input(thread); })) continue;
         all_bases += bases;

@@ -69,7 +69,7 @@ class WatchedJob {
   ~WatchedJob() {
     {
       const std::lock_guard lock(mutex_);
-      progress_.is_cancelled = true;
+      progress_.cancel();
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();

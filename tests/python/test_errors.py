@@ -275,6 +275,24 @@ class Callbacks(ModuleTest):
         done = subprocess.run([sys.executable, "-c", program, str(self.path)], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
 
+    def test_a_signal_ends_a_job_that_waits_for_input(self):
+        program = (
+            "import warpmer, signal, os, threading\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "try: warpmer.count('-', 31)\n"
+            "except KeyboardInterrupt: print('interrupted')\n"
+        )
+        command = [sys.executable, "-c", program]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(b">1\nACGT")
+            process.stdin.flush()  # and it stays open
+            try:
+                process.wait(30)
+                self.assertEqual(process.stdout.read(), b"interrupted\n", process.stderr)
+            finally:
+                process.kill()
+
 
 class Threads(ModuleTest):
     def test_daemons_end_with_the_interpreter(self):

@@ -1,6 +1,8 @@
 // The public library for many k-mers at once: packed k-mers, chunks, set operations, listeners.
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -367,6 +370,27 @@ TEST_CASE("a job that waits for another one is ended by its listener") {
   may_end = true;
   first.join();
   CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a job that waits for input is ended by its listener") {
+  const LibraryFolder folder;
+  const std::string pipe = folder / "in.fifo";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& begun : {std::string(), std::string(">one\nACGT"), std::string("\x1f\x8b\x08")}) {
+    for (const unsigned threads : {1U, 3U}) {
+      const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+      REQUIRE(write(writer, begun.data(), begun.size()) == std::ssize(begun));
+      warpmer::CountOptions options = options_of(21);
+      options.threads = threads;
+      int calls = 0;
+      options.listener = [&](const warpmer::JobStatus&) {
+        if (++calls == 3) throw std::out_of_range("enough");
+      };
+      CHECK_THROWS_AS(warpmer::count({pipe}, options, folder / "a.wmi"), std::out_of_range);
+      close(writer);
+    }
+  }
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("what a listener throws ends the job and leaves no output") {
