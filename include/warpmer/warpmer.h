@@ -11,8 +11,9 @@
 /// The order of packed k-mers is that of their texts.
 ///
 /// Errors are exceptions of the four kinds in warpmer/error.h, and no others; a NUL in a file's name is a
-/// UsageError everywhere. Warnings go to a listener that
-/// the options of a job have. No function prints, ends the process, or installs a signal handler.
+/// UsageError everywhere. They call options as the program does: `-m` is `memory_bytes`. Warnings go to a
+/// listener that the options of a job have. No function prints, ends the process, or installs a signal
+/// handler.
 
 #include <cstdint>
 #include <functional>
@@ -185,6 +186,7 @@ struct JobStatus {
 
 /// Is called by the thread that wants the job, about ten times a second while it runs, and at its end, before
 /// the output gets its name. What it throws ends the job, leaves no output, and reaches the caller as it is.
+/// That of a count cannot count itself, which would have to wait for it: UsageError.
 using JobListener = std::function<void(const JobStatus&)>;
 
 /// Hears of what is no error, but what the user should know, one sentence at a time: that the inputs have no
@@ -192,8 +194,8 @@ using JobListener = std::function<void(const JobStatus&)>;
 /// indexes which lack k-mers, that a GPU is passed over. Options are called as the program calls them:
 /// `--min-count` is `min_count`.
 ///
-/// Is called by the thread that wants the job, while the job waits: it must not want a job itself. What it
-/// throws ends the job, leaves no output, and reaches the caller as it is; but that a temporary file could
+/// Is called by the thread that wants the job, while the job waits: it cannot count, as a JobListener. What
+/// it throws ends the job, leaves no output, and reaches the caller as it is; but that a temporary file could
 /// not be removed is told last, when the output is there.
 using WarningListener = std::function<void(const std::string& message)>;
 
@@ -237,7 +239,7 @@ struct CountOptions {
 /// damaged or no sequences; ResourceError when the memory, the disk or the device does not suffice.
 ///
 /// May be called from several threads, but a process counts once at a time, since the memory cap is one on
-/// the process: other calls wait.
+/// the process: other calls wait. UsageError in a process that was forked off while another thread counted.
 WARPMER_PUBLIC Totals count(const std::vector<std::string>& inputs, const CountOptions& options,
                             const std::string& output);
 

@@ -52,7 +52,8 @@ def count(
         use and is free.
     tmp_directory: for what the cap leaves no memory for; None: $TMPDIR, else that of the output.
     device: "cpu"; "cuda", "cuda:N" or "cuda:N,M" for GPUs, if warpmer was built for them; "auto".
-    progress: is called with a Progress about ten times a second, and at the end. What it raises ends the job.
+    progress: is called with a Progress about ten times a second, and at the end. What it raises ends the job. It cannot
+        count itself.
 
     UsageError for arguments out of range, no input, or an output that is also an input or the reference, or that is
     there and is sequence data; InputError for an input that is missing, damaged or no sequences; ResourceError when

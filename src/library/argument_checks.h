@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ inline void check_output(const std::string& output, const std::vector<std::strin
   if (output.empty() || output == "-") throw UsageError("an index is written to a file; give its name");
   jobs::check_is_no_input(output, inputs);
   jobs::check_replaces_no_sequences(output, "choose another name, or remove it");
+}
+
+/// Throws a ResourceError for a cap that was meant in another unit.
+inline void check_memory_cap(std::uint64_t bytes) {
+  if (bytes > 0 && bytes < std::uint64_t{1} << 20)
+    throw ResourceError(fmt::format("a memory cap of {} bytes is too little for any job", bytes));
 }
 
 /// Throws a UsageError for words that are no whole number of packed k-mers.

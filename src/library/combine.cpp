@@ -94,6 +94,7 @@ jobs::SetOptions set_job_options(SetOperation operation, const std::vector<std::
 Totals combine(SetOperation operation, const std::vector<std::string>& indexes, const SetOptions& options,
                const std::string& output) {
   const auto work = [&](backend::JobProgress& progress) {
+    library::check_memory_cap(options.memory_bytes);
     const jobs::SetOptions job = set_job_options(operation, indexes, options, output);
     io::warn_of_repeats(indexes);
     return library::public_totals(jobs::run_set_operation(job, progress).totals);

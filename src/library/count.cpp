@@ -1,13 +1,16 @@
 // warpmer::count: a counting job of one process.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -56,31 +59,55 @@ jobs::CountOptions job_options(const std::vector<std::string>& inputs, const Cou
   return job;
 }
 
+/// A call of this thread. Another one within it is a listener's, which would wait for its turn for ever.
+class CountingCall {
+ public:
+  CountingCall() {
+    if (std::exchange(is_under_way_, true))
+      throw UsageError("a listener of a count cannot count itself; do so when that count has ended");
+  }
+  ~CountingCall() { is_under_way_ = false; }
+  CountingCall(const CountingCall&) = delete;
+  CountingCall& operator=(const CountingCall&) = delete;
+
+ private:
+  inline static thread_local bool is_under_way_ = false;
+};
+
 /// The turn of a call: in a process one counts at a time. (A timed mutex would do, but that GCC's thread
 /// sanitizer does not know how it is locked.)
 class CountingTurn {
  public:
-  /// Waits for it, unless the job is cancelled meanwhile, which throws.
+  /// Waits for it, unless the job is cancelled meanwhile, which throws. UsageError in a forked process whose
+  /// copy of the turn belongs to a thread that it does not have.
   explicit CountingTurn(const backend::JobProgress& progress) {
-    std::unique_lock lock(mutex_);
-    while (is_taken_) {
-      ended_.wait_for(lock, std::chrono::milliseconds(100));
+    if (const pid_t holder = turns_.holder; holder != 0 && holder != ::getpid()) {
+      throw UsageError(
+          "a process that was forked off while another thread counted cannot count; fork before");
+    }
+    std::unique_lock lock(turns_.mutex);
+    while (turns_.holder != 0) {
+      turns_.ended.wait_for(lock, std::chrono::milliseconds(100));
       progress.end_if_cancelled();
     }
-    is_taken_ = true;
+    turns_.holder = ::getpid();
   }
   ~CountingTurn() {
-    const std::lock_guard lock(mutex_);
-    is_taken_ = false;
-    ended_.notify_one();
+    const std::lock_guard lock(turns_.mutex);
+    turns_.holder = 0;
+    turns_.ended.notify_one();
   }
   CountingTurn(const CountingTurn&) = delete;
   CountingTurn& operator=(const CountingTurn&) = delete;
 
  private:
-  inline static std::mutex mutex_;
-  inline static std::condition_variable ended_;
-  inline static bool is_taken_ = false;
+  struct TurnState {
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::atomic<pid_t> holder;  ///< the process in which somebody has it, or 0
+  };
+  /// Is never destroyed: in a forked process that would wait for those who waited for a turn.
+  inline static TurnState& turns_ = *new TurnState;
 };
 
 }  // namespace
@@ -91,8 +118,10 @@ Totals count(const std::vector<std::string>& inputs, const CountOptions& options
     if (!options.reference.empty()) read.push_back(options.reference);
     library::check_output(output, read);
     library::check_name(options.tmp_directory);
+    library::check_memory_cap(options.memory_bytes);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
   };
+  const CountingCall call;
   const auto take_turn = [](const backend::JobProgress& progress) { return CountingTurn(progress); };
   return library::run_job({options.listener, options.warning_listener}, work, take_turn);
 }

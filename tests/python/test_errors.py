@@ -293,8 +293,41 @@ class Callbacks(ModuleTest):
             finally:
                 process.kill()
 
+    def test_no_job_within_a_count(self):
+        def listen(status):
+            warpmer.count(self.path, 31)
+
+        with self.assertRaisesRegex(warpmer.UsageError, "a listener of a count cannot count itself"):
+            warpmer.count(self.path, 31, progress=listen)
+
 
 class Threads(ModuleTest):
+    def test_a_process_that_is_forked_off_while_another_thread_counts(self):
+        """It cannot count, and ends."""
+        self.fasta(["ACGTACGT"])
+        program = (
+            "import warpmer, os, signal, threading\n"
+            "reading, writing = os.pipe()\n"
+            "is_waiting = [threading.Event(), threading.Event()]\n"
+            "def count(number):\n"
+            "  warpmer.count(f'/dev/fd/{reading}', 5, progress=lambda _: is_waiting[number].set())\n"
+            "for number in range(2):\n"
+            "  threading.Thread(target=count, args=(number,)).start()\n"
+            "  is_waiting[number].wait()\n"
+            "child = os.fork()\n"
+            "if child == 0:\n"
+            "  signal.alarm(30)\n"
+            "  try: warpmer.count('in.fa', 5)\n"
+            "  except warpmer.UsageError as error: print(error)\n"
+            "  raise SystemExit\n"
+            "print(os.waitpid(child, 0)[1])\n"
+            "os.write(writing, b'>1\\nACGTACGT\\n')\n"
+            "os.close(writing)\n"
+        )
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        said = "a process that was forked off while another thread counted cannot count; fork before\n0\n"
+        self.assertEqual((done.stdout, done.returncode), (said, 0), done.stderr)
+
     def test_daemons_end_with_the_interpreter(self):
         """One counts, or waits for that, while the program ends: it ends well, and there is no output."""
         self.fasta([random_sequence(1 << 20, 3)])

@@ -393,6 +393,60 @@ TEST_CASE("a job that waits for input is ended by its listener") {
   CHECK(folder.files() == 1);
 }
 
+TEST_CASE("a listener of a count cannot count, and may do all else") {
+  const LibraryFolder folder;
+  const std::string input = folder.fasta("in.fa", library_bases(100, 1));
+  warpmer::CountOptions options = options_of(21);
+  warpmer::count({input}, options, folder / "a.wmi");
+  const auto want_another = [&] {
+    warpmer::combine(SetOperation::unite, {folder / "a.wmi"}, {}, folder / "b.wmi");
+    warpmer::count({input}, options_of(21), folder / "c.wmi");
+  };
+  options.listener = [&](const warpmer::JobStatus&) { want_another(); };
+  const char* const why = "a listener of a count cannot count itself; do so when that count has ended";
+  CHECK_THROWS_WITH_AS(warpmer::count({input}, options, folder / "d.wmi"), why, warpmer::UsageError);
+  options.listener = {};
+  options.warning_listener = [&](const std::string&) { want_another(); };
+  CHECK_THROWS_WITH_AS(warpmer::count({input, input}, options, folder / "d.wmi"), why, warpmer::UsageError);
+  CHECK(folder.files() == 3);
+  CHECK_NOTHROW(warpmer::count({input}, options_of(21), folder / "d.wmi"));
+}
+
+TEST_CASE("a process that was forked off while another thread counted cannot count") {
+  const LibraryFolder folder;
+  const std::string pipe = folder / "in.fifo", input = folder.fasta("in.fa", library_bases(100, 1));
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  std::atomic<bool> is_reading = false, is_enough = false;
+  std::thread counter([&] {
+    warpmer::CountOptions options = options_of(21);
+    options.listener = [&](const warpmer::JobStatus& status) {
+      is_reading = status.stage == warpmer::JobStage::reading;
+      if (is_enough) throw std::out_of_range("enough");
+    };
+    CHECK_THROWS_AS(warpmer::count({pipe}, options, folder / "a.wmi"), std::out_of_range);
+  });
+  while (!is_reading) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    int status = 1;
+    try {
+      warpmer::count({input}, options_of(21), folder / "b.wmi");
+    } catch (const warpmer::UsageError&) {
+      status = 0;
+    }
+    _exit(status);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  is_enough = true;
+  counter.join();
+  close(writer);
+  CHECK_NOTHROW(warpmer::count({input}, options_of(21), folder / "b.wmi"));
+}
+
 TEST_CASE("what a listener throws ends the job and leaves no output") {
   const LibraryFolder folder;
   const std::string bases = library_bases(1 << 16, 1);

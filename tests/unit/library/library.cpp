@@ -256,7 +256,8 @@ TEST_CASE("counting that cannot be done leaves nothing behind") {
   CHECK_THROWS_AS(count({input}, [](CountOptions& o) { o.max_count = 0; }), warpmer::UsageError);
   CHECK_THROWS_AS(count({input}, [](CountOptions& o) { o.min_base_quality = 94; }), warpmer::UsageError);
   CHECK_THROWS_AS(count({input}, [](CountOptions& o) { o.device = "abacus"; }), warpmer::UsageError);
-  CHECK_THROWS_AS(count({input}, [](CountOptions& o) { o.memory_bytes = 1000; }), warpmer::ResourceError);
+  CHECK_THROWS_WITH_AS(count({input}, [](CountOptions& o) { o.memory_bytes = 1000; }),
+                       "a memory cap of 1000 bytes is too little for any job", warpmer::ResourceError);
   CHECK_THROWS_AS(warpmer::count({input}, options_of(5), input), warpmer::UsageError);
   CHECK_THROWS_AS(warpmer::count({input}, options_of(5), folder / "no/folder.wmi"), warpmer::ResourceError);
   CHECK(folder.files() == 2);
