@@ -180,18 +180,23 @@ Numbers counts_of_texts(const warpmer::Index& index, const nb::tuple& kmers, uns
   return array_of(std::move(counts));
 }
 
-/// K-mers one behind the other, or one a line.
+/// K-mers one behind the other, or one a line, which ends in LF, CR LF or CR.
 std::vector<std::string_view> kmers_in(std::string_view text, std::uint32_t k) {
-  const bool has_lines = text.size() > k && text[k] == '\n';
-  const std::size_t step = has_lines ? k + 1 : k;
+  const auto is_end = [&](std::size_t at) {
+    return at < text.size() && (text[at] == '\n' || text[at] == '\r');
+  };
+  const bool has_lines = is_end(k);
   std::vector<std::string_view> kmers;
-  kmers.reserve(text.size() / step + 1);
-  for (std::size_t at = 0; at < text.size(); at += step) {
-    if (has_lines && at + k < text.size() && text[at + k] != '\n') {
-      throw warpmer::UsageError("line " + std::to_string(at / step + 1) + " of the k-mers has not " +
+  kmers.reserve(text.size() / (has_lines ? k + 1 : k) + 1);
+  for (std::size_t at = 0; at < text.size();) {
+    kmers.push_back(text.substr(at, k));
+    at += k;
+    if (!has_lines || at >= text.size()) continue;
+    if (!is_end(at)) {
+      throw warpmer::UsageError("line " + std::to_string(kmers.size()) + " of the k-mers has not " +
                                 std::to_string(k) + " characters");
     }
-    kmers.push_back(text.substr(at, k));
+    at += text.substr(at, 2) == "\r\n" ? 2 : 1;
   }
   return kmers;
 }
@@ -320,11 +325,13 @@ void bind_index(nb::module_& module) {
       .def_prop_ro("content_checksum", &Index::content_checksum)
       .def("totals", [](const Index& index) { return tuple_of(index.totals()); })
       .def("histogram", &histogram)
-      .def("count_of", [](const Index& index, nb::handle kmer) { return index.count_of(text_of(kmer)); })
+      .def(
+          "count_of", [](const Index& index, nb::handle kmer) { return index.count_of(text_of(kmer)); },
+          nb::arg().none())
       .def("counts_of_texts", &counts_of_texts)
       .def("counts_of_bytes", &counts_of_bytes)
       .def("counts_of_packed", &counts_of_packed)
-      .def("counts_in", &counts_in);
+      .def("counts_in", &counts_in, nb::arg().none());
   nb::class_<Chunks>(module, "Chunks")
       .def(nb::init<const Index&, unsigned, std::uint64_t>(), nb::keep_alive<1, 2>(), WithoutGil())
       .def("__iter__", [](nb::handle self) { return nb::borrow(self); })

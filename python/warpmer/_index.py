@@ -70,13 +70,12 @@ class Index:
     def __repr__(self) -> str:
         return f"<warpmer.Index {self.path!r}: {len(self):,} distinct {self.k}-mers>"
 
-    def __reduce__(self) -> tuple[Callable[[Path], Index], tuple[str]]:
-        return Index, (os.fsdecode(self._file),)
+    def __reduce__(self) -> tuple[Callable[[Path, int], Index], tuple[str, int]]:
+        return _opened_again, (os.fsdecode(self._file), self.content_checksum)
 
     def _same_file(self) -> bytes:
         """The name of the file that is open, for what opens it again. InputError when another one has it now."""
-        if _native.Index(self._file).content_checksum != self.content_checksum:
-            raise InputError(f"{self.path} was replaced since it was opened; open it again")
+        _opened_again(self._file, self.content_checksum)
         return self._file
 
     @property
@@ -122,7 +121,7 @@ class Index:
 
         - a list, or anything else to go through, of str or bytes, or an array of them;
         - packed k-mers: uint64 of shape (n,) for k up to 32, else (n, 2);
-        - bytes with the k-mers one behind the other, or one a line (for k-mers that come from a file).
+        - bytes with the k-mers one behind the other, or one a line, with any line ends (for k-mers that come from a file).
 
         `threads`: 0 for all cores. Returns their counts, uint64 of shape (n,), 0 where one is not in the index.
         UsageError for what is no k-mer of this index, TypeError for an array of anything else.
@@ -301,6 +300,14 @@ class Index:
 def open(path: Path) -> Index:
     """Opens an index file (.wmi). InputError when there is no such file, or it is no index, or damaged."""
     return Index(path)
+
+
+def _opened_again(path: Path, checksum: int) -> Index:
+    """Opens the file of an index. InputError when another one has its name now."""
+    index = Index(path)
+    if index.content_checksum != checksum:
+        raise InputError(f"{index.path} was replaced since it was opened; open it again")
+    return index
 
 
 from . import _jobs  # behind Index, which it needs

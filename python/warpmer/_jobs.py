@@ -66,6 +66,9 @@ def count(
     paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
     inputs = tuple(os.fsencode(path) for path in paths)
 
+    if not isinstance(device, str):
+        raise TypeError(f"device is a str, not {device!r}")
+
     def write(path: bytes) -> None:
         _native.count(
             inputs,

@@ -1,5 +1,6 @@
 """What must not work, and how it says so."""
 
+import copy
 import os
 import pickle
 import shutil
@@ -105,6 +106,9 @@ class Files(ModuleTest):
         with self.assertRaises(warpmer.InputError) as caught:
             old.intersect(old)
         self.assertIn("replaced", str(caught.exception))
+        for again in (copy.copy, copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))):
+            with self.assertRaisesRegex(warpmer.InputError, "was replaced since it was opened"):
+                again(old)
 
     def test_a_folder_that_is_left(self):
         here = os.getcwd()
@@ -128,9 +132,10 @@ class Arguments(ModuleTest):
         ]:  # fmt: skip
             with self.assertRaises(warpmer.UsageError, msg=arguments):
                 warpmer.count(path, **{"k": 5, **arguments})
-        for arguments in [{"k": 5.0}, {"k": "5"}, {"k": None}, {"device": 1}, {"threads": "2"}, {"progress": 3}]:
-            with self.assertRaises(TypeError, msg=arguments):
+        for arguments in [{"k": 5.0}, {"k": "5"}, {"k": None}, {"device": 1}, {"device": None}, {"threads": "2"}, {"progress": 3}]:
+            with self.assertRaises(TypeError, msg=arguments) as caught:
                 warpmer.count(path, **{"k": 5, **arguments})
+            self.assertNotIn("\n", str(caught.exception))
         with self.assertRaises(warpmer.ResourceError):
             warpmer.count(path, 5, memory=1000)
         self.assertEqual(self.files(), ["in.fa"])
@@ -152,6 +157,10 @@ class Arguments(ModuleTest):
             narrow.query(7)
         with self.assertRaises(TypeError):
             iter(narrow)
+        for call in (narrow.__getitem__, narrow.__contains__, narrow.profile):
+            for word in (5, None):
+                with self.assertRaisesRegex(TypeError, r"\Asequences and k-mers are str or bytes\Z"):
+                    call(word)
 
     def test_of_arrays(self):
         narrow = warpmer.count(self.fasta(["ACGTACGTACGTACGTACGTACGT"]), 21)
@@ -274,6 +283,7 @@ class Callbacks(ModuleTest):
         )
         done = subprocess.run([sys.executable, "-c", program, str(self.path)], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
+
 
     def test_a_signal_ends_a_job_that_waits_for_input(self):
         program = (

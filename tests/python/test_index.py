@@ -80,6 +80,7 @@ class Answers(ModuleTest):
             "one behind the other": text,
             "lines": lines,
             "lines with an end": bytearray(lines + b"\n"),
+            "lines of Windows": lines.replace(b"\n", b"\r\n") + b"\r\n",
         }
         for name, kmers in forms.items():
             for threads in (0, 1, 3):
