@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "file/input_error.h"
-#include "file/suggestion.h"
 #include "io/compress/inflater.h"
 #include "io/compress/little_endian.h"
 
@@ -41,9 +40,10 @@ std::optional<std::size_t> first_bgzf_block(file::ByteFile& file) {
 }
 
 BgzfBlocks::BgzfBlocks(std::unique_ptr<file::ByteFile> file, Scope scope)
-    : file_(std::move(file)), scope_(scope) {}
+    : shown_(file->shown()), scope_(scope), file_(std::move(file)) {}
 
 bool BgzfBlocks::load(TextBlock& out) {
+  if (rest_) return load_rest(out);
   if (!out.raw) out.raw.reset(new char[kBlocksPerText * kBgzfBlockBytes]);
   out.raw_size = 0;
   for (std::size_t i = 0; i < kBlocksPerText; ++i) {
@@ -52,45 +52,46 @@ bool BgzfBlocks::load(TextBlock& out) {
     out.raw_size += size;
   }
   out.disk_bytes = out.raw_size;
-  return out.raw_size > 0;
+  return out.raw_size > 0 || (!file_->peek(1).empty() && begin_rest(out));
 }
 
-/// Reads until `wanted` bytes are at `raw`, of which `size` are there already; fewer at the file's end.
-std::size_t BgzfBlocks::fill(char* raw, std::size_t size, std::size_t wanted) {
-  while (size < wanted) {
-    const std::size_t count = file_->read(raw + size, wanted - size);
-    if (count == 0) break;
+/// Leaves what is no BGZF to a reader of gzip, which has the words for what is no gzip either.
+bool BgzfBlocks::begin_rest(TextBlock& out) {
+  static_assert(GzipStream::kTextBytes == kBlocksPerText * kBgzfBlockBytes);
+  rest_ = std::make_unique<GzipStream>(std::move(file_), 1, make_inflater, blocks_);
+  running_rest_ = rest_.get();
+  return load_rest(out);
+}
+
+/// A block without raw bytes is one of the rest.
+bool BgzfBlocks::load_rest(TextBlock& out) {
+  if (out.raw) out.scratch.reset();
+  out.raw.reset();
+  return rest_->load(out);
+}
+
+/// Reads one block to `raw`, where there is room for the largest; 0 where none follows.
+std::size_t BgzfBlocks::read_block(char* raw) {
+  const std::string_view start = file_->peek(kBgzfHeaderBytes);
+  // Zero bytes may follow the end of the data.
+  if ((start.empty() || start[0] == 0) && !is_last_empty_ && scope_ == Scope::whole)
+    fail("truncated: the empty block that marks the end of the data is missing");
+  const std::optional<std::size_t> block_size = first_bgzf_block(*file_);
+  if (!block_size) return 0;
+  std::size_t size = 0;
+  while (size < *block_size) {
+    const std::size_t count = file_->read(raw + size, *block_size - size);
+    if (count == 0) fail("truncated inside a block");
     size += count;
   }
-  return size;
-}
-
-/// Reads one block to `raw`, where there is room for the largest; 0 at the end of the file.
-std::size_t BgzfBlocks::read_block(char* raw) {
-  std::size_t size = fill(raw, 0, kBgzfHeaderBytes);
-  if (size == 0) {
-    if (!is_last_empty_ && scope_ == Scope::whole)
-      fail("truncated: the empty block that marks the end of the data is missing");
-    return 0;
-  }
-  if (size < kBgzfHeaderBytes) fail("truncated in the header of a block");
-  if (std::string_view(raw, size).starts_with("\x1f\x8b")) {
-    size = fill(raw, size, std::min(header_size({raw, size}), kBgzfBlockBytes));
-  }
-  const std::optional<std::size_t> block_size = bgzf_block_size({raw, size});
-  if (!block_size) {
-    fail(fmt::format("damaged, or goes on as something else (which {} may still read)",
-                     file::piped_in("gzip -dc {}", file_->shown())));
-  }
-  if (*block_size < header_size({raw, size}) + kTrailerBytes) fail("corrupt: a block's size is impossible");
-  size = fill(raw, size, *block_size);
-  if (size < *block_size) fail("truncated inside a block");
+  if (size < header_size({raw, size}) + kTrailerBytes) fail("corrupt: a block's size is impossible");
   ++blocks_;
   is_last_empty_ = little_endian({raw, size}, size - 4, 4) == 0;
   return size;
 }
 
 void BgzfBlocks::work(TextBlock& out) {
+  if (!out.raw) return rest_->work(out);
   if (!out.scratch) out.scratch = std::make_shared<BlockInflater>();
   auto& inflater = *static_cast<BlockInflater*>(out.scratch.get());
   const std::string_view raw(out.raw.get(), out.raw_size);
@@ -104,7 +105,7 @@ void BgzfBlocks::work(TextBlock& out) {
     char* text = out.text.get() + out.text_size;
     if (text_size > kBgzfBlockBytes ||
         !inflater.inflate(deflated, {text, text_size}, little_endian(block, trailer, 4))) {
-      file::fail_at({file_->shown()},
+      file::fail_at({shown_},
                     "the BGZF data is corrupt: a block does not decompress to what its checksum says; "
                     "copy or download the file again");
     }
@@ -113,8 +114,14 @@ void BgzfBlocks::work(TextBlock& out) {
   }
 }
 
+bool BgzfBlocks::hand_over(TextBlock& out) { return !out.raw && rest_->hand_over(out); }
+
+void BgzfBlocks::stop() noexcept {
+  if (GzipStream* const rest = running_rest_) rest->stop();
+}
+
 void BgzfBlocks::fail(std::string_view what) const {
-  file::fail_at({file_->shown()},
+  file::fail_at({shown_},
                 fmt::format("the BGZF data is {}, after {} blocks and {} bytes; copy or download the "
                             "file again",
                             what, blocks_, file_->disk_bytes()));

@@ -1,12 +1,15 @@
 #pragma once
 /// BGZF: gzip in independent blocks of at most 64 KiB of text, decompressed on several threads.
 
+#include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "file/byte_file.h"
 #include "io/blocks/read_ahead.h"
+#include "io/compress/gzip_stream.h"
 
 namespace warpmer::io {
 
@@ -19,7 +22,8 @@ std::optional<std::size_t> bgzf_block_size(std::string_view bytes);
 /// Returns the same of the block that a file starts with, without taking anything of it.
 std::optional<std::size_t> first_bgzf_block(file::ByteFile& file);
 
-/// Reads blocks in `load`, some at a time, and inflates them in `work`.
+/// Reads blocks in `load`, some at a time, and inflates them in `work`. Where a file goes on as other gzip,
+/// so does this.
 class BgzfBlocks final : public TextBlockLoader {
  public:
   static constexpr std::size_t kBlocksPerText = 8;
@@ -35,14 +39,20 @@ class BgzfBlocks final : public TextBlockLoader {
   }
   bool load(TextBlock& out) override;
   void work(TextBlock& out) override;
+  bool hand_over(TextBlock& out) override;
+  void stop() noexcept override;
 
  private:
-  std::size_t fill(char* raw, std::size_t size, std::size_t wanted);
+  bool begin_rest(TextBlock& out);
+  bool load_rest(TextBlock& out);
   std::size_t read_block(char* raw);
   [[noreturn]] void fail(std::string_view what) const;
 
-  std::unique_ptr<file::ByteFile> file_;
+  const std::string shown_;
   const Scope scope_;
+  std::unique_ptr<file::ByteFile> file_;  ///< null when the rest has it
+  std::unique_ptr<GzipStream> rest_;      ///< what follows the blocks
+  std::atomic<GzipStream*> running_rest_ = nullptr;
   std::uint64_t blocks_ = 0;
   bool is_last_empty_ = false;  ///< the last block read has no text, as the one that marks the end
 };

@@ -51,7 +51,8 @@ class GzipMembers {
     junk,  ///< after a member there is something else, at the front of input; zero bytes may follow the last
   };
 
-  explicit GzipMembers(InflaterMaker make) : inflater_(make()), probe_(make()) {}
+  explicit GzipMembers(InflaterMaker make, bool is_first = true)
+      : inflater_(make()), probe_(make()), is_first_(is_first) {}
 
   /// Makes ready for data that starts with a block inside a member (see DeflateInflater::start).
   void enter(std::string_view window, unsigned bits, unsigned bit_count);
@@ -85,7 +86,7 @@ class GzipMembers {
   GzipHeader header_;
   std::string trailer_bytes_;
   GzipTrailer trailer_;
-  bool is_first_ = true;  ///< member, which has not begun
+  bool is_first_;  ///< member, which has not begun
 };
 
 /// Returns the beginning of a gzip file's text, at most so many bytes, by the beginning of the file: as far

@@ -160,7 +160,7 @@ unsigned GzipStream::useful_threads(unsigned threads) {
 
 GzipStream::BufferSizes GzipStream::shape(unsigned threads) {
   if (threads == 1)
-    return {.text_bytes = 512U << 10, .raw_bytes = 256U << 10, .share = 0.75, .looks_for_blocks = false};
+    return {.text_bytes = kTextBytes, .raw_bytes = 256U << 10, .share = 0.75, .looks_for_blocks = false};
   return {.text_bytes = 1U << 20, .raw_bytes = 512U << 10, .share = 0.5, .looks_for_blocks = true};
 }
 
@@ -174,13 +174,17 @@ std::uint64_t GzipStream::memory_bytes(unsigned threads) {
   return blocks + guesses + 2 * kInflaterBytes;
 }
 
-GzipStream::GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, InflaterMaker make)
+GzipStream::GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, InflaterMaker make,
+                       std::uint64_t members)
     : file_(std::move(file)),
       make_(make),
       shape_(shape(threads)),
       text_per_raw_(kFirstTextPerRaw),
+      loaded_bytes_(file_->disk_bytes()),
       turns_([this](GzipChunk& chunk) { return accept(chunk); }, kNeverCancelled),
-      members_(make) {}
+      members_(make, members == 0),
+      ended_members_(members),
+      checked_members_(members) {}
 
 GzipStream::~GzipStream() = default;
 

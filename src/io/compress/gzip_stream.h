@@ -32,8 +32,13 @@ class GzipStream final : public TextBlockLoader {
   static unsigned useful_threads(unsigned threads);
   static constexpr unsigned kMostThreads = 16;
 
-  /// Makes a stream for `threads` threads that call `load` and `work`.
-  GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, InflaterMaker make = make_inflater);
+  /// Room in a text block of a stream for one thread, which any number of them may call.
+  static constexpr std::size_t kTextBytes = std::size_t{512} << 10;
+
+  /// Makes a stream for `threads` threads that call `load` and `work`. `members`: that were taken of the
+  /// file.
+  GzipStream(std::unique_ptr<file::ByteFile> file, unsigned threads, InflaterMaker make = make_inflater,
+             std::uint64_t members = 0);
   ~GzipStream() override;
 
   [[nodiscard]] std::size_t text_capacity() const noexcept override { return shape_.text_bytes; }
@@ -94,7 +99,7 @@ class GzipStream final : public TextBlockLoader {
   std::shared_ptr<FilePiece> ahead_;  ///< piece of the next chunk
   bool is_at_end_ = false;
   std::exception_ptr read_error_;  ///< error of what comes after the next chunk
-  std::uint64_t loaded_bytes_ = 0;
+  std::uint64_t loaded_bytes_;
 
   std::mutex mutex_;  ///< guards what follows
   SpeculativeTurns<GzipChunk> turns_;
@@ -105,10 +110,10 @@ class GzipStream final : public TextBlockLoader {
   DeflateWindow window_;
   bool is_at_block_ = false;  ///< the chunk before ended at the first block of this one's piece
   std::size_t taken_ = 0;     ///< bytes of this one's piece that the chunk before has taken
-  std::uint64_t ended_members_ = 0;
+  std::uint64_t ended_members_;
 
   // These belong to the reader.
-  std::uint64_t checked_members_ = 0;
+  std::uint64_t checked_members_;
   std::uint32_t crc_ = 0;   ///< checksum of the member's text so far
   std::uint64_t size_ = 0;  ///< size of that
 };

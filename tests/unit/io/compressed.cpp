@@ -98,9 +98,33 @@ TEST_CASE("io compressed: BGZF cut anywhere is an error, at a block's end too") 
     CAPTURE(size);
     CHECK(contains(input_error({folder.file("cut.bgz", whole.substr(0, size))}), "truncated"));
   }
-  CHECK(
-      contains(input_error({folder.file("mixed.bgz", whole + deflate(text))}), "goes on as something else"));
+  CHECK(contains(input_error({folder.file("zeros.bgz", bgzf_block(text) + std::string(9, '\0'))}),
+                 "truncated"));
   CHECK(read_all({folder.file("twice.bgz", whole + whole)}).size() == 24);
+}
+
+TEST_CASE("io compressed: BGZF may go on as other gzip, and not as anything else") {
+  const TempFolder folder;
+  const Records records = sample(29, 3000, 2000);
+  const std::string text = fastq(records), half = text.substr(0, text.size() / 2);
+  const std::string blocks = bgzf(half), rest = deflate(text.substr(half.size()), 1);
+  const std::string mixed = folder.file("mixed.gz", blocks + rest);
+  const std::string again =
+      folder.file("again.gz", bgzf_block(half.substr(0, 900)) + deflate(half.substr(900)) +
+                                  bgzf(text.substr(half.size())));
+  const std::string count = std::to_string((half.size() + 59'999) / 60'000 + 2);
+  for (const unsigned threads : {1U, 4U}) {
+    io::InputOptions options;
+    options.threads = threads;
+    CHECK(read_all({mixed}, options) == records);
+    CHECK(read_all({again}, options) == records);
+    CHECK(read_all({folder.file("zeros.gz", blocks + rest + std::string(9, '\0'))}, options) == records);
+    CHECK(contains(
+        input_error({folder.file("cut.gz", (blocks + rest).substr(0, blocks.size() + 900))}, options),
+        "the file ends inside member " + count + " after " + std::to_string(blocks.size() + 900)));
+    CHECK(contains(input_error({folder.file("junk.gz", bgzf(text) + "junk")}, options),
+                   "neither another member nor the end of the file, but 'junk'"));
+  }
 }
 
 TEST_CASE("io compressed: errors in the text inside keep their places") {
