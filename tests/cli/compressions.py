@@ -110,7 +110,7 @@ class Compressions(CliTest):
                     self.file("bad", packed[:place] + bytes([packed[place] ^ 64]) + packed[place + 1 :])
                     self.refused(INPUT, f"bad: the {name} data is corrupt.*copy or download", "count", "-k", 21, *options, "-o", "o.wmi", "bad")
                 self.file("junk", packed + b"junk, and more of it")
-                self.refused(INPUT, "junk: (what follows|the xz data is corrupt)", "count", "-k", 21, "-o", "o.wmi", "junk")
+                self.refused(INPUT, "junk: what follows ", "count", "-k", 21, "-o", "o.wmi", "junk")
                 self.file("kmers", pack(b"A" * 31 + b"\n")[:-2])
                 self.refused(INPUT, f"kmers: the {name} data is truncated", "query", "plain.wmi", "--kmers", "kmers")
 

@@ -33,6 +33,7 @@ class XzStream final : public TextBlockLoader {
  private:
   struct XzDecompressor;
 
+  bool begin_next();
   bool decompress(TextBlock& out);
 
   std::unique_ptr<file::ByteFile> file_;
