@@ -7,6 +7,7 @@
 
 #include "file/input_error.h"
 #include "file/shell_word.h"
+#include "file/suggestion.h"
 #include "io/compress/little_endian.h"
 
 namespace warpmer::io {
@@ -134,8 +135,23 @@ void CramWatch::begin() {
   pass_over(kDefinitionBytes);
 }
 
+/// Throws where something else than the end follows the end: some programs end a file twice.
+void CramWatch::check_behind_end() const {
+  using namespace std::string_view_literals;
+  // The container that is the end, behind the lowest byte of its size, which depends on the version.
+  constexpr auto kEnd = "\0\0\0\xff\xff\xff\xff\x0f\xe0\x45\x4f\x46"sv;
+  const std::string_view start = pending_, behind_first = start.substr(1, kEnd.size());
+  if ((start[0] == '\x0f' || start[0] == '\x0b') && kEnd.starts_with(behind_first)) return;
+  fail(fmt::format("what follows the marker of its end is not the end of the file, but {}; {}",
+                   file::quoted(start, 8),
+                   start.starts_with("CRAM")
+                       ? "put files together by `samtools cat`, and not by `cat`, or name them one by one"
+                       : "the file is damaged, or something was appended to it"));
+}
+
 /// Reads a container's header (section 7), and as much of its first block as is wanted.
 void CramWatch::enter_container() {
+  if (has_ended_) check_behind_end();
   constexpr std::int32_t kNoReference = -1;
   constexpr std::int32_t kStartOfEnd = 0x454f46;  // "EOF" (section 9)
   Numbers numbers(pending_);
@@ -153,12 +169,6 @@ void CramWatch::enter_container() {
   numbers.itf8();  // blocks
   const std::int32_t slices = numbers.itf8();
   const bool is_end = containers_ > 0 && records == 0 && reference == kNoReference && start == kStartOfEnd;
-  // Some programs end a file twice.
-  if (has_ended_ && !is_end) {
-    fail(
-        "something follows the marker of its end, as where files were put together by `cat`; put them "
-        "together by `samtools cat`, or name them one by one");
-  }
   constexpr std::int64_t kMostBases = std::int64_t{1} << 40;  // of any container that was ever made, by far
   if (body_bytes > INT32_MAX || records < 0 || bases < 0 || bases > kMostBases || slices < 0)
     fail("damaged: a container of impossible size");

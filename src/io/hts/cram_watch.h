@@ -34,6 +34,7 @@ class CramWatch {
  private:
   void see_some(std::string_view bytes);
   void begin();
+  void check_behind_end() const;
   void enter_container();
   void pass_over(std::uint64_t bytes);
   [[noreturn]] void fail(std::string_view what) const;
