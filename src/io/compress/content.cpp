@@ -54,7 +54,6 @@ constexpr std::array kForeign = {
     Foreign{"BAM\x01"sv, "BAM without BGZF compression", "samtools view -u {}"},
     Foreign{"\xff\xfe"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
     Foreign{"\xfe\xff"sv, "UTF-16 text", "iconv -f UTF-16 -t ASCII {}", false},
-    Foreign{"\xef\xbb\xbf"sv, "text behind a byte order mark", "tail -c +4 {}", false},
 };
 
 const Foreign* find_foreign(std::string_view start) {

@@ -9,6 +9,9 @@
 
 namespace warpmer::io {
 
+/// Some editors put it in front of a text, where it means nothing.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 enum class InputContent {
   text,  ///< FASTA, FASTQ, or something the text reader will refuse
   gzip,

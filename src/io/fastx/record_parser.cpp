@@ -36,6 +36,7 @@ void RecordParser::parse(Window& window, std::vector<Piece>& pieces) {
         break;
       default:
         if (!shows_line(window)) return;
+        if (skip_byte_order_mark(window)) break;
         fail_unexpected_line(window);
     }
   }
@@ -52,6 +53,14 @@ bool RecordParser::skip_blank_lines(Window& window) {
   if (at < window.size) return true;
   if (window.is_at_end) window.pos = window.size;  // the last line has no end
   return false;
+}
+
+/// Skips the mark that some editors put in front of a text; false if there is none.
+bool RecordParser::skip_byte_order_mark(Window& window) const {
+  const std::string_view rest(window.text + window.pos, window.size - window.pos);
+  const bool is_there = records_ == 0 && lines_ == 0 && rest.starts_with(kByteOrderMark);
+  if (is_there) window.pos += kByteOrderMark.size();
+  return is_there;
 }
 
 /// Refuses SAM that was compressed and comes here as text.

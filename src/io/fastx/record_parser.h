@@ -85,6 +85,7 @@ class RecordParser {
 
   // record_parser.cpp
   bool skip_blank_lines(Window& window);
+  bool skip_byte_order_mark(Window& window) const;
   void refuse_sam(const Window& window) const;
   static bool shows_line(const Window& window);
   std::optional<Line> header_at(const Window& window, std::size_t pos) const;

@@ -18,7 +18,6 @@
 namespace warpmer::io {
 namespace {
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::size_t kLookedAt = std::size_t{64} << 10;
 
 /// Takes the first line, without its end, off the front of `text`; an unfinished one counts, too.
@@ -120,10 +119,6 @@ std::string decompressed_start(const std::string& path, InputContent content) {
 
 std::string describe(file::ByteFile& file, const std::string& path) {
   if (std::string foreign = foreign_sequence_data(file.peek(kForeignBytes)); !foreign.empty()) return foreign;
-  if (file.peek(kByteOrderMark.size()) == kByteOrderMark) {
-    const char* what = sequence_text(file.peek(kLookedAt));
-    return what ? what : "";
-  }
   const InputContent content = detect_content(file);
   switch (content) {
     case InputContent::records:

@@ -16,7 +16,6 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 

@@ -116,6 +116,16 @@ TEST_CASE("io text: FASTA in all its forms") {
   check_reads_as("\n\n\r\n", {});
 }
 
+TEST_CASE("io text: a byte order mark in front is skipped, in compressed text too") {
+  const TempFolder folder;
+  const std::string mark = "\xef\xbb\xbf";
+  for (const std::string text : {">a\nAC\n>b\nGT\n", "@a\r\nAC\r\n+\r\nII\r\n>b\r\nGT"}) {
+    check_reads_as(mark + text, {{"a", "AC"}, {"b", "GT"}});
+    check_reads_as(deflate(mark + text), {{"a", "AC"}, {"b", "GT"}});
+  }
+  check_reads_as(mark, {});
+}
+
 TEST_CASE("io text: white space is no base, wherever it is in a sequence") {
   check_reads_as(">a\nAC GT\t\nTT\n", {{"a", "ACGTTT"}});
   check_reads_as(">a\nACGT   \n   \n\t\nTT \x0c\n \n>b\nGG \n", {{"a", "ACGTTT"}, {"b", "GG"}});
@@ -332,7 +342,7 @@ TEST_CASE("io text: errors say where and what") {
   check_error("# a comment\n>a\nACGT\n", {"line 1", "neither FASTA nor FASTQ", "'# a comment'"});
   check_error("\n\nACGT\n", {"line 3", "neither FASTA nor FASTQ", "'ACGT'"});
   check_error(std::string("\x00\x01\x02", 3), {"neither FASTA nor FASTQ", "\\x00\\x01\\x02"});
-  check_error("\xef\xbb\xbf>a\nAC\n", {"byte order mark"});
+  check_error("\n\xef\xbb\xbf>a\nAC\n", {"line 2", "neither FASTA nor FASTQ"});
   check_error(">a\rACGT\r>b\rAC\r", {"carriage return"});
   check_error("@a\nACGT\n+\nIIII\n>b\rACGT\r", {"record 2", "line 5", "carriage return"});
   check_error("@a\rACGT\r+\rIIII\r@b\rAC\r+\rII\r", {"record 1", "line 1", "carriage return"});
