@@ -5,9 +5,10 @@ import bz2
 import gzip
 import http.server
 import random
+import re
 import threading
 
-from common_cli import INPUT, CliTest, main
+from common_cli import DATA, INPUT, CliTest, main
 
 
 def fastq(seed, count):
@@ -16,7 +17,7 @@ def fastq(seed, count):
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """`pages`: bytes by path. /cut/NAME breaks off in the middle of NAME, /elsewhere/NAME leads to it."""
+    """`pages`: bytes by path. /cut/NAME breaks off in the middle of NAME, /elsewhere/NAME leads to it; /500/NAME fails so."""
 
     daemon_threads = True
 
@@ -33,8 +34,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         way, _, name = self.path[1:].rpartition("/")
         page = self.server.pages.get(name)
-        if page is None:
-            return self.send_error(404)
+        if page is None or way.isdigit():
+            return self.send_error(int(way or 404))
         if way == "elsewhere":
             self.send_response(302)
             self.send_header("Location", "/" + name)
@@ -69,6 +70,7 @@ class Urls(CliTest):
             for threads in (1, 3):
                 with self.subTest(path, threads=threads):
                     self.assertEqual(self.checksum(self.count(self.server.url(path), options=["-t", threads])), wanted)
+        self.assertEqual(self.checksum(self.count(self.server.url("reads.fq").replace("http", "HTTP"))), wanted)
         self.file("list", f"{self.server.url('reads.fq.gz')}\n")
         self.assertEqual(self.checksum(self.count("@list")), wanted)
 
@@ -90,15 +92,30 @@ class Urls(CliTest):
             for threads in (1, 3):
                 with self.subTest(name, threads=threads):
                     url = self.server.url("cut/" + name)
-                    self.refused(INPUT, rf"cut/{name}: breaks off after \d+ bytes: ", "count", "-k", 21, "-t", threads, "-o", "cut.wmi", url)
+                    error = self.refused(INPUT, rf"cut/{name}: breaks off after at least \d+ bytes: ", "count", "-k", 21, "-t", threads, "-o", "cut.wmi", url)
+                    sent = len(self.server.pages[name]) // 2
+                    self.assertIn(int(re.search(r"(\d+) bytes", error)[1]), range(max(1, sent - (64 << 10)), sent + 1))
                     self.assertFalse((self.folder / "cut.wmi").exists())
 
     def test_what_is_not_there(self):
-        self.refused(INPUT, "no.fq: cannot be opened: No such file or directory", "count", "-k", 21, "-o", "o.wmi", self.server.url("no.fq"))
+        for path, status, advice in (("no.fq", 404, "check the address"), ("403/reads.fq", 403, "check the address"), ("500/reads.fq", 500, "try again later")):
+            self.refused(INPUT, rf"{path}: cannot be opened: its server answers with status {status}; {advice}\n", "count", "-k", 21, "-o", "o.wmi", self.server.url(path))
         self.refused(INPUT, "cannot be opened: ", "count", "-k", 21, "-o", "o.wmi", "http://127.0.0.1:9/reads.fq")
         pipe_it_in = r"reads no URLs of this kind; pipe it in, as in `curl -fsSL nosuch://a/b \| \S+ count -k 21 -o o.wmi -`"
         self.refused(INPUT, pipe_it_in, "count", "-k", 21, "-o", "o.wmi", "nosuch://a/b")
         self.refused(INPUT, "No such file", "count", "-k", 21, "-o", "o.wmi", "no/such:file")
+
+    def test_a_reference(self):
+        genome = (DATA / "genome.fa").read_bytes()
+        self.server.pages["genome.fa"] = genome
+        counting = ("count", "-k", 21, "-o", "o.wmi", "--reference", self.server.url("genome.fa"), DATA / "aligned.cram")
+        self.refused(INPUT, r"genome\.fa\.fai: cannot be opened: its server answers with status 404", *counting)
+        self.file("ref.fa", genome)
+        self.warpmer(*(str(word).replace(self.server.url("genome.fa"), "ref.fa") for word in counting))
+        self.server.pages["genome.fa.fai"] = (self.folder / "ref.fa.fai").read_bytes()
+        wanted = self.checksum("o.wmi")
+        self.assertEqual(self.run_process(*counting, "-q").stderr, b"")
+        self.assertEqual(self.checksum("o.wmi"), wanted)
 
     def test_a_file_of_that_name_comes_first(self):
         folder = self.folder / "http:"

@@ -15,6 +15,8 @@
 #include "io/fastx/text_reader.h"
 #include "io/hts/bam_encoding.h"
 #include "io/hts/reference_index.h"
+#include "io/hts/url_source.h"
+#include "io/text/input_list.h"
 
 namespace warpmer::io {
 namespace {
@@ -143,6 +145,10 @@ void CramSource::check_needs() const {
 }
 
 void CramSource::use_reference(const std::string& reference) {
+  // Of a URL that cannot be opened, htslib prints a line.
+  if (list_inputs({reference}).front().is_url) {
+    for (const std::string& url : {reference, reference + ".fai"}) open_url(url);
+  }
   index_reference(reference);
   reference_ = reference;
   if (hts_set_fai_filename(handles_->file, reference.c_str()) == 0) return;

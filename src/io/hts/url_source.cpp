@@ -17,15 +17,18 @@ class UrlSource final : public file::ByteSource {
  public:
   explicit UrlSource(const std::string& url) : url_(url) {
     silence_htslib();
-    stream_.reset(hopen(url.c_str(), "r"));
-    if (!stream_) refuse(errno);
+    long status = 0;  // NOLINT(google-runtime-int): htslib's type
+    stream_.reset(hopen(url.c_str(), "r:", "http_response_ptr", &status, nullptr));
+    if (!stream_) refuse(errno, status);
   }
 
   std::size_t read(char* into, std::size_t size) override {
     const ssize_t count = hread(stream_.get(), into, size);
     if (count < 0) {
-      file::fail_at({url_}, fmt::format("breaks off after {} bytes: {}; try again, or download it first",
-                                        disk_bytes(), file::system_message(errno)));
+      // htslib hands over nothing of its last buffer.
+      file::fail_at({url_},
+                    fmt::format("breaks off after at least {} bytes: {}; try again, or download it first",
+                                htell(stream_.get()), file::system_message(errno)));
     }
     bytes_.fetch_add(static_cast<std::uint64_t>(count), std::memory_order_relaxed);
     return static_cast<std::size_t>(count);
@@ -39,7 +42,12 @@ class UrlSource final : public file::ByteSource {
     void operator()(hFILE* stream) const noexcept { hclose_abruptly(stream); }
   };
 
-  [[noreturn]] void refuse(int error) const {
+  [[noreturn]] void refuse(int error, std::int64_t status) const {
+    constexpr std::int64_t kFirstWrong = 400, kFirstOfServer = 500;
+    if (status >= kFirstWrong) {
+      file::fail_at({url_}, fmt::format("cannot be opened: its server answers with status {}; {}", status,
+                                        status < kFirstOfServer ? "check the address" : "try again later"));
+    }
     if (error == EDESTADDRREQ) file::fail_at({url_}, "cannot be opened: its host is not found");
     if (error != EPROTONOSUPPORT)
       file::fail_at({url_}, fmt::format("cannot be opened: {}", file::system_message(error)));

@@ -19,7 +19,7 @@ namespace {
 
 /// True for "https://..." and the like, if there is no file of this name.
 bool is_url(const std::string& path) {
-  constexpr std::string_view kOfScheme = "abcdefghijklmnopqrstuvwxyz0123456789+";
+  constexpr std::string_view kOfScheme = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+";
   const std::size_t end = path.find("://");
   return end != std::string::npos && end > 0 && path.find_first_not_of(kOfScheme) == end &&
          ::access(path.c_str(), F_OK) != 0;
