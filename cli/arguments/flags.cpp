@@ -201,9 +201,14 @@ void add_reading_flags(CLI::App& app, io::ReadingOptions& reading) {
         reading.qualities = std::make_shared<io::QualityWatch>();
       },
       "Treat bases of Phred quality below N as unknown: they break k-mers.");
-  app.add_option("--reference", reading.reference,
-                 "FASTA of the reference that CRAM inputs were aligned to, plain or BGZF. Its index, "
-                 "FILE.fai, is made beside it if it is not there.")
+  app.add_option_function<std::string>(
+         "--reference",
+         [&reading](const std::string& path) {
+           io::list_inputs({path});  // also where no input is CRAM
+           reading.reference = path;
+         },
+         "FASTA of the reference that CRAM inputs were aligned to, plain or BGZF. Its index, "
+         "FILE.fai, is made beside it if it is not there.")
       ->type_name("FILE");
 }
 

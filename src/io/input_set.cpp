@@ -92,6 +92,7 @@ struct InputSet::Impl {
 
 InputSet::Impl::Impl(InputShares&& given_shares, std::uint32_t owner, const InputOptions& given)
     : options(given), inputs(std::move(given_shares.files)), shares(std::move(given_shares.shares)) {
+  if (!options.reading.reference.empty()) list_inputs({options.reading.reference});
   std::erase_if(shares, [&](const InputShare& share) { return share.owner != owner; });
   for (const InputFile& input : inputs) names.push_back(input.path);
   bool is_total_known = true;

@@ -119,6 +119,11 @@ class IndexOfAReference(CliTest):
         self.warpmer(*self.counting)
         self.assertEqual(self.dump("x.wmi"), counts)
 
+    def test_one_that_is_not_there(self):
+        """It is said where no input is CRAM, too, and before anything is read."""
+        for inputs in ((DATA / "aligned.cram",), ("no.fq",), (DATA / "reads_1.fq.gz",)):
+            self.refused(INPUT, "no.fa: cannot be read: No such file", "count", "--reference", "no.fa", "-o", "x.wmi", *inputs)
+
     @unittest.skipUnless(shutil.which("bgzip"), "no bgzip")
     def test_that_of_a_compressed_one(self):
         self.warpmer(*self.counting)
