@@ -184,6 +184,8 @@ class Refused(EndingsTest):
         self.refused(USAGE, "'x.pdf' ends as PDF does", "qv", self.index, GENOME, "--sequences", "x.pdf")
         for name in ("x.gz", "x.wmi.gz"):
             self.refused(USAGE, "ends as compressed text does", "count", READS, "-o", name)
+        for name, what in (("x.fa.fai", "FASTA"), ("x.gzi", "BGZF"), ("x.bam.bai", "BAM"), ("x.csi", "BAM"), ("x.CRAI", "CRAM")):
+            self.refused(USAGE, text.format(name, f"an index of {what}", r"an index \(\.wmi\)"), "count", READS, "-o", name)
         self.refused(USAGE, "ends as compressed text does", "convert", self.index, "-o", "x.kff.gz")
 
     def test_reads_are_what_they_are(self):
