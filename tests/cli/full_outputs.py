@@ -68,6 +68,14 @@ class FullOutputs(CliTest):
         for options in ([], ["--sort"], ["--format", "fasta", "--min-count", 1]):
             self.check_amounts("dump", *options, "-t", 2, "a.wmi")
 
+    def test_indexes(self):
+        """Small ones are mostly directory."""
+        for k in (9, 21, 55):
+            command = ("count", "-k", k, "-t", 2, "a.fa")
+            size = self.whole_size(command, "out", "out")
+            _, more, after = self.amounts_named(size // 10, command)
+            self.assertAlmostEqual(more + after, size, delta=size / 10, msg=k)
+
     def test_conversions(self):
         for form in ("tsv", "kff", "jellyfish"):
             self.check_amounts("convert", "--to", form, "-t", 2, "a.wmi")

@@ -247,7 +247,7 @@ TEST_CASE("index output: the error of a file that cannot grow says how much the 
   for (const bool has_hot_shard : {false, true}) {
     CAPTURE(has_hot_shard);
     if (has_hot_shard) sample.shards[0] = make_sample(12, 1, 100'000).shards[0];
-    std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * sizeof(layout::DirectoryEntry);
+    std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * layout::kEntryBytes;
     for (const FrozenShard& shard : sample.shards) size += shard.payload.size() * sizeof shard.payload[0];
     const rlimit limit{size / 2, old_limit.rlim_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
