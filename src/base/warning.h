@@ -15,14 +15,16 @@ inline WarningHandler of_process;
 inline constinit thread_local const WarningHandler* of_thread = nullptr;
 }  // namespace warning_detail
 
-/// Sets the handler of the process, which all threads call from now on; an empty one for none. To be called
-/// while no other thread may warn. Returns the one before.
+/// Sets the handler of the process, which all threads call from now on, several at once; an empty one for
+/// none. To be called while no other thread may warn. Returns the one before.
 inline WarningHandler listen_for_warnings(WarningHandler handler) {
   return std::exchange(warning_detail::of_process, std::move(handler));
 }
 
 /// While it lives, the thread that made it calls its handler, and not that of the process: so each of several
-/// jobs in one process has its own. Jobs warn on the thread that runs them.
+/// jobs in one process has its own. Jobs warn on the thread that runs them; but only the program has live
+/// tables that outgrow their memory, and readers that leave out a cut record: they warn on whatever thread
+/// meets that.
 class ThreadWarnings {
  public:
   explicit ThreadWarnings(WarningHandler handler)
