@@ -8,6 +8,7 @@ import collections
 import gzip
 import json
 import random
+import re
 
 from common_cli import (
     DATA,
@@ -361,6 +362,13 @@ class Positions(CliTest):
             several += 1
         self.assertGreater(one_pass, 0)
         self.assertGreater(several, 0)
+
+    def test_a_pipe_needs_what_is_said(self):
+        """Of which it is not known how much follows."""
+        text = fasta([("s", random.Random(3).randbytes(5_000_000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4)))] * 2)
+        command = ("positions", "-t", 2, "-o", "x.wmp", "-", "-m")
+        error = self.refused(RESOURCE, "the sequences alone, .* take about", *command, "10M", stdin=text)
+        self.warpmer(*command, re.search(r"about (\d+ M)iB", error)[1].replace(" ", ""), stdin=text)
 
     @one_thread
     def test_damaged_files(self):

@@ -178,7 +178,8 @@ class PositionBuilder {
     if (last == first) {
       throw ResourceError(
           fmt::format("-m {} is too little to index these sequences: {} are needed at least; raise -m",
-                      mebibytes(job_.memory_cap), mebibytes_needed(needed_for_any_bin(spoken_for))));
+                      mebibytes(job_.memory_cap),
+                      mebibytes_needed(needed_for_any_bin(spoken_for) + host::kResidentVariation)));
     }
     return last;
   }
@@ -280,6 +281,27 @@ io::InputOptions input_options(const PositionOptions& options, const host::Resou
           .longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, resources.threads)};
 }
 
+/// Throws the error of sequences that do not fit, when a part of them is read. How many follow is estimated
+/// for files, and read of a pipe.
+[[noreturn]] void refuse(io::InputSet& input, io::Batch& batch, const PackedReference& reference,
+                         std::uint64_t spoken_for, std::uint64_t memory_cap) {
+  const io::InputProgress bytes = input.progress();
+  const double read = std::max(1.0, static_cast<double>(reference.bases()));
+  double all = read;
+  if (bytes.bytes_total >= bytes.bytes_done && bytes.bytes_done > 0) {
+    all *= static_cast<double>(bytes.bytes_total) / static_cast<double>(bytes.bytes_done);
+  } else {
+    while (input.next(batch)) {
+      for (const io::Piece& piece : batch.pieces) all += piece.length;
+    }
+  }
+  const double sequences = static_cast<double>(reference.memory_bytes()) * (all / read);
+  throw ResourceError(fmt::format(
+      "-m {} is too little: the sequences alone, of which {} bases are read, take about {}; raise -m",
+      mebibytes(memory_cap), reference.bases(),
+      mebibytes_needed(spoken_for + static_cast<std::uint64_t>(sequences) + host::kResidentVariation)));
+}
+
 /// Reads everything. It is known only while reading what that takes.
 void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_cap, JobProgress& progress) {
   progress.stage = JobProgress::Stage::reading;
@@ -293,16 +315,7 @@ void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_
     progress.bytes_total = bytes.bytes_total;
     const std::uint64_t needed = spoken_for + reference.memory_bytes();
     if (needed <= memory_cap) continue;
-    const double fraction =
-        bytes.bytes_total == 0 || bytes.bytes_done == 0
-            ? 1
-            : static_cast<double>(bytes.bytes_done) / static_cast<double>(bytes.bytes_total);
-    throw ResourceError(fmt::format(
-        "-m {} is too little: the sequences alone, of which {} bases are read, take {} {}; raise -m",
-        mebibytes(memory_cap), reference.bases(), fraction == 1 ? "more than" : "about",
-        mebibytes_needed(spoken_for +
-                         static_cast<std::uint64_t>(static_cast<double>(reference.memory_bytes()) /
-                                                    std::min(fraction, 1.0)))));
+    refuse(input, batch, reference, spoken_for, memory_cap);
   }
 }
 
