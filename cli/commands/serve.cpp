@@ -103,9 +103,10 @@ constexpr std::uint64_t kConnectionShare = 8;
 constexpr std::uint64_t kSlackBytes = std::uint64_t{24} << 20;
 
 /// Returns what the table may hold of a cap on the whole process.
-std::uint64_t table_bytes(std::uint64_t cap) {
-  const std::uint64_t spoken_for = host::resident_bytes() + cap / kConnectionShare + kSlackBytes;
-  return cap - std::min(cap, spoken_for);
+std::uint64_t table_bytes(const host::Resources& resources) {
+  const std::uint64_t cap = resources.memory_bytes, spoken_for = host::resident_bytes() + kSlackBytes;
+  host::check_memory(cap, spoken_for * kConnectionShare / (kConnectionShare - 1), resources.threads);
+  return cap - cap / kConnectionShare - spoken_for;
 }
 
 unsigned most_connections(std::uint64_t cap) {
@@ -155,7 +156,7 @@ int run_serve(ServeCommand command) {
   const auto table = jobs::make_live_table({.kmers = kmers,
                                             .scheme = scheme,
                                             .threads = resources.threads,
-                                            .memory_bytes = table_bytes(resources.memory_bytes),
+                                            .memory_bytes = table_bytes(resources),
                                             .base = base ? &*base : nullptr},
                                            device_of(command));
   answer(command, resources, kmers, base ? &*base : nullptr, *table);

@@ -461,7 +461,14 @@ class Refusals(Serve):
         self.refused(USAGE, "missing INPUT", "histo")
 
     def test_for_want_of_memory(self):
-        self.refused(RESOURCE, "a live table of 31-mers takes", "serve", "--socket", SOCKET, "-m", "20M", "-t", 2)
+        """What is named as enough is enough."""
+        for threads in (1, 2, 8):
+            options = ("serve", "--socket", SOCKET, "-t", threads, "-m")
+            error = self.refused(RESOURCE, r"-m 20 MiB is too little for . threads?: reading and writing alone need \d+ MiB; raise", *options, "20M")
+            memory = int(re.search(r"need (\d+) MiB", error)[1])
+            error = self.refused(RESOURCE, r"a live table of 31-mers takes .*; raise -m by \d+ MiB( or lower -t)?\n", *options, f"{memory}M")
+            memory += int(re.search(r"by (\d+) MiB", error)[1])
+            self.end(self.serve("-t", threads, "-m", f"{memory}M"))
 
 
 if __name__ == "__main__":
