@@ -36,8 +36,6 @@ class BufferPool {
   /// Makes no more than these buffers, all of which are there from the beginning.
   BufferPool(std::vector<std::unique_ptr<T>> buffers, Order order)
       : most_(buffers.size()), order_(order), idle_(std::move(buffers)), made_(most_) {}
-  BufferPool(const BufferPool&) = delete;
-  BufferPool& operator=(const BufferPool&) = delete;
 
   /// Blocks while all buffers that there may be are taken. Throws what making one throws.
   [[nodiscard]] Lease take() {

@@ -20,8 +20,6 @@ class Checksum {
  public:
   Checksum();
   ~Checksum();
-  Checksum(const Checksum&) = delete;
-  Checksum& operator=(const Checksum&) = delete;
   void add(const WritePiece& piece) noexcept;
   /// Returns the checksum of what has been added so far.
   [[nodiscard]] std::uint64_t value() const noexcept;

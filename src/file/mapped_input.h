@@ -30,8 +30,6 @@ class MappedInput {
   MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check,
               std::uint64_t most_copied_bytes = UINT64_MAX);
   ~MappedInput();
-  MappedInput(const MappedInput&) = delete;
-  MappedInput& operator=(const MappedInput&) = delete;
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   /// Returns the name that messages give the file: its quoted path or "standard input".

@@ -49,8 +49,6 @@ class SpillFile {
   explicit SpillFile(const std::string& directory, std::function<Progress()> read = {},
                      SpillRemedies remedies = {});
   ~SpillFile();
-  SpillFile(const SpillFile&) = delete;
-  SpillFile& operator=(const SpillFile&) = delete;
 
   /// Keeps what is written from now on out of the page cache: for callers that say what they `will_need`.
   void leave_cache() noexcept { write_behind_.leave_cache(); }

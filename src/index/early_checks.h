@@ -16,8 +16,6 @@ class EarlyChecks {
  public:
   /// So many threads, or fewer where the system has no room for them. `index` outlives this.
   EarlyChecks(const IndexFile& index, unsigned threads);
-  EarlyChecks(const EarlyChecks&) = delete;
-  EarlyChecks& operator=(const EarlyChecks&) = delete;
   /// Waits for the shards that are being checked.
   ~EarlyChecks();
 

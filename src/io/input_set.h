@@ -28,8 +28,6 @@ class InputSet {
   /// Opens what process `owner` reads of inputs that have been shared out. Checks nothing in advance.
   InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
   ~InputSet();
-  InputSet(const InputSet&) = delete;
-  InputSet& operator=(const InputSet&) = delete;
 
   /// Large FASTA and FASTQ files, or parts of them, are handed over as text from now on
   /// (Batch::raw_format), in such memory, which outlives the batches; if all inputs can be read again

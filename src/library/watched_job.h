@@ -74,8 +74,6 @@ class WatchedJob {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
   }
-  WatchedJob(const WatchedJob&) = delete;
-  WatchedJob& operator=(const WatchedJob&) = delete;
 
   /// Returns what the work does, or throws what it throws, or a listener.
   Result wait() {

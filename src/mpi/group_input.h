@@ -25,8 +25,6 @@ class GroupInput {
   GroupInput(const std::vector<std::string>& paths, const io::InputOptions& options)
       : GroupInput(single_process(), paths, options, 1) {}
   ~GroupInput();
-  GroupInput(const GroupInput&) = delete;
-  GroupInput& operator=(const GroupInput&) = delete;
 
   /// Does the same as io::InputSet::next, by threads 0 to `threads` - 1 at once. Batches that one rank reads
   /// for all go to the ranks in turn.

@@ -40,8 +40,6 @@ class ProcessGroup {
   ProcessGroup(std::unique_ptr<RankLink> link, unsigned expected);
   /// `leave`, unless that has been done.
   ~ProcessGroup();
-  ProcessGroup(const ProcessGroup&) = delete;
-  ProcessGroup& operator=(const ProcessGroup&) = delete;
 
   [[nodiscard]] unsigned rank() const { return rank_; }
   [[nodiscard]] unsigned size() const { return size_; }

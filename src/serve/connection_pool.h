@@ -55,8 +55,6 @@ class ConnectionPool {
    public:
     explicit Loan(ConnectionPool& pool) : pool_(pool), stream_(pool.take()) {}
     ~Loan() { pool_.give_back(is_kept_ ? std::move(stream_) : nullptr); }
-    Loan(const Loan&) = delete;
-    Loan& operator=(const Loan&) = delete;
 
     [[nodiscard]] FrameStream& stream() { return *stream_; }
     void keep() noexcept { is_kept_ = true; }

@@ -32,8 +32,6 @@ class Server {
   /// Begins to listen. ResourceError when it cannot (unix_socket.h). The table outlives the server.
   Server(backend::LiveTable& table, const ServerOptions& options);
   ~Server();
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   /// Answers until `stop`, a descriptor, can be read. Then it accepts nothing more, lets calls of the table
   /// that are under way come to their end, and ends all connections. ResourceError when it cannot go on.

@@ -67,8 +67,6 @@ struct LookupOptions {
 class Lookup {
  public:
   virtual ~Lookup() = default;
-  Lookup(const Lookup&) = delete;
-  Lookup& operator=(const Lookup&) = delete;
 
   [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
 

@@ -49,8 +49,6 @@ class ShardRotation {
     }
     thread_.join();
   }
-  ShardRotation(const ShardRotation&) = delete;
-  ShardRotation& operator=(const ShardRotation&) = delete;
 
   /// Asks all children, and returns when `finish` has been called; or throws what the device has thrown. Any
   /// number of threads may call it at once. `size` is that of the question, in any unit.

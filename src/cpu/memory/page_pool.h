@@ -20,8 +20,6 @@ class PagePool {
   explicit PagePool(std::size_t system_page_bytes = system::page_bytes())
       : unit_pages_(system_page_bytes <= kPageBytes ? 1 : system_page_bytes / kPageBytes) {}
   ~PagePool();
-  PagePool(const PagePool&) = delete;
-  PagePool& operator=(const PagePool&) = delete;
 
   /// Puts at least one page, aligned to its size, contents undefined, into `pages`, and at most as many as it
   /// has room for; returns how many. Fresh ones are of one huge page. ResourceError when the system has no

@@ -33,8 +33,6 @@ class OutputFile {
   OutputFile(const std::string& path, const PartOf& other);
   /// Nothing is left unless `commit` has returned.
   ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
   /// True when only writes in order are possible; then `offset` in `write` must be what was written so far.
   /// Streams are so, but for the null device, where order does not matter.

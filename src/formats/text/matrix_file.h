@@ -44,8 +44,6 @@ class MatrixFile {
   /// "-" is standard input. InputError for what cannot be read or begins like no matrix; ResourceError for
   /// names of samples that take more than `most_name_bytes`. `threads` may decompress.
   MatrixFile(const std::string& path, unsigned threads, std::uint64_t most_name_bytes = kMostNameBytes);
-  MatrixFile(const MatrixFile&) = delete;
-  MatrixFile& operator=(const MatrixFile&) = delete;
 
   /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& shown() const noexcept { return lines_.shown(); }

@@ -58,8 +58,6 @@ class PositionWriter {
   /// stream gets nothing before `begin`.
   explicit PositionWriter(const std::string& path, unsigned writers = 1);
   ~PositionWriter();
-  PositionWriter(const PositionWriter&) = delete;
-  PositionWriter& operator=(const PositionWriter&) = delete;
 
   /// Lays out the file. `bin_sizes`: entries of each of the 2^bin_bits bins. ResourceError on a failed write.
   void begin(const PositionParams& params, std::span<const std::uint64_t> bin_sizes);

@@ -21,8 +21,6 @@ class CramFeed {
   CramFeed(std::unique_ptr<file::ByteFile> file, std::function<void(std::string_view)> inspect);
   /// The pipe's reading end must have been closed, if `take_reading_end` handed it out.
   ~CramFeed();
-  CramFeed(const CramFeed&) = delete;
-  CramFeed& operator=(const CramFeed&) = delete;
 
   /// Returns the descriptor to read from; the caller closes it.
   int take_reading_end();

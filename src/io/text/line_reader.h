@@ -44,8 +44,6 @@ class LineReader {
   /// "-" is standard input. `threads` may decompress. InputError when the file cannot be opened.
   LineReader(const std::string& path, unsigned threads, LineLimit limit);
   ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
   /// Returns the file's name as the user knows it, for messages.
   [[nodiscard]] const std::string& shown() const noexcept { return shown_; }
