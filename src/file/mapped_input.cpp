@@ -103,7 +103,7 @@ bool MappedInput::map() {
 }
 
 void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_check, std::uint64_t most_bytes) {
-  bool checked = false;
+  bool checked = early_check == nullptr;
   for (;;) {
     if (size_ == reserved_) grow();
     const ssize_t n = ::read(fd_, data_ + size_, std::min(reserved_ - size_, kReadAtOnce));
@@ -133,6 +133,8 @@ void MappedInput::grow() {
   data_ = static_cast<std::byte*>(data);
   reserved_ = larger;
 }
+
+void MappedInput::refuse(const std::string& what) const { throw InputError(name_ + ": " + what); }
 
 void MappedInput::check_size() const {
   if (is_shorter()) throw_shorter();

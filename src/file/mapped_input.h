@@ -27,14 +27,16 @@ class MappedInput {
 
   /// "-" is standard input. InputError when the file cannot be read; ResourceError when it cannot be mapped
   /// and has more than `most_copied_bytes`.
-  MappedInput(const std::string& path, std::size_t early_bytes, const EarlyCheck& early_check,
-              std::uint64_t most_copied_bytes = UINT64_MAX);
+  explicit MappedInput(const std::string& path, std::size_t early_bytes = 0,
+                       const EarlyCheck& early_check = {}, std::uint64_t most_copied_bytes = UINT64_MAX);
   ~MappedInput();
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   /// Returns the name that messages give the file: its quoted path or "standard input".
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// Throws an InputError: its name, and what is wrong with it.
+  [[noreturn]] void refuse(const std::string& what) const;
   /// InputError when the file has become shorter than it was: its pages cannot be read.
   void check_size() const;
   /// Answers the same question, by system calls only, as a signal handler may ask.

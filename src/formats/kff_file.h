@@ -124,7 +124,6 @@ class KffSource final : public KmerSource {
   [[nodiscard]] std::uint64_t left() const noexcept { return end_ - at_; }
   std::uint64_t take_number(std::uint32_t bytes, const char* what);
   void need(std::uint64_t bytes, const char* what) const;
-  void release_read();
   [[noreturn]] void refuse(const std::string& what) const;
 
   file::MappedInput file_;

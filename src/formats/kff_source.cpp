@@ -113,9 +113,10 @@ void KffSource::read_header() {
     is_plain_encoding_ = is_plain_encoding_ && code == base;
     seen |= 1u << code;
   }
-  if (seen != 0xF)
+  if (seen != 0xF) {
     refuse(
         fmt::format("this KFF file is damaged: in the encoding {:#04x} two bases have one code", encoding));
+  }
   is_unique_ = take_number(1, "its header") != 0;
   facts_.canonical = take_number(1, "its header") != 0;
   const std::uint64_t text_bytes = take_number(4, "its header");
@@ -149,9 +150,10 @@ void KffSource::read_variables(Variables& variables) {
   const std::uint64_t number = take_number(8, kWhere);
   if (number > left() / kLeastVariableBytes)
     refuse(fmt::format("this KFF file is damaged: {} variables do not fit into it", number));
-  if (number > kMostVariables)
+  if (number > kMostVariables) {
     refuse(fmt::format("{} variables in a section of this KFF file; warpmer reads up to {}", number,
                        kMostVariables));
+  }
   for (std::uint64_t i = 0; i < number; ++i) {
     const auto* const name = reinterpret_cast<const char*>(file_.bytes().data() + at_);
     const std::size_t length = ::strnlen(name, std::min<std::uint64_t>(left(), kLongestName));
@@ -257,9 +259,10 @@ void KffSource::begin_block() {
   constexpr const char* kWhere = "a block";
   --blocks_left_;
   const std::uint64_t n = shape_.number_bytes == 0 ? 1 : take_number(shape_.number_bytes, kWhere);
-  if (n < 1 || n > shape_.max)
+  if (n < 1 || n > shape_.max) {
     refuse(fmt::format("this KFF file is damaged: {} k-mers in a block, where there are 1 to {}", n,
                        shape_.max));
+  }
   const std::uint64_t place = take_number(shape_.place_bytes, kWhere);
   need(n / 4, kWhere);  // before numbers are large enough to wrap
   const std::uint64_t bases = n + facts_.k - 1 - shape_.minimizer_bases;
@@ -313,7 +316,7 @@ std::vector<KffSection> KffSource::take_sections() {
     }
     while (blocks_left_ > 0) begin_block();
     block_ = {};
-    release_read();
+    release_read(file_, at_, released_);
   }
   return sections;
 }
@@ -332,7 +335,7 @@ std::size_t KffSource::read(std::span<CountedKmer> out) {
         break;
       }
     }
-    release_read();
+    if (block_.kmers_left == 0) release_read(file_, at_, released_);
     return n;
   });
 }
@@ -392,13 +395,6 @@ Key KffSource::recode(Key codes) const {
     bases |= is_code * base_of_code_[code];
   }
   return bases;
-}
-
-void KffSource::release_read() {
-  if (at_ - released_ < kReleaseBytes || block_.kmers_left > 0) return;
-  file_.check_size();
-  file_.release(released_, at_ - released_);
-  released_ = at_;
 }
 
 }  // namespace warpmer::formats

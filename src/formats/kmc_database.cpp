@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/error.h"
 #include "file/output/output_group.h"
 #include "formats/stream/count_width.h"
 
@@ -87,30 +86,25 @@ bool is_kmc_database(const std::string& path) {
 }
 
 KmcSource::KmcSource(const std::string& path)
-    : prefixes_(kmc_prefix(path).append(kPrefixFile), 0, [](auto, const auto&) {}),
-      suffixes_(kmc_prefix(path).append(kSuffixFile), 0, [](auto, const auto&) {}) {
+    : prefixes_(kmc_prefix(path).append(kPrefixFile)), suffixes_(kmc_prefix(path).append(kSuffixFile)) {
   read_header();
   check_suffixes();
   suffixes_.will_need(0, suffixes_.bytes().size());
 }
 
-void KmcSource::refuse(const file::MappedInput& file, const std::string& what) const {
-  throw InputError(fmt::format("{}: {}", file.name(), what));
-}
-
 void KmcSource::refuse_order() const {
-  refuse(suffixes_, "this KMC database is damaged: the k-mers of a bin are not in order");
+  suffixes_.refuse("this KMC database is damaged: the k-mers of a bin are not in order");
 }
 
 void KmcSource::read_header() {
   const auto bytes = prefixes_.bytes();
   const std::uint64_t size = bytes.size();
   if (size < kMarkBytes || !has_mark(bytes, 0, kPrefixMark)) {
-    refuse(prefixes_, "this is no KMC database: it does not start with KMCP");
+    prefixes_.refuse("this is no KMC database: it does not start with KMCP");
   }
   if (size < kMarkBytes + kSortedHeaderBytes + kTailBytes ||
       !has_mark(bytes, size - kMarkBytes, kPrefixMark)) {
-    refuse(prefixes_, "this KMC database is cut off: it does not end with KMCP; make it again");
+    prefixes_.refuse("this KMC database is cut off: it does not end with KMCP; make it again");
   }
   const std::byte* const end = bytes.data() + size - kTailBytes;
   const auto header_bytes = load<std::uint32_t>(end);
@@ -118,7 +112,7 @@ void KmcSource::read_header() {
   const bool is_binned = version == kBinned;
   if ((version != kSorted && !is_binned) ||
       header_bytes != (is_binned ? kBinnedHeaderBytes : kSortedHeaderBytes)) {
-    refuse(prefixes_, fmt::format("a KMC database of version {:#x}, which warpmer does not know", version));
+    prefixes_.refuse(fmt::format("a KMC database of version {:#x}, which warpmer does not know", version));
   }
   const std::byte* at = end - header_bytes;
   const auto u32 = [&at] { return load<std::uint32_t>(std::exchange(at, at + 4)); };
@@ -138,9 +132,9 @@ void KmcSource::read_header() {
   facts_.largest_count = count_bytes_ == 0 ? 1 : largest_of_bytes(std::min(count_bytes_, 8u));
   limit_.set(std::min(count_bytes_, 8u), facts_.max_count);
   if (max_count == kNoKmcLimit) limit_.may_be_lower();  // KMC wrote it, and does not write down -cs
-  if (mode != 0) refuse(prefixes_, "its counts are sums of qualities (kmc -q), no whole numbers");
+  if (mode != 0) prefixes_.refuse("its counts are sums of qualities (kmc -q), no whole numbers");
   if (facts_.k < 1 || facts_.k > kMaxK) {
-    refuse(prefixes_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
+    prefixes_.refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts_.k, kMaxK));
   }
   const bool is_sound = prefix_bases_ <= std::min(facts_.k, kMostPrefixBases) &&
                         (facts_.k - prefix_bases_) % 4 == 0 && count_bytes_ <= 8 &&
@@ -153,11 +147,11 @@ void KmcSource::read_header() {
   if (!is_sound || table_bytes % 8 != 0 || table_size_ == 0 ||
       table_size_ % (1u << (2 * prefix_bases_)) != 0 ||
       (!is_binned && table_size_ != 1u << (2 * prefix_bases_)) || table_entry(0) != 0) {
-    refuse(prefixes_, "this KMC database is damaged: its header does not fit its size");
+    prefixes_.refuse("this KMC database is damaged: its header does not fit its size");
   }
   if (facts_.k < kMaxNarrowK && facts_.distinct > std::uint64_t{1} << (2 * facts_.k)) {
-    refuse(prefixes_,
-           fmt::format("this KMC database is damaged: there are no {} {}-mers", facts_.distinct, facts_.k));
+    prefixes_.refuse(
+        fmt::format("this KMC database is damaged: there are no {} {}-mers", facts_.distinct, facts_.k));
   }
   suffix_bytes_ = (facts_.k - prefix_bases_) / 4;
   cursor_.entry_end = table_size_;
@@ -178,15 +172,15 @@ void KmcSource::read_header() {
 void KmcSource::check_suffixes() const {
   const auto bytes = suffixes_.bytes();
   if (bytes.size() < kMarkBytes || !has_mark(bytes, 0, kSuffixMark)) {
-    refuse(suffixes_, "this is no part of a KMC database: it does not start with KMCS");
+    suffixes_.refuse("this is no part of a KMC database: it does not start with KMCS");
   }
   const std::uint64_t record_bytes = suffix_bytes_ + count_bytes_;
   const Key128 wanted = Key128{facts_.distinct} * record_bytes + 2 * kMarkBytes;
   if (bytes.size() != wanted || !has_mark(bytes, bytes.size() - kMarkBytes, kSuffixMark)) {
-    refuse(suffixes_,
-           fmt::format("it has {} bytes, and {} k-mers of {} bytes, of which {} speaks, do not make that; "
-                       "it is cut off, or of another database",
-                       bytes.size(), facts_.distinct, record_bytes, prefixes_.name()));
+    suffixes_.refuse(
+        fmt::format("it has {} bytes, and {} k-mers of {} bytes, of which {} speaks, do not make that; "
+                    "it is cut off, or of another database",
+                    bytes.size(), facts_.distinct, record_bytes, prefixes_.name()));
   }
 }
 
@@ -209,7 +203,7 @@ std::vector<KmcCursor> KmcSource::sorted_stretches(const KmerRange& range) const
     stretch.next_record = stretch.prefix_end = table_entry(stretch.next_entry);
     stretch.record_end = stretch.entry_end < table_size_ ? table_entry(stretch.entry_end) : facts_.distinct;
     if (stretch.next_record > stretch.record_end || stretch.record_end > facts_.distinct)
-      refuse(prefixes_, "this KMC database is damaged: its bins are not in order");
+      prefixes_.refuse("this KMC database is damaged: its bins are not in order");
     if (is_of_prefix) narrow(stretch, range);
   }
   return stretches;
@@ -253,7 +247,7 @@ bool KmcSource::next_prefix(KmcCursor& cursor) const {
   if (cursor.next_record == cursor.record_end) return false;
   while (cursor.prefix_end == cursor.next_record) {
     if (cursor.next_entry == cursor.entry_end)
-      refuse(prefixes_, "this KMC database is damaged: its table ends too early");
+      prefixes_.refuse("this KMC database is damaged: its table ends too early");
     if (cursor.next_entry % (kReleaseBytes / 8) == 0)
       prefixes_.release(0, kMarkBytes + 8 * cursor.next_entry);
     cursor.prefix = cursor.next_entry++ & ((std::uint64_t{1} << (2 * prefix_bases_)) - 1);
@@ -348,8 +342,8 @@ void KmcSource::check_table() const {
 }
 
 void KmcSource::refuse_table(std::uint64_t entry) const {
-  refuse(prefixes_, fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
-                                kMarkBytes + 8 * entry));
+  prefixes_.refuse(fmt::format("this KMC database is damaged: at byte {} its table does not go on in order",
+                               kMarkBytes + 8 * entry));
 }
 
 void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) const {
@@ -374,8 +368,8 @@ void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) c
 }
 
 void KmcSource::refuse_zero(std::uint64_t record) const {
-  refuse(suffixes_, fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
-                                kMarkBytes + record * (suffix_bytes_ + count_bytes_)));
+  suffixes_.refuse(fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
+                               kMarkBytes + record * (suffix_bytes_ + count_bytes_)));
 }
 
 namespace {
@@ -538,8 +532,7 @@ void KmcSink::write_prefixes() {
   prefixes_.write(kPrefixMark);
   std::uint64_t first = 0;
   for (const std::uint64_t size : sizes_) {
-    std::memcpy(prefixes_.reserve(sizeof first), &first, sizeof first);
-    prefixes_.commit(sizeof first);
+    prefixes_.put(first);
     first += size;
   }
   std::string header;

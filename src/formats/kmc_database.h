@@ -100,7 +100,6 @@ class KmcSource final : public KmerSource {
   [[nodiscard]] Key128 kmer_of(std::uint64_t prefix, std::uint64_t record) const;
   void narrow(KmcCursor& stretch, const KmerRange& range) const;
   void decode(std::uint64_t prefix, const std::byte* record, std::span<CountedKmer> out) const;
-  [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
   [[noreturn]] void refuse_table(std::uint64_t entry) const;
   [[noreturn]] void refuse_zero(std::uint64_t record) const;
 

@@ -20,12 +20,6 @@ constexpr std::uint32_t kCountBits = 10;
 /// yak itself has as many bins as fit into its memory; 2^28 empty ones are 2 GiB.
 constexpr std::uint32_t kMostBinBits = 28;
 
-template <class T>
-void append_yak_number(file::BufferedOutput& output, T value) {
-  std::memcpy(output.reserve(sizeof value), &value, sizeof value);
-  output.commit(sizeof value);
-}
-
 /// Returns the capacity that yak's hash table has for so many k-mers: it is three quarters full at most.
 std::uint32_t capacity_for(std::uint64_t kmers) {
   return kmers == 0 ? 0 : std::max(4u, std::bit_ceil(static_cast<std::uint32_t>(kmers + kmers / 3 + 1)));
@@ -45,24 +39,20 @@ YakSource::YakSource(const std::string& path)
   file_.will_need(0, file_.bytes().size());
 }
 
-void YakSource::refuse(const std::string& what) const {
-  throw InputError(fmt::format("{}: {}", file_.name(), what));
-}
-
 void YakSource::read_header() {
   const auto bytes = file_.bytes();
-  if (!is_yak({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) refuse("no counts of yak");
-  if (bytes.size() < kYakHeaderBytes) refuse("this file of yak is cut off in its header");
+  if (!is_yak({reinterpret_cast<const char*>(bytes.data()), bytes.size()})) file_.refuse("no counts of yak");
+  if (bytes.size() < kYakHeaderBytes) file_.refuse("this file of yak is cut off in its header");
   if (std::memcmp(bytes.data(), kMark.data(), kMark.size()) != 0)
-    refuse("counts of a version of yak that warpmer does not know; count again with yak r80 or later");
+    file_.refuse("counts of a version of yak that warpmer does not know; count again with yak r80 or later");
   std::uint32_t header[3];
   std::memcpy(header, bytes.data() + kMark.size(), sizeof header);
   const auto [k, bin_bits, count_bits] = header;
   if (k < 1 || bin_bits < kCountBits || bin_bits > kMostBinBits || count_bits != kCountBits)
-    refuse("this file of yak is damaged, or has counts of another width: its header makes no sense");
+    file_.refuse("this file of yak is damaged, or has counts of another width: its header makes no sense");
   if (k > YakOrder<Key64>::kMostK) {
-    refuse(fmt::format("counts of {}-mers: of more than {} bases yak keeps no k-mers, but hashes", k,
-                       YakOrder<Key64>::kMostK));
+    file_.refuse(fmt::format("counts of {}-mers: of more than {} bases yak keeps no k-mers, but hashes", k,
+                             YakOrder<Key64>::kMostK));
   }
   facts_.k = k;
   facts_.largest_count = kLargestYakCount;
@@ -79,14 +69,17 @@ void YakSource::count_kmers() {
     std::uint32_t kmers = 0;
     if (bytes.size() - at >= kBinHeaderBytes) std::memcpy(&kmers, bytes.data() + at + 4, sizeof kmers);
     if (bytes.size() - at < kBinHeaderBytes || (bytes.size() - at - kBinHeaderBytes) / kWordBytes < kmers) {
-      refuse(fmt::format("this file of yak is cut off or damaged: bin {} of {}, at byte {}, is not complete",
-                         bin, std::uint64_t{1} << bin_bits_, at));
+      file_.refuse(
+          fmt::format("this file of yak is cut off or damaged: bin {} of {}, at byte {}, is not complete",
+                      bin, std::uint64_t{1} << bin_bits_, at));
     }
     at += kBinHeaderBytes + kmers * kWordBytes;
     facts_.distinct += kmers;
   }
-  if (at != bytes.size())
-    refuse(fmt::format("this file of yak is damaged: its last bin ends at byte {} of {}", at, bytes.size()));
+  if (at != bytes.size()) {
+    file_.refuse(
+        fmt::format("this file of yak is damaged: its last bin ends at byte {} of {}", at, bytes.size()));
+  }
   at_ = kYakHeaderBytes;
 }
 
@@ -112,18 +105,14 @@ std::size_t YakSource::read(std::span<CountedKmer> out) {
     const Key128 hash = Key128{word >> kCountBits} << bin_bits_ | (bin_ - 1);
     const Key64 kmer = order_.kmer_of(static_cast<std::uint64_t>(hash));
     if (hash >= hashes || canonical(kmer, facts_.k) != kmer) {
-      refuse(fmt::format("this file of yak is damaged: the word at byte {} is no canonical {}-mer", at_,
-                         facts_.k));
+      file_.refuse(fmt::format("this file of yak is damaged: the word at byte {} is no canonical {}-mer", at_,
+                               facts_.k));
     }
     out[n] = {kmer, word & kLargestYakCount};
     limit_.note(out[n].count);
     n += out[n].count != 0 ? 1 : 0;  // `yak recount` leaves k-mers that do not occur
   }
-  if (at_ - released_ >= kReleaseBytes) {
-    file_.check_size();
-    file_.release(released_, at_ - released_);
-    released_ = at_;
-  }
+  release_read(file_, at_, released_);
   return n;
 }
 
@@ -135,9 +124,9 @@ YakSink::YakSink(const std::string& path, const StreamFacts& facts) : output_(pa
                                  YakOrder<Key64>::kMostK, facts.k));
   }
   output_.write(kMark);
-  append_yak_number(output_, facts.k);
-  append_yak_number(output_, YakOrder<Key64>::kBinBits);
-  append_yak_number(output_, kCountBits);
+  output_.put(facts.k);
+  output_.put(YakOrder<Key64>::kBinBits);
+  output_.put(kCountBits);
   output_.expect(kYakHeaderBytes + (kBinHeaderBytes << YakOrder<Key64>::kBinBits) +
                  facts.distinct * kWordBytes);
 }
@@ -145,8 +134,8 @@ YakSink::YakSink(const std::string& path, const StreamFacts& facts) : output_(pa
 void YakSink::write_bins_before(std::uint64_t end) {
   for (; bin_ < end; ++bin_) {
     const std::size_t kmers = words_.size() / kWordBytes;
-    append_yak_number(output_, capacity_for(kmers));
-    append_yak_number(output_, static_cast<std::uint32_t>(kmers));
+    output_.put(capacity_for(kmers));
+    output_.put(static_cast<std::uint32_t>(kmers));
     output_.write(words_);
     words_.clear();
   }

@@ -37,7 +37,6 @@ class YakSource final : public KmerSource {
   void read_header();
   void count_kmers();
   bool next_bin();
-  [[noreturn]] void refuse(const std::string& what) const;
 
   file::MappedInput file_;
   StreamFacts facts_;

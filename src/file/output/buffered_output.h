@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,12 @@ class BufferedOutput {
   explicit BufferedOutput(const std::string& path);
 
   void write(std::string_view bytes, const Progress& so_far = {});
+  /// Writes a number as it is in memory.
+  template <class Number>
+  void put(Number number) {
+    std::memcpy(reserve(sizeof number), &number, sizeof number);
+    commit(sizeof number);
+  }
 
   /// Returns at least `bytes` bytes to write into; hand them over with `commit`.
   [[nodiscard]] char* reserve(std::size_t bytes);

@@ -1,11 +1,8 @@
 #include "formats/fastk/fastk_histogram.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
 #include "file/mapped_input.h"
 #include "formats/fastk/fastk_table.h"
 
@@ -36,17 +33,16 @@ FastkHistogram fastk_histogram_of(std::uint32_t k, const index::Histogram& histo
 }
 
 FastkHistogram read_fastk_histogram(const std::string& path) {
-  const file::MappedInput file(path, 0, [](auto, const auto&) {});
+  const file::MappedInput file(path);
   const auto bytes = file.bytes();
   HistogramHeader header{};
-  if (bytes.size() < sizeof header)
-    throw InputError(fmt::format("{}: this is no FastK histogram, or it is cut off", file.name()));
+  if (bytes.size() < sizeof header) file.refuse("this is no FastK histogram, or it is cut off");
   std::memcpy(&header, bytes.data(), sizeof header);
   const bool is_sound = header.k >= 1 && header.low >= 1 && header.high >= header.low &&
                         header.high <= static_cast<std::int64_t>(kLargestFastkCount);
   const auto rows = static_cast<std::uint64_t>(std::int64_t{header.high} - header.low + 1);
   if (!is_sound || bytes.size() != sizeof header + 8 * rows)
-    throw InputError(fmt::format("{}: this is no FastK histogram, or it is cut off or damaged", file.name()));
+    file.refuse("this is no FastK histogram, or it is cut off or damaged");
   FastkHistogram result{.k = static_cast<std::uint32_t>(header.k),
                         .low = static_cast<std::uint32_t>(header.low),
                         .high = static_cast<std::uint32_t>(header.high),

@@ -17,12 +17,6 @@ std::string root_of(const std::string& path) {
   return path.ends_with(kProfileEnding) ? path.substr(0, path.size() - kProfileEnding.size()) : path;
 }
 
-template <class T>
-void append_value(file::BufferedOutput& output, T value) {
-  std::memcpy(output.reserve(sizeof value), &value, sizeof value);
-  output.commit(sizeof value);
-}
-
 void append_two(std::string& text, unsigned bits) {
   text += static_cast<char>(0x80 | (bits >> 8 & 0x7F));
   text += static_cast<char>(bits);
@@ -77,16 +71,16 @@ FastkProfileSink::FastkProfileSink(const std::string& path, std::uint32_t k, std
                                    std::uint64_t sequences)
     : k_(k), sequences_(sequences), stub_(root_of(path) + std::string(kProfileEnding)) {
   const std::string target = root_of(file::resolve(root_of(path) + std::string(kProfileEnding)));
-  append_value(stub_, k);
-  append_value(stub_, parts);
+  stub_.put(k);
+  stub_.put(parts);
   for (std::uint32_t i = 1; i <= parts; ++i) parts_.push_back(std::make_unique<ProfilePart>(target, i));
   begin_part();
 }
 
 void FastkProfileSink::begin_part() {
-  append_value(parts_[part_]->index, k_);
-  append_value(parts_[part_]->index, written_);
-  append_value(parts_[part_]->index, std::uint64_t{0});
+  parts_[part_]->index.put(k_);
+  parts_[part_]->index.put(written_);
+  parts_[part_]->index.put(std::uint64_t{0});
   part_begin_ = written_;
 }
 
@@ -105,7 +99,7 @@ void FastkProfileSink::write(const FastkProfiles& profiles) {
       begin_part();
     }
     parts_[part_]->profiles.write(std::string_view(profiles.bytes).substr(begin, end - begin));
-    append_value(parts_[part_]->index, parts_[part_]->profiles.bytes_written());
+    parts_[part_]->index.put(parts_[part_]->profiles.bytes_written());
     ++written_;
     begin = end;
   }

@@ -35,19 +35,9 @@ T load_at(const file::MappedInput& file, std::uint64_t at) {
   return value;
 }
 
-template <class T>
-void append_number(file::BufferedOutput& output, T value) {
-  std::memcpy(output.reserve(sizeof value), &value, sizeof value);
-  output.commit(sizeof value);
-}
-
 std::uint32_t prefix_bytes_for(std::uint32_t k, std::uint64_t kmers) {
   if (kmers >= kThreeByteKmers && k >= kThreeByteK) return 3;
   return kmers >= kTwoByteKmers && k >= kTwoByteK ? 2 : 1;
-}
-
-std::unique_ptr<file::MappedInput> open_file(const std::string& path) {
-  return std::make_unique<file::MappedInput>(path, 0, [](auto, const auto&) {});
 }
 
 }  // namespace
@@ -78,35 +68,30 @@ bool is_fastk_table(const std::string& path) {
   return !is_another_file && std::filesystem::is_regular_file(stub, ignored);
 }
 
-FastkSource::FastkSource(const std::string& path)
-    : stub_(fastk_stub(path), 0, [](auto, const auto&) {}), stub_path_(fastk_stub(path)) {
+FastkSource::FastkSource(const std::string& path) : stub_(fastk_stub(path)), stub_path_(fastk_stub(path)) {
   read_stub();
-}
-
-void FastkSource::refuse(const file::MappedInput& file, const std::string& what) const {
-  throw InputError(fmt::format("{}: {}", file.name(), what));
 }
 
 void FastkSource::read_stub() {
   const std::uint64_t size = stub_.bytes().size();
-  if (size < kStubHeaderBytes) refuse(stub_, "this is no FastK table, or it is cut off in its header");
+  if (size < kStubHeaderBytes) stub_.refuse("this is no FastK table, or it is cut off in its header");
   const auto k = load_at<std::uint32_t>(stub_, 0);
   const auto parts = load_at<std::uint32_t>(stub_, 4);
   const auto least = load_at<std::uint32_t>(stub_, 8);
   prefix_bytes_ = load_at<std::uint32_t>(stub_, 12);
   const bool is_sound = k >= 1 && parts >= 1 && parts <= INT32_MAX && least <= kLargestFastkCount &&
                         prefix_bytes_ >= 1 && prefix_bytes_ <= kMostPrefixBytes;
-  if (!is_sound) refuse(stub_, "this is no FastK table, or its header is damaged");
-  if (k > kMaxK) refuse(stub_, fmt::format("k-mers of {} bases; warpmer's have 1 to {}", k, kMaxK));
+  if (!is_sound) stub_.refuse("this is no FastK table, or its header is damaged");
+  if (k > kMaxK) stub_.refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", k, kMaxK));
   const std::uint64_t wanted = kStubHeaderBytes + (std::uint64_t{8} << (8 * prefix_bytes_));
   if (size != wanted) {
-    refuse(stub_, fmt::format("this FastK table is cut off or damaged: its stub has {} bytes, not {}", size,
-                              wanted));
+    stub_.refuse(
+        fmt::format("this FastK table is cut off or damaged: its stub has {} bytes, not {}", size, wanted));
   }
   kmer_bytes_ = (k + 3) / 4;
   if (prefix_bytes_ > kmer_bytes_) {
-    refuse(stub_, fmt::format("this FastK table is damaged: no {}-mers have prefixes of {} bytes", k,
-                              prefix_bytes_));
+    stub_.refuse(
+        fmt::format("this FastK table is damaged: no {}-mers have prefixes of {} bytes", k, prefix_bytes_));
   }
   record_bytes_ = kmer_bytes_ - prefix_bytes_ + kFastkCountBytes;
   facts_.k = k;
@@ -122,21 +107,22 @@ void FastkSource::open_parts(std::uint64_t parts) {
   for (std::uint64_t i = 1; i <= parts; ++i) {
     const std::string path = fastk_part(stub_path_, i);
     if (!std::filesystem::exists(path, failed)) {
-      refuse(stub_,
-             fmt::format("a FastK table of {} parts, and the hidden file '{}' is not there", parts, path));
+      stub_.refuse(
+          fmt::format("a FastK table of {} parts, and the hidden file '{}' is not there", parts, path));
     }
-    auto part = open_file(path);
+    auto part = std::make_unique<file::MappedInput>(path);
     const std::uint64_t size = part->bytes().size();
-    if (size < kPartHeaderBytes) refuse(*part, "this part of a FastK table is cut off in its header");
+    if (size < kPartHeaderBytes) part->refuse("this part of a FastK table is cut off in its header");
     if (const auto k = load_at<std::uint32_t>(*part, 0); k != facts_.k) {
-      refuse(*part,
-             fmt::format("a part of a table of {}-mers, and {} has {}-mers", k, stub_.name(), facts_.k));
+      part->refuse(
+          fmt::format("a part of a table of {}-mers, and {} has {}-mers", k, stub_.name(), facts_.k));
     }
     const auto kmers = load_at<std::uint64_t>(*part, 4);
     if (Key128{kmers} * record_bytes_ + kPartHeaderBytes != size) {
-      refuse(*part, fmt::format("this part of a FastK table has {} bytes, and {} k-mers of {} bytes do not "
-                                "make that; it is cut off, or of another table",
-                                size, kmers, record_bytes_));
+      part->refuse(
+          fmt::format("this part of a FastK table has {} bytes, and {} k-mers of {} bytes do not "
+                      "make that; it is cut off, or of another table",
+                      size, kmers, record_bytes_));
     }
     facts_.distinct += kmers;
     parts_.push_back({std::move(part), facts_.distinct});
@@ -154,15 +140,16 @@ void FastkSource::check_index() const {
   for (std::uint64_t i = 0; i < prefixes; ++i) {
     const std::uint64_t end = end_of_prefix(i);
     if (end < last || end > facts_.distinct) {
-      refuse(stub_, fmt::format("this FastK table is damaged: at byte {} its index does not go on in order",
-                                kStubHeaderBytes + 8 * i));
+      stub_.refuse(fmt::format("this FastK table is damaged: at byte {} its index does not go on in order",
+                               kStubHeaderBytes + 8 * i));
     }
     last = end;
   }
   if (last != facts_.distinct) {
-    refuse(stub_, fmt::format("this FastK table is damaged: its index ends with {} k-mers, and its parts "
-                              "have {}",
-                              last, facts_.distinct));
+    stub_.refuse(
+        fmt::format("this FastK table is damaged: its index ends with {} k-mers, and its parts "
+                    "have {}",
+                    last, facts_.distinct));
   }
 }
 
@@ -199,22 +186,20 @@ std::size_t FastkSource::read(std::span<CountedKmer> out) {
     const bool is_one = (bits & ((Key128{1} << padding) - 1)) == 0 && out[n].count != 0 &&
                         out[n].count <= kLargestFastkCount && (next_ == 0 || out[n].kmer > last_);
     if (!is_one) {
-      refuse(file, fmt::format("this FastK table is damaged: the entry at byte {} is no {}-mer with a count, "
-                               "or out of order",
-                               at, facts_.k));
+      file.refuse(
+          fmt::format("this FastK table is damaged: the entry at byte {} is no {}-mer with a count, "
+                      "or out of order",
+                      at, facts_.k));
     }
     if (canonical(out[n].kmer, facts_.k) != out[n].kmer) {
-      refuse(file, fmt::format("the k-mer at byte {} is not canonical: the table is damaged, or has both "
-                               "strands (Symmex), which is not read",
-                               at));
+      file.refuse(
+          fmt::format("the k-mer at byte {} is not canonical: the table is damaged, or has both "
+                      "strands (Symmex), which is not read",
+                      at));
     }
     last_ = out[n].kmer;
     limit_.note(out[n].count);
-    if (at - released_ >= kReleaseBytes) {
-      file.check_size();
-      file.release(released_, at - released_);
-      released_ = at;
-    }
+    release_read(file, at, released_);
   }
   return n;
 }
@@ -238,8 +223,8 @@ FastkSink::FastkSink(const std::string& path, const StreamFacts& facts, std::uin
 void FastkSink::begin_part() {
   file::BufferedOutput& part = *parts_[part_];
   part.expect(kPartHeaderBytes + facts_.distinct / parts_.size() * record_bytes_);
-  append_number(part, facts_.k);
-  append_number(part, std::uint64_t{0});
+  part.put(facts_.k);
+  part.put(std::uint64_t{0});
   part_begin_ = written_;
 }
 
@@ -290,12 +275,12 @@ void FastkSink::append(const EncodedKmers& encoded) {
 }
 
 void FastkSink::write_stub() {
-  append_number(stub_, facts_.k);
-  append_number(stub_, static_cast<std::uint32_t>(parts_.size()));
-  append_number(stub_, static_cast<std::uint32_t>(std::min(facts_.min_count, kLargestFastkCount)));
-  append_number(stub_, prefix_bytes_);
+  stub_.put(facts_.k);
+  stub_.put(static_cast<std::uint32_t>(parts_.size()));
+  stub_.put(static_cast<std::uint32_t>(std::min(facts_.min_count, kLargestFastkCount)));
+  stub_.put(prefix_bytes_);
   std::uint64_t end = 0;
-  for (const std::uint64_t kmers : counts_) append_number(stub_, end += kmers);
+  for (const std::uint64_t kmers : counts_) stub_.put(end += kmers);
 }
 
 void FastkSink::finish() {

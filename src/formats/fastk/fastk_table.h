@@ -58,7 +58,6 @@ class FastkSource final : public KmerSource {
   [[nodiscard]] std::uint64_t end_of_prefix(std::uint64_t prefix) const;
   void next_part();
   [[nodiscard]] CountedKmer decode(const std::byte* record) const;
-  [[noreturn]] void refuse(const file::MappedInput& file, const std::string& what) const;
 
   file::MappedInput stub_;
   std::string stub_path_;

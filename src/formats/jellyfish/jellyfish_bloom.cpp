@@ -56,7 +56,7 @@ BloomDigits::BloomDigits(const JellyfishBloomHeader& header)
 JellyfishBloom::JellyfishBloom(std::unique_ptr<file::MappedInput> file)
     : file_(std::move(file)), header_(read_jellyfish_bloom_header(*file_)), places_(header_) {
   if (file_->bytes().size() - header_.bytes < bytes_of_digits(header_.digits))
-    throw InputError(fmt::format("{}: this Bloom counter is cut off", file_->name()));
+    file_->refuse("this Bloom counter is cut off");
 }
 
 unsigned JellyfishBloom::occurrences(Key128 kmer) const {

@@ -37,10 +37,6 @@ JellyfishSource::JellyfishSource(std::unique_ptr<file::MappedInput> file, Jellyf
   file_->will_need(at_, file_->bytes().size() - at_);
 }
 
-void JellyfishSource::refuse(const std::string& what) const {
-  throw InputError(fmt::format("{}: {}", file_->name(), what));
-}
-
 void JellyfishSource::read_header() {
   const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishBinary);
   facts_.k = header.k;
@@ -52,7 +48,7 @@ void JellyfishSource::read_header() {
   at_ = header.bytes;
   const std::uint64_t size = file_->bytes().size();
   if (const std::uint64_t rest = (size - at_) % (key_bytes_ + count_bytes_); rest != 0) {
-    refuse(
+    file_->refuse(
         fmt::format("this Jellyfish database is cut off or damaged: the record at byte {} has {} bytes of {}",
                     size - rest, rest, key_bytes_ + count_bytes_));
   }
@@ -60,7 +56,7 @@ void JellyfishSource::read_header() {
 
 std::size_t JellyfishSource::read(std::span<CountedKmer> out) {
   const std::size_t n = with_key_type(facts_.k, [&]<class Key>(Key) { return decode<Key>(out); });
-  release_read();
+  release_read(*file_, at_, released_);
   return n;
 }
 
@@ -85,12 +81,12 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
     std::uint64_t count;
     std::memcpy(&count, record + key_bytes_, sizeof count);
     if ((kmer & no_base) != 0 || (facts_.canonical && canonical(kmer, facts_.k) != kmer)) {
-      refuse(fmt::format("this Jellyfish database is damaged: the record at byte {} is no {}{}-mer", at_,
-                         facts_.canonical ? "canonical " : "", facts_.k));
+      file_->refuse(fmt::format("this Jellyfish database is damaged: the record at byte {} is no {}{}-mer",
+                                at_, facts_.canonical ? "canonical " : "", facts_.k));
     }
     out[n] = {kmer, count & facts_.largest_count};
     if (out[n].count == 0 && count_bytes_ == kMostJellyfishCountBytes && !keeps_zeros_) {
-      refuse(
+      file_->refuse(
           fmt::format("a count of 0 at byte {}: Jellyfish loses all counts of 8 bytes; count again, with "
                       "--out-counter-len 4",
                       at_ + key_bytes_));
@@ -99,13 +95,6 @@ std::size_t JellyfishSource::decode(std::span<CountedKmer> out) {
     n += out[n].count != 0 || keeps_zeros_ ? 1 : 0;
   }
   return n;
-}
-
-void JellyfishSource::release_read() {
-  if (at_ - released_ < kReleaseBytes) return;
-  file_->check_size();
-  file_->release(released_, at_ - released_);
-  released_ = at_;
 }
 
 JellyfishSink::JellyfishSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes,

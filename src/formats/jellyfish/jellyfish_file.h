@@ -55,8 +55,6 @@ class JellyfishSource final : public KmerSource {
   void read_header();
   template <class Key>
   std::size_t decode(std::span<CountedKmer> out);
-  void release_read();
-  [[noreturn]] void refuse(const std::string& what) const;
 
   std::unique_ptr<file::MappedInput> file_;
   StreamFacts facts_;

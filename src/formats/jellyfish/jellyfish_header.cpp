@@ -107,17 +107,15 @@ std::string_view text_of(std::span<const std::byte> bytes) {
 
 /// Returns the JSON of a header, and its bytes with all before and behind it.
 std::pair<std::string_view, std::uint64_t> header_in(const file::MappedInput& file) {
-  const auto refuse = [&](const std::string& what) {
-    throw InputError(fmt::format("{}: {}", file.name(), what));
-  };
   const std::string_view text = text_of(file.bytes());
   const std::size_t length = header_bytes(text);
   if (length == 0)
-    refuse("no Jellyfish database: it does not begin with the length of a header, and a header");
-  if (text.size() - kLengthDigits < length) refuse("this Jellyfish database is cut off in its header");
+    file.refuse("no Jellyfish database: it does not begin with the length of a header, and a header");
+  if (text.size() - kLengthDigits < length) file.refuse("this Jellyfish database is cut off in its header");
   if (length > kLongestHeader) {
-    refuse(fmt::format("a header of {} bytes, and those of Jellyfish have up to {}: this database is damaged",
-                       length, kLongestHeader));
+    file.refuse(
+        fmt::format("a header of {} bytes, and those of Jellyfish have up to {}: this database is damaged",
+                    length, kLongestHeader));
   }
   const std::string_view header = text.substr(kLengthDigits, length);
   return {header.substr(0, header.find_last_not_of('\0') + 1), kLengthDigits + length};
@@ -147,18 +145,16 @@ void check_is_jellyfish(std::span<const std::byte> start, const std::string& nam
 std::string_view jellyfish_json(const file::MappedInput& file) { return header_in(file).first; }
 
 JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string_view wanted) {
-  const auto refuse = [&](const std::string& what) {
-    throw InputError(fmt::format("{}: {}", file.name(), what));
-  };
   const auto [text, bytes] = header_in(file);
   HeaderFields parsed;
-  if (!Json::sax_parse(text, &parsed)) refuse("this Jellyfish database is damaged: its header is no JSON");
+  if (!Json::sax_parse(text, &parsed))
+    file.refuse("this Jellyfish database is damaged: its header is no JSON");
   const Json& fields = parsed.fields();
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto field = fields.find(name);
     if (field == fields.end() || !field->is_number_unsigned() || field->get<std::uint64_t>() < 1 ||
         field->get<std::uint64_t>() > most) {
-      refuse(
+      file.refuse(
           fmt::format("this Jellyfish database is damaged: its header has no '{}' from 1 to {}", name, most));
     }
     return field->get<std::uint32_t>();
@@ -167,13 +163,15 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
   header.bytes = bytes;
   const auto format = fields.find("format");
   if (format == fields.end() || !format->is_string())
-    refuse("this Jellyfish database is damaged: its header has no 'format'");
+    file.refuse("this Jellyfish database is damaged: its header has no 'format'");
   header.format = format->get<std::string>();
-  if (!wanted.empty() && header.format != wanted) refuse(format_fault(header.format, wanted));
+  if (!wanted.empty() && header.format != wanted) file.refuse(format_fault(header.format, wanted));
   const std::uint32_t key_bits = number("key_len", UINT32_MAX);
-  if (key_bits % 2 != 0) refuse(fmt::format("this Jellyfish database is damaged: 'key_len' is {}", key_bits));
+  if (key_bits % 2 != 0)
+    file.refuse(fmt::format("this Jellyfish database is damaged: 'key_len' is {}", key_bits));
   header.k = key_bits / 2;
-  if (header.k > kMaxK) refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", header.k, kMaxK));
+  if (header.k > kMaxK)
+    file.refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", header.k, kMaxK));
   if (header.format == kJellyfishBinary) header.count_bytes = number("counter_len", kMostJellyfishCountBytes);
   const auto is_canonical = fields.find("canonical");
   header.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
@@ -206,18 +204,15 @@ std::string jellyfish_header(const StreamFacts& facts, std::uint32_t position_bi
 
 JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file) {
   const auto [text, bytes] = header_in(file);
-  const auto refuse = [&](std::string_view what) {
-    throw InputError(fmt::format("{}: {}", file.name(), what));
-  };
   JellyfishBloomHeader header;
   header.bytes = bytes;
   try {
     const Json fields = Json::parse(text);
-    if (fields.at("format") != kJellyfishBloom) refuse("no Bloom counter of 'jellyfish bc'");
+    if (fields.at("format") != kJellyfishBloom) file.refuse("no Bloom counter of 'jellyfish bc'");
     const std::uint64_t key_bits = fields.at("key_len");
     if (key_bits % 2 != 0 || key_bits < 2 || key_bits > 2 * kMaxK) {
-      refuse(fmt::format("this Bloom counter's k-mers have {} bits; warpmer's have 2 to {}", key_bits,
-                         2 * kMaxK));
+      file.refuse(fmt::format("this Bloom counter's k-mers have {} bits; warpmer's have 2 to {}", key_bits,
+                              2 * kMaxK));
     }
     header.k = static_cast<std::uint32_t>(key_bits / 2);
     header.canonical = fields.value("canonical", false);
@@ -226,12 +221,13 @@ JellyfishBloomHeader read_jellyfish_bloom_header(const file::MappedInput& file) 
     for (std::size_t i = 0; i < 2; ++i) {
       fields.at(fmt::format("matrix{}", i + 1)).at("columns").get_to(header.columns[i]);
       if (header.columns[i].size() != key_bits)
-        refuse("this Bloom counter is damaged: a matrix has other columns");
+        file.refuse("this Bloom counter is damaged: a matrix has other columns");
     }
   } catch (const Json::exception&) {
-    refuse("this Bloom counter is damaged: its header is not as 'jellyfish bc' writes it");
+    file.refuse("this Bloom counter is damaged: its header is not as 'jellyfish bc' writes it");
   }
-  if (header.digits == 0 || header.hashes == 0) refuse("this Bloom counter is damaged: it has no digits");
+  if (header.digits == 0 || header.hashes == 0)
+    file.refuse("this Bloom counter is damaged: it has no digits");
   return header;
 }
 

@@ -1,13 +1,10 @@
 #include "formats/jellyfish/jellyfish_lookup.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/error.h"
 #include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
@@ -18,7 +15,7 @@ JellyfishLookup::JellyfishLookup(std::unique_ptr<file::MappedInput> file)
       key_bytes_((2 * header_.k + 7) / 8),
       records_((file_->bytes().size() - header_.bytes) / (key_bytes_ + header_.count_bytes)) {
   if (header_.bytes + records_ * (key_bytes_ + header_.count_bytes) != file_->bytes().size())
-    throw InputError(fmt::format("{}: this Jellyfish database is cut off in its last record", file_->name()));
+    file_->refuse("this Jellyfish database is cut off in its last record");
   read_matrix();
 }
 
@@ -41,10 +38,7 @@ void JellyfishLookup::read_matrix() {
       multiply(is_identity ? std::vector<std::uint64_t>() : columns->get<std::vector<std::uint64_t>>());
   }
   if (!is_sound) {
-    throw InputError(
-        fmt::format("{}: this Jellyfish database is damaged: its header has no matrix by which k-mers "
-                    "are found",
-                    file_->name()));
+    file_->refuse("this Jellyfish database is damaged: its header has no matrix by which k-mers are found");
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <charconv>
 
-#include "base/error.h"
 #include "formats/jellyfish/jellyfish_order.h"
 
 namespace warpmer::formats {
@@ -27,10 +26,9 @@ std::size_t JellyfishTextSource::read(std::span<CountedKmer> out) {
     const char* const end = line.data() + line.size();
     const bool is_whole = at_ + line.size() < text.size();
     if (!has_kmer || !is_whole || std::from_chars(line.data() + facts_.k + 1, end, out[n].count).ptr != end) {
-      throw InputError(
-          fmt::format("{}: this Jellyfish database is cut off or damaged: the line at byte {} is no "
-                      "{}-mer with a count",
-                      file_->name(), at_, facts_.k));
+      file_->refuse(fmt::format(
+          "this Jellyfish database is cut off or damaged: the line at byte {} is no {}-mer with a count", at_,
+          facts_.k));
     }
     at_ += line.size() + 1;
   }

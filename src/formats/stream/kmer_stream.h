@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "file/mapped_input.h"
 #include "file/output/ordered_text.h"
 #include "kmer/kmer.h"
 
@@ -50,6 +51,15 @@ struct CappedCounts {
 
 /// Mapped pages count as ours: what reads a file gives them back every so often.
 inline constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
+
+/// Gives back those before `at`, of which those before `released` have been. InputError when the file was cut
+/// off meanwhile.
+inline void release_read(const file::MappedInput& file, std::uint64_t at, std::uint64_t& released) {
+  if (at - released < kReleaseBytes) return;
+  file.check_size();
+  file.release(released, at - released);
+  released = at;
+}
 
 class KmerSource {
  public:
