@@ -50,47 +50,17 @@ std::size_t header_bytes(std::string_view start) {
   return is_one ? length : 0;
 }
 
-/// Keeps of a header what has the wanted names and is no list: a list of numbers would take forty times the
-/// memory of its text.
-class HeaderFields final : public nlohmann::json_sax<Json> {
- public:
-  [[nodiscard]] const Json& fields() const noexcept { return fields_; }
-
-  bool null() override { return true; }
-  bool boolean(bool value) override { return keep(value); }
-  bool number_integer(number_integer_t value) override { return keep(value); }
-  bool number_unsigned(number_unsigned_t value) override { return keep(value); }
-  bool number_float(number_float_t value, const string_t& /*text*/) override { return keep(value); }
-  bool string(string_t& value) override { return keep(value); }
-  bool binary(binary_t& /*value*/) override { return true; }
-  bool key(string_t& name) override {
-    if (depth_ == 1) is_wanted_ = std::ranges::find(kWanted, name) != std::end(kWanted);
-    if (depth_ == 1 && is_wanted_) name_ = name;
-    return true;
-  }
-  bool start_object(std::size_t /*elements*/) override { return ++depth_ > 0; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(std::size_t /*elements*/) override { return depth_++ > 0; }  // a header is no list
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
-                   const nlohmann::detail::exception& /*error*/) override {
-    return false;
-  }
-
- private:
-  static constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical", "size"};
-
-  template <class Value>
-  bool keep(const Value& value) {
-    if (depth_ == 1 && is_wanted_) fields_[name_] = value;
-    return depth_ > 0;
-  }
-
-  Json fields_ = Json::object();
-  std::string name_;
-  int depth_ = 0;  ///< number of objects and lists that are open
-  bool is_wanted_ = false;
-};
+/// Parses what a header says of records and lines, and nothing else: a list of numbers would take forty times
+/// the memory of its text. Returns a discarded value for what is no JSON.
+Json parse_header(std::string_view text) {
+  constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical", "size"};
+  const auto is_wanted = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key)
+      return std::ranges::find(kWanted, parsed.get_ref<const std::string&>()) != std::end(kWanted);
+    return depth == 0 || event == Json::parse_event_t::value;
+  };
+  return Json::parse(text, is_wanted, false);
+}
 
 std::string format_fault(const std::string& format, std::string_view wanted) {
   if (format == "text/sorted") {
@@ -146,10 +116,8 @@ std::string_view jellyfish_json(const file::MappedInput& file) { return header_i
 
 JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string_view wanted) {
   const auto [text, bytes] = header_in(file);
-  HeaderFields parsed;
-  if (!Json::sax_parse(text, &parsed))
-    file.refuse("this Jellyfish database is damaged: its header is no JSON");
-  const Json& fields = parsed.fields();
+  const Json fields = parse_header(text);
+  if (fields.is_discarded()) file.refuse("this Jellyfish database is damaged: its header is no JSON");
   const auto number = [&](const char* name, std::uint64_t most) {
     const auto field = fields.find(name);
     if (field == fields.end() || !field->is_number_unsigned() || field->get<std::uint64_t>() < 1 ||
