@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -24,11 +25,13 @@ namespace {
 struct Named {
   Format format;
   std::string_view name;
+  Content content;
 };
-constexpr std::array kNames = {Named{Format::wmi, "wmi"},     Named{Format::kmc, "kmc"},
-                               Named{Format::kff, "kff"},     Named{Format::jellyfish, "jellyfish"},
-                               Named{Format::fastk, "fastk"}, Named{Format::yak, "yak"},
-                               Named{Format::tsv, "tsv"},     Named{Format::fasta, "fasta"}};
+constexpr std::array kNames = {
+    Named{Format::wmi, "wmi", Content::index},     Named{Format::kmc, "kmc", Content::kmc},
+    Named{Format::kff, "kff", Content::kff},       Named{Format::jellyfish, "jellyfish", Content::jellyfish},
+    Named{Format::fastk, "fastk", Content::fastk}, Named{Format::yak, "yak", Content::yak},
+    Named{Format::tsv, "tsv", Content::tsv},       Named{Format::fasta, "fasta", Content::fasta}};
 
 constexpr std::size_t kFirstBytes = 16;
 
@@ -42,6 +45,12 @@ bool is_jellyfish(std::string_view start) {
   return start.size() > 9 && start.find_first_not_of("0123456789") == 9 && start[9] == '{';
 }
 
+const Named& named(Format format) {
+  const auto* const found = std::ranges::find(kNames, format, &Named::format);
+  if (found == kNames.end()) throw InternalError("a format without a name");
+  return *found;
+}
+
 }  // namespace
 
 std::string format_names() {
@@ -50,12 +59,7 @@ std::string format_names() {
   return names;
 }
 
-std::string_view name_of(Format format) {
-  for (const Named& each : kNames) {
-    if (each.format == format) return each.name;
-  }
-  throw InternalError("a format without a name");
-}
+std::string_view name_of(Format format) { return named(format).name; }
 
 std::optional<Format> format_of_name(std::string_view name) {
   for (const Named& each : kNames) {
@@ -65,48 +69,17 @@ std::optional<Format> format_of_name(std::string_view name) {
 }
 
 std::optional<Format> format_of_path(const std::string& path) {
-  switch (content_of_path(path).content) {
-    case Content::index:
-      return Format::wmi;
-    case Content::kmc:
-      return Format::kmc;
-    case Content::kff:
-      return Format::kff;
-    case Content::jellyfish:
-      return Format::jellyfish;
-    case Content::fastk:
-      return Format::fastk;
-    case Content::yak:
-      return Format::yak;
-    case Content::tsv:
-    case Content::text:
-      return Format::tsv;
-    case Content::fasta:
-      return Format::fasta;
-    default:
-      return std::nullopt;
+  const Content content = content_of_path(path).content;
+  if (content == Content::text) return Format::tsv;
+  for (const Named& each : kNames) {
+    if (each.content == content) return each.format;
   }
+  return std::nullopt;
 }
 
 void check_ending(const std::string& path, Format format) {
-  switch (format) {
-    case Format::wmi:
-      return check_ending(path, {Content::index});
-    case Format::kmc:
-      return;  // what follows the prefix says it
-    case Format::kff:
-      return check_ending(path, {Content::kff});
-    case Format::jellyfish:
-      return check_ending(path, {Content::jellyfish});
-    case Format::fastk:
-      return check_ending(fastk_stub(path), {Content::fastk});
-    case Format::yak:
-      return check_ending(path, {Content::yak});
-    case Format::tsv:
-      return check_ending(path, {Content::tsv});
-    case Format::fasta:
-      return check_ending(path, {Content::fasta});
-  }
+  if (format == Format::kmc) return;  // what follows the prefix says it
+  check_ending(format == Format::fastk ? fastk_stub(path) : path, {named(format).content});
 }
 
 std::vector<std::string> files_of(const std::string& path, Format format) {
