@@ -61,7 +61,7 @@ std::unique_ptr<LiveTable> make_cpu_live_table(const LiveTablePlan& plan) {
                        " has a k-mer with a count of 2^62 or more, which a live table cannot hold");
     }
   }
-  if (plan.kmers.k <= kMaxDenseK) return std::make_unique<cpu::DenseLiveTable>(plan);
+  if (plan.kmers.k <= kMaxDenseK) return cpu::make_dense_live_table(plan);
   return groups::with_flanked_words(plan.kmers.k, [&]<int Words>() -> std::unique_ptr<LiveTable> {
     if constexpr (Words == 2) {
       if (plan.kmers.k <= kMaxNarrowK) return std::make_unique<cpu::ShardedLiveTable<Key64, Words>>(plan);
