@@ -2,7 +2,6 @@
 
 #include "backend/indexes/index_set.h"
 #include "base/error.h"
-#include "base/thread_team.h"
 #include "host/limits.h"
 
 namespace warpmer::jobs {
@@ -16,14 +15,10 @@ Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& 
       backend::open_alike(options.inputs, resources.memory_bytes, threads);
   const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(threads), 0, threads,
                                       inputs.size()};
-  const auto session = backend::make_cpu_comparison(inputs, options.of_inputs, memory);
-  progress.shards_total = inputs.front().params().shards();
-  progress.stage = backend::JobProgress::Stage::combining;
-  run_team(
-      threads, [&](unsigned thread) { session->finish(thread, [&] { ++progress.shards_done; }); },
-      [&] { session->cancel(); });
+  Comparison found{inputs.front().params().k,
+                   backend::compare_all(inputs, options.of_inputs, memory, progress)};
   progress.stage = backend::JobProgress::Stage::done;
-  return {inputs.front().params().k, session->take_sums()};
+  return found;
 }
 
 }  // namespace warpmer::jobs

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/indexes/compare_session.h"
+#include "backend/indexes/comparison.h"
 #include "jobs/session_run.h"
 
 namespace warpmer::jobs {
