@@ -15,7 +15,7 @@
 #include "file/mapped_inputs.h"
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"
-#include "file/output/output_rights.h"
+#include "system/access_list.h"
 #include "system/disk.h"
 #include "system/nameless_file.h"
 
@@ -31,6 +31,26 @@ bool is_null_device(int fd) {
   struct stat null {};
   return ::fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && ::stat("/dev/null", &null) == 0 &&
          S_ISCHR(null.st_mode) && status.st_rdev == null.st_rdev;
+}
+
+/// Gives the open file `fd` the owner, the group, the mode and the access control list of the regular file
+/// `replaced`, as far as this process may, and beyond that `also`; nothing if there is no such file. Where
+/// the group cannot be kept, another group gets no more rights than all others have.
+void take_rights_of(const std::string& replaced, int fd, mode_t also = 0) noexcept {
+  struct stat old {
+  }, own{};
+  if (::stat(replaced.c_str(), &old) != 0 || !S_ISREG(old.st_mode) || ::fstat(fd, &own) != 0) return;
+  const auto is_same = [&] { return own.st_uid == old.st_uid && own.st_gid == old.st_gid; };
+  // Owners are the superuser's to give away, groups also a member's.
+  if (!is_same() && ::fchown(fd, old.st_uid, old.st_gid) != 0 &&
+      ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    // It stays this process's.
+  }
+  if (::fstat(fd, &own) != 0) return;
+  mode_t mode = old.st_mode & 0777;
+  if (own.st_gid != old.st_gid) mode &= ~(0070 & ~((mode & 0007) << 3));
+  if (is_same() && system::copy_access_list(replaced, fd) && also == 0) return;
+  ::fchmod(fd, mode | also);
 }
 
 constexpr mode_t kNewFileMode = 0666;
