@@ -36,7 +36,7 @@
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
-#include "jobs/merqury_job.h"
+#include "jobs/counted_assembly.h"
 #include "stats/assembly_quality.h"
 #include "stats/phase_blocks.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// An assembly whose k-mers are to stand beside those of reads.
+/// Assemblies whose k-mers stand beside those of reads, and Merqury's sums of them.
 
 #include <string>
 #include <vector>
@@ -37,5 +37,18 @@ class CountedAssembly {
 /// settled. Throws Error.
 backend::CopySpectrum make_copy_spectrum(const std::string& reads, const CountedAssembly& assembly,
                                          const host::Resources& resources, backend::JobProgress& progress);
+
+struct MerquryOptions {
+  std::string reads;                    ///< an index, canonical
+  std::vector<std::string> hapmers;     ///< none, or two indexes
+  std::vector<std::string> assemblies;  ///< one or two files of sequences
+  io::ReadingOptions reading;           ///< of the assemblies
+  host::Resources resources;
+  std::string tmp_directory;  ///< for the indexes of the assemblies
+};
+
+/// Counts each assembly into an index that is gone afterwards, and looks at all of them at once. UsageError
+/// for indexes that cannot be compared. Throws Error.
+backend::AssemblySpectra assembly_spectra(const MerquryOptions& options, backend::JobProgress& progress);
 
 }  // namespace warpmer::jobs
