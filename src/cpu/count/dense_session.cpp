@@ -6,8 +6,8 @@
 #include <atomic>
 
 #include "backend/dense_counts.h"
+#include "base/clock.h"
 #include "base/error.h"
-#include "cpu/memory/stopwatch.h"
 #include "cpu/simd/kmer_window.h"
 #include "host/limits.h"
 #include "mpi/rank_sums.h"

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "backend/dense_counts.h"
+#include "base/clock.h"
 #include "cpu/count/dense_session.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/tally_filter.h"
 #include "cpu/memory/multisplit.h"
-#include "cpu/memory/stopwatch.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/word_counter.h"
 #include "kmer/minimizer.h"

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/spilled_runs.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
 #include "cpu/memory/memory_model.h"
-#include "cpu/memory/stopwatch.h"
 #include "file/spill_file.h"
 #include "host/limits.h"
 #include "mpi/process_group.h"

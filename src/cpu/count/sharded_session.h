@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "cpu/count/shard_exchange.h"
 #include "cpu/count/shard_memory.h"
 #include "cpu/count/string_counting.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/multisplit.h"
-#include "cpu/memory/stopwatch.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/group_shape.h"
 #include "kmer/minimizer.h"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "cpu/count/spilled_extents.h"
-#include "cpu/memory/stopwatch.h"
 #include "file/checksum.h"
 #include "file/spill_file.h"
 #include "index/frozen_shard.h"

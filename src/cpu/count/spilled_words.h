@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/spilled_extents.h"
 #include "cpu/memory/scratch.h"
-#include "cpu/memory/stopwatch.h"
 #include "file/checksum.h"
 #include "file/spill_file.h"
 

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "cpu/count/spilled_words.h"
 #include "cpu/count/stage_times.h"
 #include "cpu/count/table_word_counter.h"
 #include "cpu/count/tally_filter.h"
 #include "cpu/memory/memory_model.h"
-#include "cpu/memory/stopwatch.h"
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/word_format.h"
 #include "groups/word_counter.h"
