@@ -47,51 +47,92 @@ void check_alike(const formats::StreamFacts& first, const formats::StreamFacts& 
   }
 }
 
-}  // namespace
-
-bool MergedKmers::MergedSide::has_next() {
-  if (next < end) return true;
-  next = 0;
-  end = source->read(kmers);
-  return end > 0;
-}
-
-MergedKmers::MergedKmers(std::unique_ptr<formats::KmerSource> first,
-                         std::unique_ptr<formats::KmerSource> second, const MergerRule& rule)
-    : first_{std::move(first), std::vector<CountedKmer>(kMergedAtOnce)},
-      second_{std::move(second), std::vector<CountedKmer>(kMergedAtOnce)},
-      rule_(rule),
-      facts_(first_.source->facts()) {
-  const formats::StreamFacts& other = second_.source->facts();
-  check_alike(facts_, other);
-  const std::uint64_t in_both = rule.in_both ? std::min(facts_.distinct, other.distinct) : 0;
-  facts_.distinct = std::max(
-      {in_both, (rule.only_in_first ? facts_.distinct : 0) + (rule.only_in_second ? other.distinct : 0)});
-  facts_.largest_count = 0;
-  facts_.widen_bounds(other.min_count, other.max_count);
-}
-
-std::size_t MergedKmers::read(std::span<CountedKmer> out) {
-  std::size_t n = 0;
-  while (n < out.size()) {
-    const bool has_first = first_.has_next(), has_second = second_.has_next();
-    if (!has_first && !has_second) break;
-    if (has_first && has_second && first_.front().kmer == second_.front().kmer) {
-      const std::uint64_t count = count_in_both(rule_.counts, first_.front().count, second_.front().count);
-      out[n] = {first_.front().kmer, count};
-      n += rule_.in_both && count > 0 ? 1 : 0;
-      ++first_.next;
-      ++second_.next;
-    } else if (has_first && (!has_second || first_.front().kmer < second_.front().kmer)) {
-      out[n] = first_.kmers[first_.next++];
-      n += rule_.only_in_first ? 1 : 0;
-    } else {
-      out[n] = second_.kmers[second_.next++];
-      n += rule_.only_in_second ? 1 : 0;
-    }
+/// One stream of two, both in lexicographic order, as it is then itself.
+class MergedKmers final : public formats::KmerSource {
+ public:
+  MergedKmers(std::unique_ptr<formats::KmerSource> first, std::unique_ptr<formats::KmerSource> second,
+              const MergerRule& rule)
+      : first_{std::move(first), std::vector<CountedKmer>(kMergedAtOnce)},
+        second_{std::move(second), std::vector<CountedKmer>(kMergedAtOnce)},
+        rule_(rule),
+        facts_(first_.source->facts()) {
+    const formats::StreamFacts& other = second_.source->facts();
+    check_alike(facts_, other);
+    const std::uint64_t in_both = rule.in_both ? std::min(facts_.distinct, other.distinct) : 0;
+    facts_.distinct = std::max(
+        {in_both, (rule.only_in_first ? facts_.distinct : 0) + (rule.only_in_second ? other.distinct : 0)});
+    facts_.largest_count = 0;
+    facts_.widen_bounds(other.min_count, other.max_count);
   }
-  return n;
-}
+
+  /// `distinct` is the most that there may be, and `largest_count` not known.
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+
+  std::size_t read(std::span<CountedKmer> out) override {
+    std::size_t n = 0;
+    while (n < out.size()) {
+      const bool has_first = first_.has_next(), has_second = second_.has_next();
+      if (!has_first && !has_second) break;
+      if (has_first && has_second && first_.front().kmer == second_.front().kmer) {
+        const std::uint64_t count = count_in_both(rule_.counts, first_.front().count, second_.front().count);
+        out[n] = {first_.front().kmer, count};
+        n += rule_.in_both && count > 0 ? 1 : 0;
+        ++first_.next;
+        ++second_.next;
+      } else if (has_first && (!has_second || first_.front().kmer < second_.front().kmer)) {
+        out[n] = first_.kmers[first_.next++];
+        n += rule_.only_in_first ? 1 : 0;
+      } else {
+        out[n] = second_.kmers[second_.next++];
+        n += rule_.only_in_second ? 1 : 0;
+      }
+    }
+    return n;
+  }
+
+ private:
+  struct MergedSide {
+    std::unique_ptr<formats::KmerSource> source;
+    std::vector<CountedKmer> kmers;
+    std::size_t next = 0, end = 0;
+
+    /// False at the end.
+    bool has_next() {
+      if (next < end) return true;
+      next = 0;
+      end = source->read(kmers);
+      return end > 0;
+    }
+    [[nodiscard]] const CountedKmer& front() const { return kmers[next]; }
+  };
+
+  MergedSide first_, second_;
+  MergerRule rule_;
+  formats::StreamFacts facts_;
+};
+
+/// The k-mers of a stream, all with the same count.
+class RecountedKmers final : public formats::KmerSource {
+ public:
+  RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count)
+      : source_(std::move(source)), count_(count), facts_(source_->facts()) {
+    facts_.min_count = facts_.max_count = facts_.largest_count = count;
+  }
+
+  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+  std::size_t read(std::span<CountedKmer> out) override {
+    const std::size_t n = source_->read(out);
+    for (CountedKmer& each : out.first(n)) each.count = count_;
+    return n;
+  }
+
+ private:
+  std::unique_ptr<formats::KmerSource> source_;
+  std::uint64_t count_;
+  formats::StreamFacts facts_;
+};
+
+}  // namespace
 
 BoundedKmers::BoundedKmers(std::unique_ptr<formats::KmerSource> source, const backend::CountBounds& bounds)
     : source_(std::move(source)), bounds_(bounds), facts_(source_->facts()) {
@@ -107,17 +148,6 @@ std::size_t BoundedKmers::read(std::span<CountedKmer> out) {
     if (kept > 0) return kept;
   }
   return 0;
-}
-
-RecountedKmers::RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count)
-    : source_(std::move(source)), count_(count), facts_(source_->facts()) {
-  facts_.min_count = facts_.max_count = facts_.largest_count = count;
-}
-
-std::size_t RecountedKmers::read(std::span<CountedKmer> out) {
-  const std::size_t n = source_->read(out);
-  for (CountedKmer& each : out.first(n)) each.count = count_;
-  return n;
 }
 
 std::vector<formats::KmerRange> RangedKmers::ranges() const {

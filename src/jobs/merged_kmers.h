@@ -24,33 +24,6 @@ struct MergerRule {
   backend::CountRule counts = backend::CountRule::sum;
 };
 
-/// One stream of two, both in lexicographic order, as it is then itself.
-class MergedKmers final : public formats::KmerSource {
- public:
-  /// UsageError unless both have the same k and strand.
-  MergedKmers(std::unique_ptr<formats::KmerSource> first, std::unique_ptr<formats::KmerSource> second,
-              const MergerRule& rule);
-
-  /// `distinct` is the most that there may be, and `largest_count` not known.
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
-  std::size_t read(std::span<formats::CountedKmer> out) override;
-
- private:
-  struct MergedSide {
-    std::unique_ptr<formats::KmerSource> source;
-    std::vector<formats::CountedKmer> kmers;
-    std::size_t next = 0, end = 0;
-
-    /// False at the end.
-    bool has_next();
-    [[nodiscard]] const formats::CountedKmer& front() const { return kmers[next]; }
-  };
-
-  MergedSide first_, second_;
-  MergerRule rule_;
-  formats::StreamFacts facts_;
-};
-
 /// The k-mers of a stream whose counts are within bounds.
 class BoundedKmers final : public formats::KmerSource {
  public:
@@ -65,20 +38,6 @@ class BoundedKmers final : public formats::KmerSource {
   formats::StreamFacts facts_;
 };
 
-/// The k-mers of a stream, all with the same count.
-class RecountedKmers final : public formats::KmerSource {
- public:
-  RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count);
-
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
-  std::size_t read(std::span<formats::CountedKmer> out) override;
-
- private:
-  std::unique_ptr<formats::KmerSource> source_;
-  std::uint64_t count_;
-  formats::StreamFacts facts_;
-};
-
 /// K-mers in lexicographic order, of which ranges can be read each by itself, at once.
 struct RangedKmers {
   std::uint32_t most_bases = 0;  ///< a range is of at most so many
@@ -90,9 +49,11 @@ struct RangedKmers {
   [[nodiscard]] std::vector<formats::KmerRange> ranges() const;
 };
 
-/// Returns what MergedKmers, BoundedKmers and RecountedKmers make of them.
+/// Returns one stream of two. It throws a UsageError unless both have the same k and strand.
 RangedKmers merged(RangedKmers first, RangedKmers second, const MergerRule& rule);
+/// Returns those whose counts are within bounds.
 RangedKmers bounded(RangedKmers kmers, const backend::CountBounds& bounds);
+/// Returns all of them, with the same count.
 RangedKmers recounted(RangedKmers kmers, std::uint64_t count);
 
 enum class StreamsCompared {
