@@ -8,6 +8,12 @@
 namespace warpmer::system {
 
 /// Async-signal-safe.
-timespec changed_at(const struct stat& status) noexcept;
+inline timespec changed_at(const struct stat& status) noexcept {
+#ifdef __APPLE__
+  return status.st_mtimespec;
+#else
+  return status.st_mtim;
+#endif
+}
 
 }  // namespace warpmer::system
