@@ -11,110 +11,77 @@
 namespace warpmer::formats {
 namespace {
 
-struct Ending {
-  std::string_view text;
-  Content content;
+struct NamedEndings {
   std::string_view name;  ///< name of the content
+  Content content;
+  std::string_view endings[7];  ///< the first is the one that messages propose; the rest may be empty
 };
 
-/// Among endings with the same content, the first is the one that messages propose.
-constexpr Ending kEndings[] = {
-    {".wmi", Content::index, "an index"},
-    {".wmp", Content::positions, "an index of positions"},
-    {".kmc_pre", Content::kmc, "a KMC database"},
-    {".kmc_suf", Content::kmc, "a KMC database"},
-    {".kff", Content::kff, "KFF"},
-    {".jf", Content::jellyfish, "a Jellyfish database"},
-    {".ktab", Content::fastk, "a FastK table"},
-    {".yak", Content::yak, "counts of yak"},
-    {".tsv", Content::tsv, "tab-separated text"},
-    {".tab", Content::tsv, "tab-separated text"},
-    {".txt", Content::text, "text"},
-    {".fa", Content::fasta, "FASTA"},
-    {".fasta", Content::fasta, "FASTA"},
-    {".fna", Content::fasta, "FASTA"},
-    {".ffn", Content::fasta, "FASTA"},
-    {".fas", Content::fasta, "FASTA"},
-    {".fq", Content::fastq, "FASTQ"},
-    {".fastq", Content::fastq, "FASTQ"},
-    {".bam", Content::bam, "BAM"},
-    {".json", Content::json, "JSON"},
-    {".svg", Content::svg, "SVG"},
-    {".png", Content::png, "PNG"},
-    {".html", Content::html, "HTML"},
-    {".npz", Content::npz, "NumPy"},
-    {".arrow", Content::arrow, "Arrow"},
-    {".feather", Content::arrow, "Arrow"},
-    {".parquet", Content::parquet, "Parquet"},
-    {".pq", Content::parquet, "Parquet"},
-    {".bed", Content::bed, "BED"},
-    {".bedgraph", Content::bedgraph, "bedGraph"},
-    {".bdg", Content::bedgraph, "bedGraph"},
-    {".bg", Content::bedgraph, "bedGraph"},
+constexpr NamedEndings kEndings[] = {
+    {"an index", Content::index, {".wmi"}},
+    {"an index of positions", Content::positions, {".wmp"}},
+    {"a KMC database", Content::kmc, {".kmc_pre", ".kmc_suf"}},
+    {"KFF", Content::kff, {".kff"}},
+    {"a Jellyfish database", Content::jellyfish, {".jf"}},
+    {"a FastK table", Content::fastk, {".ktab"}},
+    {"counts of yak", Content::yak, {".yak"}},
+    {"tab-separated text", Content::tsv, {".tsv", ".tab"}},
+    {"text", Content::text, {".txt"}},
+    {"FASTA", Content::fasta, {".fa", ".fasta", ".fna", ".ffn", ".fas"}},
+    {"FASTQ", Content::fastq, {".fq", ".fastq"}},
+    {"BAM", Content::bam, {".bam"}},
+    {"JSON", Content::json, {".json"}},
+    {"SVG", Content::svg, {".svg"}},
+    {"PNG", Content::png, {".png"}},
+    {"HTML", Content::html, {".html"}},
+    {"NumPy", Content::npz, {".npz"}},
+    {"Arrow", Content::arrow, {".arrow", ".feather"}},
+    {"Parquet", Content::parquet, {".parquet", ".pq"}},
+    {"BED", Content::bed, {".bed"}},
+    {"bedGraph", Content::bedgraph, {".bedgraph", ".bdg", ".bg"}},
     // Endings that no command writes.
-    {".sam", Content::other, "SAM"},
-    {".cram", Content::other, "CRAM"},
-    {".ubam", Content::other, "BAM"},
-    {".fai", Content::other, "an index of FASTA"},
-    {".gzi", Content::other, "an index of BGZF"},
-    {".bai", Content::other, "an index of BAM"},
-    {".csi", Content::other, "an index of BAM"},
-    {".crai", Content::other, "an index of CRAM"},
-    {".csv", Content::other, "comma-separated text"},
-    {".jsonl", Content::other, "JSON lines"},
-    {".ndjson", Content::other, "JSON lines"},
-    {".yaml", Content::other, "YAML"},
-    {".yml", Content::other, "YAML"},
-    {".xml", Content::other, "XML"},
-    {".avro", Content::other, "Avro"},
-    {".orc", Content::other, "ORC"},
-    {".h5", Content::other, "HDF5"},
-    {".hdf5", Content::other, "HDF5"},
-    {".h5ad", Content::other, "HDF5"},
-    {".loom", Content::other, "HDF5"},
-    {".zarr", Content::other, "Zarr"},
-    {".npy", Content::other, "NumPy"},
-    {".mtx", Content::other, "Matrix Market"},
-    {".rds", Content::other, "R data"},
-    {".rdata", Content::other, "R data"},
-    {".pkl", Content::other, "a pickle"},
-    {".pickle", Content::other, "a pickle"},
-    {".sqlite", Content::other, "SQLite"},
-    {".xls", Content::other, "a spreadsheet"},
-    {".xlsx", Content::other, "a spreadsheet"},
-    {".ods", Content::other, "a spreadsheet"},
-    {".jpg", Content::other, "JPEG"},
-    {".jpeg", Content::other, "JPEG"},
-    {".gif", Content::other, "GIF"},
-    {".tif", Content::other, "TIFF"},
-    {".tiff", Content::other, "TIFF"},
-    {".webp", Content::other, "WebP"},
-    {".pdf", Content::other, "PDF"},
-    {".eps", Content::other, "PostScript"},
-    {".svgz", Content::other, "compressed SVG"},
-    {".wig", Content::other, "wiggle"},
-    {".bw", Content::other, "bigWig"},
-    {".bigwig", Content::other, "bigWig"},
-    {".bb", Content::other, "bigBed"},
-    {".bigbed", Content::other, "bigBed"},
-    {".gff", Content::other, "GFF"},
-    {".gff3", Content::other, "GFF"},
-    {".gtf", Content::other, "GTF"},
-    {".vcf", Content::other, "VCF"},
-    {".bcf", Content::other, "BCF"},
-    {".paf", Content::other, "PAF"},
-    {".gfa", Content::other, "GFA"},
-    {".2bit", Content::other, "2bit"},
-    {".sra", Content::other, "SRA"},
-    {".meryl", Content::other, "a Meryl database"},
-    {".unik", Content::other, "a unikmer file"},
-    {".tar", Content::other, "an archive"},
-    {".tgz", Content::other, "an archive"},
-    {".tbz2", Content::other, "an archive"},
-    {".txz", Content::other, "an archive"},
-    {".zip", Content::other, "an archive"},
-    {".7z", Content::other, "an archive"},
-    {".rar", Content::other, "an archive"},
+    {"SAM", Content::other, {".sam"}},
+    {"CRAM", Content::other, {".cram"}},
+    {"BAM", Content::other, {".ubam"}},
+    {"an index of FASTA", Content::other, {".fai"}},
+    {"an index of BGZF", Content::other, {".gzi"}},
+    {"an index of BAM", Content::other, {".bai", ".csi"}},
+    {"an index of CRAM", Content::other, {".crai"}},
+    {"comma-separated text", Content::other, {".csv"}},
+    {"JSON lines", Content::other, {".jsonl", ".ndjson"}},
+    {"YAML", Content::other, {".yaml", ".yml"}},
+    {"XML", Content::other, {".xml"}},
+    {"Avro", Content::other, {".avro"}},
+    {"ORC", Content::other, {".orc"}},
+    {"HDF5", Content::other, {".h5", ".hdf5", ".h5ad", ".loom"}},
+    {"Zarr", Content::other, {".zarr"}},
+    {"NumPy", Content::other, {".npy"}},
+    {"Matrix Market", Content::other, {".mtx"}},
+    {"R data", Content::other, {".rds", ".rdata"}},
+    {"a pickle", Content::other, {".pkl", ".pickle"}},
+    {"SQLite", Content::other, {".sqlite"}},
+    {"a spreadsheet", Content::other, {".xls", ".xlsx", ".ods"}},
+    {"JPEG", Content::other, {".jpg", ".jpeg"}},
+    {"GIF", Content::other, {".gif"}},
+    {"TIFF", Content::other, {".tif", ".tiff"}},
+    {"WebP", Content::other, {".webp"}},
+    {"PDF", Content::other, {".pdf"}},
+    {"PostScript", Content::other, {".eps"}},
+    {"compressed SVG", Content::other, {".svgz"}},
+    {"wiggle", Content::other, {".wig"}},
+    {"bigWig", Content::other, {".bw", ".bigwig"}},
+    {"bigBed", Content::other, {".bb", ".bigbed"}},
+    {"GFF", Content::other, {".gff", ".gff3"}},
+    {"GTF", Content::other, {".gtf"}},
+    {"VCF", Content::other, {".vcf"}},
+    {"BCF", Content::other, {".bcf"}},
+    {"PAF", Content::other, {".paf"}},
+    {"GFA", Content::other, {".gfa"}},
+    {"2bit", Content::other, {".2bit"}},
+    {"SRA", Content::other, {".sra"}},
+    {"a Meryl database", Content::other, {".meryl"}},
+    {"a unikmer file", Content::other, {".unik"}},
+    {"an archive", Content::other, {".tar", ".tgz", ".tbz2", ".txz", ".zip", ".7z", ".rar"}},
 };
 
 constexpr std::string_view kCompressed[] = {".gz", ".bgz", ".bgzf"};
@@ -154,17 +121,13 @@ bool is_text(Content content) {
   }
 }
 
-const Ending& first_ending(Content content) {
-  return *std::ranges::find(kEndings, content, &Ending::content);
-}
-
 /// "an index (.wmi) or KFF (.kff)"
 std::string list_of(std::initializer_list<Content> written) {
   std::string list;
   for (const Content* content = written.begin(); content != written.end(); ++content) {
     if (content != written.begin()) list += content + 1 == written.end() ? " or " : ", ";
-    const Ending& ending = first_ending(*content);
-    list += fmt::format("{} ({})", ending.name, ending.text);
+    const NamedEndings& named = *std::ranges::find(kEndings, *content, &NamedEndings::content);
+    list += fmt::format("{} ({})", named.name, named.endings[0]);
   }
   return list;
 }
@@ -182,10 +145,11 @@ NamedContent content_of_path(const std::string& path) {
   NamedContent named;
   named.is_compressed = std::ranges::find(kCompressed, ending) != std::end(kCompressed);
   if (named.is_compressed) ending = take_ending(name);
-  if (const auto* const found = std::ranges::find(kEndings, ending, &Ending::text);
-      found != std::end(kEndings)) {
-    named.content = found->content;
-    named.name = found->name;
+  if (ending.empty()) return named;
+  for (const NamedEndings& each : kEndings) {
+    if (std::ranges::find(each.endings, ending) == std::end(each.endings)) continue;
+    named.content = each.content;
+    named.name = each.name;
   }
   return named;
 }
