@@ -47,8 +47,6 @@ class Exchange {
 
   Exchange(std::unique_ptr<Carrier> carrier, std::uint32_t bin_bits);
   ~Exchange();
-  Exchange(const Exchange&) = delete;
-  Exchange& operator=(const Exchange&) = delete;
 
   [[nodiscard]] std::uint32_t size() const { return size_; }
   /// Returns the number of this process's first GPU. The numbers of its other GPUs follow.

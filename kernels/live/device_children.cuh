@@ -36,8 +36,6 @@ class DeviceChildren {
   DeviceChildren(std::uint32_t frames, std::size_t frame_bytes, std::size_t batch, std::uint32_t children,
                  std::uint64_t most_image_bytes, Place place = {});
   ~DeviceChildren();
-  DeviceChildren(const DeviceChildren&) = delete;
-  DeviceChildren& operator=(const DeviceChildren&) = delete;
 
   /// Images of frames smaller than this are as large as a frame.
   static constexpr std::size_t kLargeImage = std::size_t{2} << 20;

@@ -106,8 +106,6 @@ class ShardLister {
  public:
   using Listed = ListedShards<Key>;
   virtual ~ShardLister() = default;
-  ShardLister(const ShardLister&) = delete;
-  ShardLister& operator=(const ShardLister&) = delete;
 
   /// Returns a shard that is not taken yet, with the list that it is in; null when there is none. Any thread
   /// may call it.
@@ -125,7 +123,6 @@ class ShardLister {
  protected:
   static constexpr std::uint32_t kShards = 1u << kShardBits;
 
-  ShardLister() = default;
   /// Lists a shard, and perhaps some behind it. Shards come in order.
   virtual std::shared_ptr<Listed> list(std::uint32_t first) = 0;
 

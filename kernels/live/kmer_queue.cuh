@@ -44,8 +44,6 @@ class KmerQueue {
   /// Room for so many k-mers.
   KmerQueue(std::size_t capacity, KmerParams kmers, index::ShardRange shards);
   ~KmerQueue() { cudaStreamSynchronize(stream_); }
-  KmerQueue(const KmerQueue&) = delete;
-  KmerQueue& operator=(const KmerQueue&) = delete;
 
   /// Device memory of each k-mer that there is room for, and what is held besides.
   static constexpr std::uint64_t kBytesOfKmer = 2 * (sizeof(Key) + sizeof(std::uint32_t));

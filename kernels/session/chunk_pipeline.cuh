@@ -67,8 +67,6 @@ class ChunkPipeline {
     cudaStreamSynchronize(stream_);
     cudaStreamSynchronize(freeze_stream_);
   }
-  ChunkPipeline(const ChunkPipeline&) = delete;
-  ChunkPipeline& operator=(const ChunkPipeline&) = delete;
 
   /// Is called before the first shard. `loads` are the k-mers of each shard; `most_kmers` is the largest
   /// number of occurrences in all of them; `size` is the memory that chunks may take. `spare_bytes` of device

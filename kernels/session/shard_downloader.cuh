@@ -33,8 +33,6 @@ class ShardDownloader {
     for (PieceDownload& piece : pieces_) try_to_wait_for(piece);
     streams_.alone([&] { streams_.resource().let_copies_end(); });
   }
-  ShardDownloader(const ShardDownloader&) = delete;
-  ShardDownloader& operator=(const ShardDownloader&) = delete;
 
   /// Begins to fetch one more shard.
   void begin(ShardQueue::QueuedShard&& item) {

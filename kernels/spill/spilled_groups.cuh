@@ -34,8 +34,6 @@ class SpilledGroups {
     spilled_.let_fetch_end();
     cudaStreamSynchronize(stream_);
   }
-  SpilledGroups(const SpilledGroups&) = delete;
-  SpilledGroups& operator=(const SpilledGroups&) = delete;
 
   /// Returns the groups in order.
   [[nodiscard]] const std::vector<ShardGroup>& groups() const { return groups_; }

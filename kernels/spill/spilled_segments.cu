@@ -81,8 +81,6 @@ class SpilledSegments<Words>::SpillThread {
  public:
   explicit SpillThread(SpilledSegments& owner) : owner_(owner) {}
   ~SpillThread() { let_copies_end(); }
-  SpillThread(const SpillThread&) = delete;
-  SpillThread& operator=(const SpillThread&) = delete;
 
   void start() {
     thread_ = std::thread([this] { owner_.work(*this); });

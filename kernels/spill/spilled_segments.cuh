@@ -63,8 +63,6 @@ class SpilledSegments {
   /// Takes segments of the bins from `first_bin` on, which are whole shards.
   SpilledSegments(SpillPlan plan, std::uint32_t first_bin, std::uint32_t bins_per_shard);
   ~SpilledSegments();
-  SpilledSegments(const SpilledSegments&) = delete;
-  SpilledSegments& operator=(const SpilledSegments&) = delete;
 
   /// Takes a segment that is complete in the order of `stream`. Its device memory is given back when it is
   /// out. Throws an earlier failure: a ResourceError when neither memory nor file take more.

@@ -31,8 +31,6 @@ class ChunkFeed : private ChunkSink {
     }
     if (thread_.joinable()) thread_.join();
   }
-  ChunkFeed(const ChunkFeed&) = delete;
-  ChunkFeed& operator=(const ChunkFeed&) = delete;
 
   /// True when the chunk that has a shard is there.
   [[nodiscard]] bool has(std::uint32_t shard) {

@@ -17,8 +17,6 @@ class FilePages {
   explicit FilePages(const index::IndexFile& index) : index_(index) {}
   /// Waits until pinning has ended. No copy from the pages may be under way.
   ~FilePages();
-  FilePages(const FilePages&) = delete;
-  FilePages& operator=(const FilePages&) = delete;
 
   /// Begins to pin all pages, in a thread of its own, unless that has been begun. If the file system refuses,
   /// or there is no room for a thread, nothing changes.

@@ -43,8 +43,6 @@ struct ShardUploader::UploadLane {
     }
   }
   ~UploadLane() { cudaStreamSynchronize(stream); }
-  UploadLane(const UploadLane&) = delete;
-  UploadLane& operator=(const UploadLane&) = delete;
 
   std::vector<PinnedPageArray<std::uint64_t>> buffers;  ///< made when they are needed, by the lane's thread
   std::vector<HostFence> copied;

@@ -28,8 +28,6 @@ class ShardUploader {
   ShardUploader(const index::IndexFile& index, unsigned threads, std::shared_ptr<FilePages> pages);
   /// After an error, too, nothing is under way afterwards.
   ~ShardUploader();
-  ShardUploader(const ShardUploader&) = delete;
-  ShardUploader& operator=(const ShardUploader&) = delete;
 
   /// Begins to copy the payloads of shards `first` to `end` - 1, one behind the other, when those begun
   /// before have been read, and checks the shards that have not been.
