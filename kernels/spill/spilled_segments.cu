@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <span>
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "file/checksum.h"
 #include "kernels/memory/current_device.cuh"
@@ -93,7 +93,7 @@ class SpilledSegments<Words>::SpillThread {
   /// Takes the offsets of a segment's parts off the device, and parts that go to the file altogether. Returns
   /// what is left to be done.
   std::vector<SpillPiece> open(Leaving& leaving) {
-    const Timer timer(totals_.out_seconds);
+    const Stopwatch watch(totals_.out_seconds);
     const Segment<Words>& segment = leaving.segment;
     leaving.complete.let_follow(stream_);
     std::vector<SpillPiece> pieces;
@@ -121,7 +121,7 @@ class SpilledSegments<Words>::SpillThread {
 
   /// Takes words out, of a segment that a worker has opened.
   void take_out(const SpillPiece& piece) {
-    const Timer timer(totals_.out_seconds);
+    const Stopwatch watch(totals_.out_seconds);
     const Segment<Words>& segment = piece.leaving->segment;
     char* to = piece.leaving->parts[piece.part].memory.get() + piece.first * kWordBytes;
     words_.receive(segment.words.data() + segment.parts[piece.part].first_word + piece.first,
@@ -134,7 +134,7 @@ class SpilledSegments<Words>::SpillThread {
 
   /// Begins to bring slices back, which follow one another on the device.
   void bring(const std::vector<SpilledSlice>& slices, const Event& free) {
-    const Timer timer(totals_.back_seconds);
+    const Stopwatch watch(totals_.back_seconds);
     free.let_follow(stream_);
     words_.begin_send(slices.front().words_to);
     offsets_.begin_send(slices.front().offsets_to);
@@ -167,15 +167,6 @@ class SpilledSegments<Words>::SpillThread {
   const Event* free = nullptr;
 
  private:
-  class Timer {
-   public:
-    explicit Timer(double& sum) : sum_(sum) {}
-    ~Timer() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-
-   private:
-    double& sum_;
-    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  };
   static constexpr std::uint64_t kWordBytes = sizeof(SuperKmer<Words>), kOffsetBytes = sizeof(std::uint32_t);
 
   void take_offsets(const Segment<Words>& segment, std::size_t number, SpilledPart& part) {
