@@ -69,9 +69,7 @@ void PendingWords<Words>::clear() {
   views_held_ = 0;
   words_ = 0;
   segment_bytes_ = 0;
-  check(cudaMemcpyAsync(bin_kmers_.data(), released_kmers_.data(), bin_kmers_.bytes(),
-                        cudaMemcpyDeviceToDevice, DriverLock::Shared(stream_)),
-        "copying on the GPU");
+  copy_anywhere(bin_kmers_.data(), released_kmers_.data(), bin_kmers_.size(), stream_, "copying on the GPU");
 }
 
 template <int Words>

@@ -221,9 +221,7 @@ ChildReport DeviceChildren<Key>::wait(std::uint32_t frame) {
 
 template <class Key>
 void DeviceChildren<Key>::bring_updates(const Update* updates, std::size_t n) {
-  check(cudaMemcpyAsync(updates_.data() + waiting_, updates, n * sizeof *updates, cudaMemcpyDefault,
-                        DriverLock::Shared(input_)),
-        "copying to the GPU");
+  copy_anywhere(updates_.data() + waiting_, updates, n, input_, "copying to the GPU");
   input_.wait();
   waiting_ += n;
 }
@@ -231,9 +229,7 @@ void DeviceChildren<Key>::bring_updates(const Update* updates, std::size_t n) {
 template <class Key>
 void DeviceChildren<Key>::bring_to_frame(std::uint32_t frame, const Update* updates, std::size_t n) {
   const ChildFrame& one = frames_[frame];
-  check(cudaMemcpyAsync(own_updates(frame), updates, n * sizeof *updates, cudaMemcpyDefault,
-                        DriverLock::Shared(one.stream)),
-        "copying to the GPU");
+  copy_anywhere(own_updates(frame), updates, n, one.stream, "copying to the GPU");
   one.uploaded.record(one.stream);
 }
 
@@ -298,9 +294,7 @@ std::size_t DeviceChildren<Key>::keep_waiting() {
 
 template <class Key>
 void DeviceChildren<Key>::take_updates(Update* updates, std::size_t n) {
-  check(cudaMemcpyAsync(updates, updates_.data(), n * sizeof *updates, cudaMemcpyDefault,
-                        DriverLock::Shared(input_)),
-        "copying from the GPU");
+  copy_anywhere(updates, updates_.data(), n, input_, "copying from the GPU");
   input_.wait();
   forget_updates();
 }
@@ -311,9 +305,7 @@ void DeviceChildren<Key>::bring_queries(const Key* keys, std::size_t n) {
   answers_.reserve(n);
   asked_ = n;
   queries_are_sorted_ = false;
-  check(
-      cudaMemcpyAsync(queries_.data(), keys, n * sizeof *keys, cudaMemcpyDefault, DriverLock::Shared(input_)),
-      "copying to the GPU");
+  copy_anywhere(queries_.data(), keys, n, input_, "copying to the GPU");
   fill_bytes(answers_.data(), 0, n, input_);
   let_frames_follow();
 }
@@ -326,9 +318,7 @@ std::vector<std::size_t> DeviceChildren<Key>::sort_queries(const Directory& dire
 
 template <class Key>
 void DeviceChildren<Key>::take_answers(std::uint32_t* answers, std::size_t n) {
-  check(cudaMemcpyAsync(answers, answers_.data(), n * sizeof *answers, cudaMemcpyDefault,
-                        DriverLock::Shared(input_)),
-        "copying from the GPU");
+  copy_anywhere(answers, answers_.data(), n, input_, "copying from the GPU");
   input_.wait();
 }
 

@@ -229,6 +229,11 @@ void copy_to_host(T* to, const T* from, std::size_t n, cudaStream_t stream) {
   check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToHost, DriverLock::Shared(stream)),
         "copying from the GPU");
 }
+/// Copies between two places that may each be on a GPU or in host memory.
+template <class T>
+void copy_anywhere(T* to, const T* from, std::size_t n, cudaStream_t stream, const char* doing) {
+  check(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDefault, DriverLock::Shared(stream)), doing);
+}
 template <class T>
 void fill_bytes(T* at, int value, std::size_t n, cudaStream_t stream) {
   check(cudaMemsetAsync(at, value, n * sizeof(T), DriverLock::Shared(stream)), "filling device memory");

@@ -57,10 +57,8 @@ void SpilledGroups<Words>::allocate() {
     merged_[i].words = DeviceArray<SuperKmer<Words>>(most.words);
     merged_[i].offsets = DeviceArray<std::uint32_t>(most.bins + 1);
     views_[i] = DeviceArray<SegmentView<Words>>(kMostSegments);
-    check(cudaMemcpyAsync(views_[i].data() + 1, resident_.views(),
-                          resident_.segments() * sizeof(SegmentView<Words>), cudaMemcpyDeviceToDevice,
-                          DriverLock::Shared(stream_)),
-          "copying on the GPU");
+    copy_anywhere(views_[i].data() + 1, resident_.views(), resident_.segments(), stream_,
+                  "copying on the GPU");
   }
   merge_.emplace_back(spilled_.parts(), static_cast<std::uint32_t>(most.bins), most.slice_offsets);
 }
