@@ -113,8 +113,7 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, 
   const std::uint64_t others =
       file::OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
   plan.memory = {resources.memory_bytes, backend::working_bytes(threads) + others, 0, threads, inputs.size()};
-  const auto session = options.old != nullptr ? backend::make_cpu_matrix_extension(plan, inputs, *options.old)
-                                              : backend::make_cpu_matrix(plan, inputs);
+  const auto session = backend::make_cpu_matrix(plan, inputs, options.old);
 
   file::OrderedText text(
       threads, parts_of_all(options, inputs), write,

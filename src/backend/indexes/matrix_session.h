@@ -36,14 +36,11 @@ class MatrixSession {
 
 /// Makes a session on the CPU (src/cpu). There is a row for each k-mer, in the order of indexes
 /// (docs/index-format.md), and in it a number for each index. The indexes, at least one, all of the same
-/// parameters, must live as long. ResourceError for memory that leaves nothing to work in.
+/// parameters, must live as long. If there is an `old` matrix, for k-mers of the indexes' k and strand, its
+/// rows are among them, with these numbers behind those that they have. ResourceError for memory that leaves
+/// nothing to work in.
 std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
-                                               const std::vector<index::IndexFile>& inputs);
-
-/// Makes the same of the rows of `old` and, behind the numbers that they have, one for each index. `old` is
-/// for k-mers of the indexes' k and strand. ResourceError as above.
-std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
-                                                         const std::vector<index::IndexFile>& inputs,
-                                                         formats::MatrixFile& old);
+                                               const std::vector<index::IndexFile>& inputs,
+                                               formats::MatrixFile* old);
 
 }  // namespace warpmer::backend

@@ -347,18 +347,12 @@ class MatrixExtender : public backend::MatrixSession {
 namespace warpmer::backend {
 
 std::unique_ptr<MatrixSession> make_cpu_matrix(const MatrixPlan& plan,
-                                               const std::vector<index::IndexFile>& inputs) {
-  if (inputs.front().params().k <= kMaxNarrowK)
-    return std::make_unique<cpu::MatrixMaker<Key64>>(plan, inputs);
-  return std::make_unique<cpu::MatrixMaker<Key128>>(plan, inputs);
-}
-
-std::unique_ptr<MatrixSession> make_cpu_matrix_extension(const MatrixPlan& plan,
-                                                         const std::vector<index::IndexFile>& inputs,
-                                                         formats::MatrixFile& old) {
-  if (inputs.front().params().k <= kMaxNarrowK)
-    return std::make_unique<cpu::MatrixExtender<Key64>>(plan, inputs, old);
-  return std::make_unique<cpu::MatrixExtender<Key128>>(plan, inputs, old);
+                                               const std::vector<index::IndexFile>& inputs,
+                                               formats::MatrixFile* old) {
+  return with_key_type(inputs.front().params().k, [&]<class Key>(Key) -> std::unique_ptr<MatrixSession> {
+    if (old != nullptr) return std::make_unique<cpu::MatrixExtender<Key>>(plan, inputs, *old);
+    return std::make_unique<cpu::MatrixMaker<Key>>(plan, inputs);
+  });
 }
 
 }  // namespace warpmer::backend
