@@ -50,5 +50,5 @@ TEST_CASE("io memory: of a reference, the two longest sequences count") {
       folder.file("genome.fa.fai", "a\t4\t3\t4\t5\nb c\t300000000\t9\t60\t61\nd\t7\t9\t7\t8\n");
   CHECK(held({cram}, 1, genome) == none + 600'000'000);
   CHECK(held({text}, 1, genome) == held({text}, 1));
-  CHECK(held({cram}, 1, folder.path("missing.fa")) == none);
+  CHECK_THROWS_AS(held({text}, 1, folder.path("missing.fa")), warpmer::InputError);
 }
