@@ -60,7 +60,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
     return fail(application.ranks(), {ErrorKind::usage, application.render_parse_error(error)});
   }
   const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
-  application.check_alike(version ? "--version" : "--help");
+  application.check_told_alike(version ? "--version" : "--help");
   if (!application.ranks().is_first()) {
     return kDone;
   }

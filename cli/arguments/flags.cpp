@@ -204,7 +204,7 @@ void add_reading_flags(CLI::App& app, io::ReadingOptions& reading) {
   app.add_option_function<std::string>(
          "--reference",
          [&reading](const std::string& path) {
-           io::list_inputs({path});  // also where no input is CRAM
+           if (!path.empty()) io::list_inputs({path});  // before a job begins, also where no input is CRAM
            reading.reference = path;
          },
          "FASTA of the reference that CRAM inputs were aligned to, plain or BGZF. Its index, "

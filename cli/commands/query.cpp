@@ -430,7 +430,7 @@ std::string answer(Query& query) {
 }
 
 /// InputError unless all ranks have opened the same index: on some node, the copy may be an old one.
-void check_alike(mpi::ProcessGroup& ranks, const AskedTable& table) {
+void check_same_index(mpi::ProcessGroup& ranks, const AskedTable& table) {
   if (!ranks.are_several()) return;
   const std::optional<unsigned> other = ranks.first_other(table.content_checksum());
   if (!other) return;
@@ -447,7 +447,7 @@ int run_query(QueryOptions options) {
   if (options.ranks->is_first()) options.expand_lists();
   check_output_ending(options);
   AskedTable table(options.index, options.server);
-  check_alike(*options.ranks, table);
+  check_same_index(*options.ranks, table);
   const unsigned threads = threads_for(options);
   jobs::DeviceChoice device = device_for(options, table, threads);
   if (options.ranks->is_first()) warn_of(device);

@@ -152,6 +152,13 @@ std::string render_mismatch(const std::string& message) {
                                      : fmt::format("{} needs {} values", name, message[number]);
 }
 
+/// "a, b and c".
+std::string list_of(std::vector<std::string> names) {
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
 }  // namespace
 
 Application::Application(std::string command_line, mpi::ProcessGroup& ranks, std::string_view asked)
@@ -194,7 +201,7 @@ int Application::run(std::vector<std::string> arguments) {
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   root_.parse(arguments);
   const CLI::App& command = *root_.get_subcommands().front();
-  check_alike(command);
+  check_told_alike(command);
   check_ranks(command.get_name());
   check_values(command);
   if (ranks_.is_first()) check_files(command);  // what others would find does not count
@@ -207,7 +214,7 @@ int Application::run(std::vector<std::string> arguments) {
 /// Whoever types the bare name wants to know what there is; for a script it is a command line without a
 /// command.
 int Application::print_overview() const {
-  check_alike("nothing");
+  check_told_alike("nothing");
   if (ranks_.is_first()) {
     TextOutput output("-");
     output.write(root_.help());
@@ -223,12 +230,13 @@ void Application::check_ranks(const std::string& command) const {
   throw UsageError(
       fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
                   "start it without mpirun or srun",
-                  command, ranks_.size(), fmt::join(of_ranks_, ", ")));
+                  command, ranks_.size(), list_of(of_ranks_)));
 }
 
 /// What is of a rank's own node may be otherwise on each: also which of its GPUs it takes.
-void Application::check_alike(const CLI::App& command) const {
-  constexpr std::array<std::string_view, 4> kOwn = {"--threads", "--memory", "--device-memory", "--tmp-dir"};
+void Application::check_told_alike(const CLI::App& command) const {
+  constexpr std::array<std::string_view, 6> kOwn = {"--threads", "--memory", "--device-memory",
+                                                    "--tmp-dir", "--quiet",  "--progress"};
   std::vector<std::string> words = {command.get_name()};
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
@@ -237,11 +245,11 @@ void Application::check_alike(const CLI::App& command) const {
     for (const std::string& value : option->results())
       words.push_back(name == "--device" && value.starts_with("cuda:") ? "cuda" : value);
   }
-  check_alike(quote_command_line(words));
+  check_told_alike(quote_command_line(words));
 }
 
 // Ranks that count into different files would make one index of all, and lose the other names.
-void Application::check_alike(std::string_view told) const {
+void Application::check_told_alike(std::string_view told) const {
   if (!ranks_.are_several()) return;
   const std::string all = fmt::format("{} {}", WARPMER_VERSION, told);
   const std::optional<unsigned> other = ranks_.first_other(file::checksum(all.data(), all.size()));

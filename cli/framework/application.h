@@ -47,9 +47,9 @@ class Application {
   /// Returns the provenance of the command's outputs, without inputs.
   [[nodiscard]] index::Provenance provenance() const { return {WARPMER_VERSION, command_line_, {}}; }
 
-  /// UsageError unless all ranks have the same to do, of which `told` says what it is. All call it, whatever
-  /// they were started for, before they do any of it.
-  void check_alike(std::string_view told) const;
+  /// Throws a UsageError unless `told`, what this rank was told to do, is the same on all ranks. Every rank
+  /// calls it first, also those that were told something else.
+  void check_told_alike(std::string_view told) const;
 
   /// Returns the message that there is no such command, and which may have been meant.
   [[nodiscard]] std::string no_command_text(const std::string& name) const;
@@ -60,7 +60,7 @@ class Application {
   void check_command_name(const std::vector<std::string>& arguments) const;
   int print_overview() const;
   void check_ranks(const std::string& command) const;
-  void check_alike(const CLI::App& command) const;
+  void check_told_alike(const CLI::App& command) const;
 
   CLI::App root_;
   std::string command_line_;

@@ -1,8 +1,9 @@
 #pragma once
 /// A block counts a bin: it expands the super-k-mers, evenly over all lanes, and inserts the hashes of the
-/// k-mers into a table in shared memory, WarpDrive's or another. A bin that is too large for the table is
-/// counted in parts, by hash range, in increasing order; so a bin can be of any size, and a table never
-/// hangs. The files count_*.cu include this; each has the kernels of one table.
+/// k-mers into a table in shared memory, WarpDrive's or another. Bins that are too large for
+/// the table are counted in larger ones afterwards, and what is too large for these in parts, by hash range,
+/// in increasing order; so a bin can be of any size, and a table never hangs. The files count_*.cu include
+/// this; each has the kernels of one table.
 
 #include <algorithm>
 

@@ -79,7 +79,7 @@ struct CountTuning {
   /// Only those that do not fit there either are counted in parts: each part expands all words of the bin,
   /// twice. (Reads of 5 Mbp at k = 55, where two or three frequent minimizers share many a bin: a count took
   /// 119 ms when all of these were counted in parts, and takes 97 ms.)
-  std::uint32_t crowded_slot_bits = 12;
+  std::uint32_t crowded_slot_bits = 0;
   std::uint32_t split_bits = 0;  ///< a bin begins as 2^split_bits parts, by hash
   backend::CountTable table = backend::CountTable::automatic;  ///< automatic is WarpDrive
 };

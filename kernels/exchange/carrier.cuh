@@ -28,6 +28,8 @@ class Carrier {
  public:
   explicit Carrier(Peers& peers) : peers_(peers) {}
   virtual ~Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
 
   /// Returns the object that agrees with other ranks on rounds, and on all else that is said about them.
   virtual mpi::Rounds& rounds() = 0;

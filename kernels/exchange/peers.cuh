@@ -19,6 +19,8 @@ class Peers {
   /// Gives every GPU access to the memory of the others, if the machine can do that. With `through_host`,
   /// copies go as if it could not.
   explicit Peers(std::vector<int> gpus, bool through_host = false);
+  Peers(const Peers&) = delete;
+  Peers& operator=(const Peers&) = delete;
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(gpus_.size()); }
   [[nodiscard]] int gpu(std::uint32_t number) const { return gpus_[number]; }

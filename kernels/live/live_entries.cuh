@@ -19,6 +19,8 @@ template <class Key>
 class LiveEntries {
  public:
   virtual ~LiveEntries() = default;
+  LiveEntries(const LiveEntries&) = delete;
+  LiveEntries& operator=(const LiveEntries&) = delete;
 
   /// Enqueues counting the k-mers of each shard, which are added to `sizes`, one for each shard. No insertion
   /// or removal may run side by side with it, or with those that follow.
@@ -35,6 +37,9 @@ class LiveEntries {
   virtual void tally(unsigned long long* kmers, cudaStream_t stream) const = 0;
   /// Enqueues listing the other counts in any order; `*size` is 0 before.
   virtual void list_large(std::uint32_t* counts, std::uint32_t* size, cudaStream_t stream) const = 0;
+
+ protected:
+  LiveEntries() = default;
 };
 
 }  // namespace warpmer::gpu

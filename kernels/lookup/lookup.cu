@@ -37,6 +37,8 @@ class Station {
         lanes_(
             [this, shape, k, lenient] { return std::make_unique<LookupLane>(*loaded_, shape, k, lenient); },
             most_lanes) {}
+  Station(const Station&) = delete;
+  Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
   ~Station() { cudaSetDevice(gpu_); }
 

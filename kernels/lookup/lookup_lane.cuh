@@ -50,6 +50,8 @@ struct LaneShape {
 class LookupLane {
  public:
   LookupLane(const DeviceIndex& index, const LaneShape& shape, std::uint32_t k, bool lenient);
+  LookupLane(const LookupLane&) = delete;
+  LookupLane& operator=(const LookupLane&) = delete;
   ~LookupLane() { drain(); }
 
   /// Fills in the narrow counts of `out`, which is laid out. Returns whether there are any that Lookup::widen

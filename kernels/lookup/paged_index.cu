@@ -57,6 +57,8 @@ class ShardFrames {
     copy_to_device(child_of_.data(), child_of.data(), child_of.size(), stream_);
     stream_.wait();
   }
+  ShardFrames(const ShardFrames&) = delete;
+  ShardFrames& operator=(const ShardFrames&) = delete;
   ~ShardFrames() { settle(); }
 
   [[nodiscard]] const index::IndexParams& params() const { return params_; }

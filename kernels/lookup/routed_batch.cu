@@ -62,6 +62,8 @@ class RoutedBatches::RoutedBatch {
         transposition_(plan.gpus, plan.route) {
     for (const int gpu : plan.gpus) owner_buffers_.emplace_back(gpu, plan.slice_starts, plan.most_runs);
   }
+  RoutedBatch(const RoutedBatch&) = delete;
+  RoutedBatch& operator=(const RoutedBatch&) = delete;
   ~RoutedBatch() { settle(); }
 
   void carry(const PartOwners& owners, const char* text, std::uint32_t bytes, std::uint32_t starts,

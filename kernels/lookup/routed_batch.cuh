@@ -50,6 +50,8 @@ std::uint64_t routed_batch_bytes(std::uint32_t starts, std::uint32_t gpus, std::
 class RoutedBatches {
  public:
   RoutedBatches(const RoutePlan& plan, std::uint32_t asker);
+  RoutedBatches(const RoutedBatches&) = delete;
+  RoutedBatches& operator=(const RoutedBatches&) = delete;
   ~RoutedBatches();
 
   /// Does what DeviceIndex::look_up does, with any `owners`, while the asker's GPU is current. Waits for the

@@ -18,9 +18,10 @@ declare -A line_of=()
 number=0
 for line in "${lines[@]}"; do
   number=$((number + 1)) place="$samples, line $number"
+  [[ $line =~ [^[:space:]] ]] || continue
   IFS=$'\t' read -r -a sample <<<"${line%$'\r'}"
   name=${sample[0]:-}
-  [[ -n $name ]] || continue
+  [[ -n $name ]] || refuse "the line begins with a tab: a sample has a name"
   [[ ${#sample[@]} -gt 1 ]] || refuse "sample $name has no files; write them behind it, with tabs between them"
   [[ -z ${line_of[$name]:-} ]] ||
     refuse "sample $name is on line ${line_of[$name]}, too; all files of a sample go on one line, with tabs between them"

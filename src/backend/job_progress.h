@@ -42,6 +42,7 @@ struct JobProgress {
   }
 
   /// While it lives, `cancel` also calls `stop`, from any thread: a step that waits for input has to end.
+  /// There is one at a time; `stop` neither throws nor asks the progress.
   class OnCancel {
    public:
     OnCancel(JobProgress& progress, std::function<void()> stop) : progress_(progress) {

@@ -9,7 +9,10 @@ namespace warpmer::file {
 /// A stream of bytes, read once from start to end by one thread at a time.
 class ByteSource {
  public:
+  ByteSource() = default;
   virtual ~ByteSource() = default;
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
 
   /// Reads up to `size` bytes, at least one unless the stream has ended: 0 is the end, and stays so.
   virtual std::size_t read(char* into, std::size_t size) = 0;

@@ -34,7 +34,7 @@ std::string spill_advice(int error, const SpillRemedies& remedies) {
 std::string tmp_directory_fault(const std::string& directory, int error, const SpillRemedies& remedies) {
   const char* variable = std::getenv("TMPDIR");
   const bool is_variable = variable != nullptr && directory == variable, is_missing = error == ENOENT;
-  // The default is there, or may be called by neither.
+  // A directory that nobody named is one that is there: what is missing was named.
   const char* by = is_variable ? ", which $TMPDIR names" : is_missing ? ", which --tmp-dir names" : "";
   return fmt::format("cannot make a temporary file in '{}'{}: {}; {}{}", directory, by,
                      is_missing ? "it does not exist" : std::strerror(error),

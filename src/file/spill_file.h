@@ -33,8 +33,8 @@ struct SpillRemedies {
   const char* less = ", or raise -m";  ///< empty where nothing makes it less
 };
 
-/// Returns a sentence for a system's error: why no temporary file can be made in a directory that --tmp-dir
-/// or $TMPDIR names.
+/// Returns a sentence for a system's error: why no temporary file can be made in this directory, and whether
+/// $TMPDIR or --tmp-dir names it.
 std::string tmp_directory_fault(const std::string& directory, int error, const SpillRemedies& remedies = {});
 
 /// A file that has no name from the beginning, or none from just after it, so that the system

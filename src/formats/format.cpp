@@ -32,6 +32,7 @@ constexpr std::array kNames = {
     Named{Format::kff, "kff", Content::kff},       Named{Format::jellyfish, "jellyfish", Content::jellyfish},
     Named{Format::fastk, "fastk", Content::fastk}, Named{Format::yak, "yak", Content::yak},
     Named{Format::tsv, "tsv", Content::tsv},       Named{Format::fasta, "fasta", Content::fasta}};
+static_assert(kNames.size() == static_cast<std::size_t>(Format::fasta) + 1);
 
 constexpr std::size_t kFirstBytes = 16;
 

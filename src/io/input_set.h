@@ -22,10 +22,10 @@ struct InputProgress {
 class InputSet {
  public:
   /// `paths`: files, and "-" for standard input (once); lists have been expanded (io/text/input_list.h).
-  /// Opens nothing; checks that every file exists and can be read, and throws InputError naming the first
-  /// that cannot. UsageError when there is no input, or a pipe is to be sampled.
+  /// Opens nothing; checks that every file exists and can be read, the reference too, and throws InputError
+  /// naming the first that cannot. UsageError when there is no input, or a pipe is to be sampled.
   InputSet(const std::vector<std::string>& paths, const InputOptions& options);
-  /// Opens what process `owner` reads of inputs that have been shared out. Checks nothing in advance.
+  /// Opens what process `owner` reads of inputs that have been shared out. Checks the reference in advance.
   InputSet(const InputShares& shares, std::uint32_t owner, const InputOptions& options);
   ~InputSet();
 

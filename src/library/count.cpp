@@ -74,17 +74,25 @@ class CountingCall {
   inline static thread_local bool is_under_way_ = false;
 };
 
+struct TurnState {
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::atomic<pid_t> holder = 0;  ///< the process in which somebody has it, or 0
+};
+
 /// The turn of a call: in a process one counts at a time. (A timed mutex would do, but that GCC's thread
 /// sanitizer does not know how it is locked.)
 class CountingTurn {
  public:
-  /// Waits for it, unless the job is cancelled meanwhile, which throws. UsageError in a forked process whose
-  /// copy of the turn belongs to a thread that it does not have.
-  explicit CountingTurn(const backend::JobProgress& progress) {
+  /// UsageError in a forked process whose copy of the turn belongs to a thread that it does not have.
+  static void check_fork() {
     if (const pid_t holder = turns_.holder; holder != 0 && holder != ::getpid()) {
       throw UsageError(
           "a process that was forked off while another thread counted cannot count; fork before");
     }
+  }
+  /// Waits for it, unless the job is cancelled meanwhile, which throws.
+  explicit CountingTurn(const backend::JobProgress& progress) {
     std::unique_lock lock(turns_.mutex);
     while (turns_.holder != 0) {
       turns_.ended.wait_for(lock, std::chrono::milliseconds(100));
@@ -101,11 +109,6 @@ class CountingTurn {
   CountingTurn& operator=(const CountingTurn&) = delete;
 
  private:
-  struct TurnState {
-    std::mutex mutex;
-    std::condition_variable ended;
-    std::atomic<pid_t> holder;  ///< the process in which somebody has it, or 0
-  };
   /// Is never destroyed: in a forked process that would wait for those who waited for a turn.
   inline static TurnState& turns_ = *new TurnState;
 };
@@ -121,6 +124,7 @@ Totals count(const std::vector<std::string>& inputs, const CountOptions& options
     library::check_memory_cap(options.memory_bytes);
     return library::public_totals(jobs::count(job_options(inputs, options, output), progress).totals);
   };
+  CountingTurn::check_fork();  // before there is another thread
   const CountingCall call;
   const auto take_turn = [](const backend::JobProgress& progress) { return CountingTurn(progress); };
   return library::run_job({options.listener, options.warning_listener}, work, take_turn);

@@ -25,7 +25,10 @@ inline constexpr std::size_t kChannels = 5;
 
 class RankLink {
  public:
+  RankLink() = default;
   virtual ~RankLink() = default;
+  RankLink(const RankLink&) = delete;
+  RankLink& operator=(const RankLink&) = delete;
 
   /// Finds the other processes. ResourceError when that fails.
   virtual void open() = 0;

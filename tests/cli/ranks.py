@@ -130,7 +130,7 @@ class Ranks(RanksTest):
             for one, two in (first, second), (second, first):
                 words = ["-n", 1, common.WARPMER, *one, ":", "-n", 1, common.WARPMER, *two]
                 self.check_mpirun_refused(words, USAGE, "rank 1 of MPI was started with another command line.*srun --mpi=none")
-        own = ["count", "--output=a.wmi", "-k21", "--tmp-dir", ".", "-m", "1G", "--device", "cpu", "reads.fq"]
+        own = ["count", "--output=a.wmi", "-k21", "--tmp-dir", ".", "-m", "1G", "-q", "--device", "cpu", "reads.fq"]
         self.done(self.mpirun(["-n", 1, common.WARPMER, *first, ":", "-n", 1, common.WARPMER, *own]), own)
         self.assertEqual(self.ranks(2, "--version").stdout.count(b"warpmer"), 1)
         self.assertEqual(self.ranks(2, "devices").stdout.count(b"instruction set"), 1)
@@ -154,7 +154,7 @@ class Ranks(RanksTest):
     def test_not_for_ranks(self):
         self.file("reads.fq", "@a\nACGTACGT\n+\nIIIIIIII\n")
         self.count("reads.fq", k=5)
-        self.check_refused(2, USAGE, "only count, query, devices run on several ranks", "histo", "out.wmi")
+        self.check_refused(2, USAGE, "only count, query and devices run on several ranks", "histo", "out.wmi")
         self.check_refused(2, USAGE, "--reads", "query", "out.wmi", "ACGTA")
         alone = shutil.copy(common.WARPMER, self.folder / "warpmer")
         self.check_refused(2, RESOURCE, "a job of 2 processes needs the module warpmer_mpi.so, which is not beside", "count", "-o", "new.wmi", "reads.fq", program=alone)

@@ -469,6 +469,10 @@ class Refusals(Serve):
             error = self.refused(RESOURCE, r"a live table of 31-mers takes .*; raise -m by \d+ MiB( or lower -t)?\n", *options, f"{memory}M")
             memory += int(re.search(r"by (\d+) MiB", error)[1])
             self.end(self.serve("-t", threads, "-m", f"{memory}M"))
+        options = ("-k", 12, "-t", 2, "-m")
+        error = self.refused(RESOURCE, "a live table of 12-mers takes .*; raise -m by", "serve", "--socket", SOCKET, *options, "200M")
+        memory = 200 + int(re.search(r"by (\d+) MiB", error)[1])
+        self.end(self.serve(*options, f"{memory}M"))
 
 
 if __name__ == "__main__":

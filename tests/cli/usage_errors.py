@@ -137,7 +137,7 @@ class UsageErrors(CliTest):
                 ("exclude each other", "query", index, "ACGTA", "--kmers", READS),
                 ("--profile needs --reads", "query", index, "ACGTA", "--profile"),
                 ("--min-base-quality needs --reads", "query", index, "ACGTA", "--min-base-quality", "20"),
-                ("--reference needs --reads", "query", index, "ACGTA", "--reference", "x.fa"),
+                ("--reference needs --reads", "query", index, "ACGTA", "--reference", "out.wmi"),
                 ("looks like an option", "query", index, "--reads", "--profile"),
                 ("--device gpu: choose auto", "query", index, "--device", "gpu", "--reads", READS),
                 ("--device gpu: choose auto", "query", index, "--device", "gpu", "ACGTA"),

@@ -16,6 +16,8 @@ namespace warpmer::backend {
 class InitialKmers {
  public:
   virtual ~InitialKmers() = default;
+  InitialKmers(const InitialKmers&) = delete;
+  InitialKmers& operator=(const InitialKmers&) = delete;
 
   [[nodiscard]] virtual const index::IndexParams& params() const = 0;
   [[nodiscard]] virtual const index::Totals& totals() const = 0;
@@ -24,6 +26,9 @@ class InitialKmers {
   [[nodiscard]] virtual groups::ShardBits strings(std::uint32_t shard) const = 0;
   /// Says that a shard is not needed again soon.
   virtual void release(std::uint32_t shard) const = 0;
+
+ protected:
+  InitialKmers() = default;
 };
 
 /// Those of an index, which outlives it.

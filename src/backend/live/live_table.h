@@ -71,6 +71,8 @@ struct Removal {
 class LiveSnapshot {
  public:
   virtual ~LiveSnapshot() = default;
+  LiveSnapshot(const LiveSnapshot&) = delete;
+  LiveSnapshot& operator=(const LiveSnapshot&) = delete;
 
   /// Does the same as CountingSession::finish: gives each shard to `sink` once, frozen as a count of the same
   /// reads would freeze it. Called concurrently, with a different `thread` each, of LiveTablePlan::threads.
@@ -78,6 +80,9 @@ class LiveSnapshot {
   /// Returns totals and histogram of what `finish` has given, when all threads have returned from it.
   [[nodiscard]] virtual Tally tally() const = 0;
   [[nodiscard]] virtual LiveTotals totals() const = 0;
+
+ protected:
+  LiveSnapshot() = default;
 };
 
 /// A table of k-mers. Any number of threads may call all of it at once.
@@ -91,6 +96,8 @@ class LiveSnapshot {
 class LiveTable {
  public:
   virtual ~LiveTable() = default;
+  LiveTable(const LiveTable&) = delete;
+  LiveTable& operator=(const LiveTable&) = delete;
 
   /// Adds all k-mers of a batch, and returns their number. `lenient` as in io::ReadingOptions.
   virtual std::uint64_t add(const io::Batch& batch, bool lenient) = 0;
@@ -110,6 +117,9 @@ class LiveTable {
   [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
   /// Says which tables it uses and why, in a few words.
   [[nodiscard]] virtual std::string describe() const = 0;
+
+ protected:
+  LiveTable() = default;
 };
 
 /// Implemented in src/cpu/live.

@@ -67,6 +67,8 @@ struct LookupOptions {
 class Lookup {
  public:
   virtual ~Lookup() = default;
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
 
   [[nodiscard]] const KmerParams& kmers() const { return kmers_; }
 

@@ -70,6 +70,8 @@ struct LocatedBatch {
 class Locator {
  public:
   virtual ~Locator() = default;
+  Locator(const Locator&) = delete;
+  Locator& operator=(const Locator&) = delete;
 
   /// Returns where a k-mer given as text occurs. UsageError when it is not exactly k characters of A C G T U,
   /// any case.
@@ -82,6 +84,9 @@ class Locator {
   /// whether what was asked for is the reverse complement of what stands there.
   virtual void for_each_hit(const HitRange& hits,
                             const std::function<void(const index::Hit&)>& visit) const = 0;
+
+ protected:
+  Locator() = default;
 };
 
 /// `index` must outlive the Locator. Implemented in src/cpu.

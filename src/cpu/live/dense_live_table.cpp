@@ -182,12 +182,7 @@ class DenseLiveTable : public backend::LiveTable {
         strict_(counts_, false, plan.threads),
         lenient_(counts_, true, plan.threads) {
     // Nothing is left free for removals: a table of this kind does not grow.
-    if (!budget_.has(0, LiveUse::removal)) {
-      throw ResourceError(fmt::format(
-          "a live table of {}-mers takes {} with {}, and {} are left for it; {}", plan.kmers.k,
-          mebibytes_needed(least_bytes(plan) + plan.memory_bytes / 16), number_of_threads(plan.threads),
-          mebibytes(plan.memory_bytes), memory_advice(plan.threads)));
-    }
+    if (!budget_.has(0, LiveUse::removal)) refuse_live_memory(plan, budget_.held() * 16 / 15);
     if (plan.base == nullptr) return;
     const KmerHash<Key64> hash(plan.kmers.k);
     index::for_each_entry(*plan.base, 0,

@@ -1,12 +1,18 @@
 #pragma once
 /// The bytes that a live table holds, and may hold.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <utility>
+
+#include "backend/live/live_table.h"
+#include "base/error.h"
+#include "base/memory_text.h"
 
 namespace warpmer::cpu {
 
@@ -121,5 +127,15 @@ class LiveBytes {
   LiveBudget* budget_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
+
+/// Throws the error of a table that has no room for what it takes before anything is in it, for which a plan
+/// with `enough` would do. That is what a server leaves of -m, whose eighth is for connections.
+[[noreturn]] inline void refuse_live_memory(const backend::LiveTablePlan& plan, std::uint64_t enough) {
+  throw ResourceError(fmt::format(
+      "a live table of {}-mers takes {} with {} before anything is in it, and {} are left for it; "
+      "raise -m by {}{}",
+      plan.kmers.k, mebibytes_needed(enough), number_of_threads(plan.threads), mebibytes(plan.memory_bytes),
+      mebibytes_needed((enough - plan.memory_bytes) / 7 * 8), plan.threads > 1 ? " or lower -t" : ""));
+}
 
 }  // namespace warpmer::cpu

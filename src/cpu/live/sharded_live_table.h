@@ -124,13 +124,8 @@ class ShardedLiveTable : public backend::LiveTable {
         strict_(shards_, budget_, plan.kmers, false, plan.threads),
         lenient_(shards_, budget_, plan.kmers, true, plan.threads) {
     if (budget_.has(0, LiveUse::addition)) return;
-    // Of 16 parts of the memory a budget keeps 3 free, at most; an eighth of -m is a server's connections'.
-    const std::uint64_t enough = budget_.held() * 16 / 13;
-    throw ResourceError(fmt::format(
-        "a live table of {}-mers takes {} with {} before anything is in it, and {} are left for it; "
-        "raise -m by {}{}",
-        plan.kmers.k, mebibytes_needed(enough), number_of_threads(plan.threads), mebibytes(plan.memory_bytes),
-        mebibytes_needed((enough - plan.memory_bytes) / 7 * 8), plan.threads > 1 ? " or lower -t" : ""));
+    // Of 16 parts of the memory a budget keeps 3 free, at most.
+    refuse_live_memory(plan, budget_.held() * 16 / 13);
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {

@@ -284,7 +284,7 @@ io::InputOptions input_options(const PositionOptions& options, const host::Resou
 /// Throws the error of sequences that do not fit, when a part of them is read. How many follow is estimated
 /// for files, and read of a pipe.
 [[noreturn]] void refuse(io::InputSet& input, io::Batch& batch, const PackedReference& reference,
-                         std::uint64_t spoken_for, std::uint64_t memory_cap) {
+                         std::uint64_t spoken_for, std::uint64_t memory_cap, JobProgress& progress) {
   const io::InputProgress bytes = input.progress();
   const double read = std::max(1.0, static_cast<double>(reference.bases()));
   double all = read;
@@ -292,6 +292,7 @@ io::InputOptions input_options(const PositionOptions& options, const host::Resou
     all *= static_cast<double>(bytes.bytes_total) / static_cast<double>(bytes.bytes_done);
   } else {
     while (input.next(batch)) {
+      progress.end_if_cancelled();
       for (const io::Piece& piece : batch.pieces) all += piece.length;
     }
   }
@@ -315,7 +316,7 @@ void read(io::InputSet& input, PackedReference& reference, std::uint64_t memory_
     progress.bytes_total = bytes.bytes_total;
     const std::uint64_t needed = spoken_for + reference.memory_bytes();
     if (needed <= memory_cap) continue;
-    refuse(input, batch, reference, spoken_for, memory_cap);
+    refuse(input, batch, reference, spoken_for, memory_cap, progress);
   }
 }
 

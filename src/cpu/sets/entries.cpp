@@ -220,6 +220,7 @@ void encode_entries(const index::IndexFile& index, formats::KmerOrder order, std
       case formats::KmerOrder::by_kmer:
         return encode_in(cpu::LexicographicOrder<Key>(k));
       case formats::KmerOrder::by_jellyfish:
+        if (position_bits == 0) throw InternalError("an order of positions without bits");
         return encode_in(formats::JellyfishOrder<Key>(k, position_bits));
       case formats::KmerOrder::by_yak:
         return encode_in(formats::YakOrder<Key>(k));

@@ -59,7 +59,10 @@ using WriteTable = std::function<void(std::string_view bytes, const Progress& so
 /// Used by one thread at a time.
 class TableWriter {
  public:
+  TableWriter() = default;
   virtual ~TableWriter() = default;
+  TableWriter(const TableWriter&) = delete;
+  TableWriter& operator=(const TableWriter&) = delete;
 
   /// Adds rows; `so_far` is the share of all rows that is there with these.
   virtual void append(const TableBatch& batch, const Progress& so_far) = 0;

@@ -150,6 +150,7 @@ NamedContent content_of_path(const std::string& path) {
     if (std::ranges::find(each.endings, ending) == std::end(each.endings)) continue;
     named.content = each.content;
     named.name = each.name;
+    break;
   }
   return named;
 }

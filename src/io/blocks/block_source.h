@@ -22,7 +22,10 @@ struct BlockLease {
 
 class BlockSource {
  public:
+  BlockSource() = default;
   virtual ~BlockSource() = default;
+  BlockSource(const BlockSource&) = delete;
+  BlockSource& operator=(const BlockSource&) = delete;
 
   /// Returns the most bytes in a block.
   [[nodiscard]] virtual std::size_t block_capacity() const noexcept = 0;

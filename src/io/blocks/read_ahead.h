@@ -33,7 +33,10 @@ struct TextBlock {
 /// Cuts a compressed stream into blocks, and decompresses them.
 class TextBlockLoader {
  public:
+  TextBlockLoader() = default;
   virtual ~TextBlockLoader() = default;
+  TextBlockLoader(const TextBlockLoader&) = delete;
+  TextBlockLoader& operator=(const TextBlockLoader&) = delete;
 
   [[nodiscard]] virtual std::size_t text_capacity() const noexcept = 0;
   /// Takes the next block off the stream: called by one thread at a time, in stream order. False at

@@ -73,10 +73,13 @@ bool BgzfBlocks::load_rest(TextBlock& out) {
 /// Reads one block to `raw`, where there is room for the largest; 0 where none follows.
 std::size_t BgzfBlocks::read_block(char* raw) {
   const std::string_view start = file_->peek(kBgzfHeaderBytes);
+  const bool is_gzip = start.starts_with("\x1f\x8b"), lacks_end = !is_last_empty_ && scope_ == Scope::whole;
   // Zero bytes may follow the end of the data.
-  if ((start.empty() || start[0] == 0) && !is_last_empty_ && scope_ == Scope::whole)
+  if ((start.empty() || start[0] == 0) && lacks_end)
     fail("truncated: the empty block that marks the end of the data is missing");
-  const std::optional<std::size_t> block_size = first_bgzf_block(*file_);
+  const std::optional<std::size_t> block_size = first_bgzf_block(*file_);  // which ends the life of `start`
+  if (!block_size && is_gzip && lacks_end)
+    fail("truncated before it goes on as gzip: the empty block that marks the end of the data is missing");
   if (!block_size) return 0;
   std::size_t size = 0;
   while (size < *block_size) {

@@ -23,7 +23,10 @@ class DeflateInflater {
   /// last bytes of that earlier piece.
   static constexpr std::size_t kTakesBack = 8;
 
+  DeflateInflater() = default;
   virtual ~DeflateInflater() = default;
+  DeflateInflater(const DeflateInflater&) = delete;
+  DeflateInflater& operator=(const DeflateInflater&) = delete;
 
   /// Makes ready for a block that starts in the middle of a byte or of a stream: `window` is the text before
   /// it, the last 32 KiB at most, and `bits`, of which there are `bit_count` (0 to 7), come before the input.
@@ -54,6 +57,8 @@ class BlockInflater {
  public:
   BlockInflater();
   ~BlockInflater();
+  BlockInflater(const BlockInflater&) = delete;
+  BlockInflater& operator=(const BlockInflater&) = delete;
 
   /// Decompresses one raw deflate stream that must fill `text` exactly and have the CRC-32 `crc`. False
   /// if it does not.

@@ -56,18 +56,21 @@ bool RecordParser::skip_blank_lines(Window& window) {
 }
 
 /// Skips the mark that some editors put in front of a text; false if there is none.
-bool RecordParser::skip_byte_order_mark(Window& window) const {
+bool RecordParser::skip_byte_order_mark(Window& window) {
   const std::string_view rest(window.text + window.pos, window.size - window.pos);
   const bool is_there = records_ == 0 && lines_ == 0 && rest.starts_with(kByteOrderMark);
   if (is_there) window.pos += kByteOrderMark.size();
+  has_mark_ = has_mark_ || is_there;
   return is_there;
 }
 
-/// Refuses SAM that was compressed and comes here as text.
+/// Refuses SAM that comes here as text: it was compressed, or is behind a mark.
 void RecordParser::refuse_sam(const Window& window) const {
   if (!is_sam({window.text + window.pos, window.size - window.pos})) return;
-  file::fail_at({file_},
-                "this is SAM, compressed as text; decompress it: " + file::piped_in("gzip -dc {}", file_));
+  file::fail_at({file_}, has_mark_ ? "this is SAM behind a byte order mark; cut that off: " +
+                                         file::piped_in("tail -c +4 {}", file_)
+                                   : "this is SAM, compressed as text; decompress it: " +
+                                         file::piped_in("gzip -dc {}", file_));
 }
 
 /// True when so much of the line at `pos` is in the window as a message quotes, wherever the window ends.

@@ -85,7 +85,7 @@ class RecordParser {
 
   // record_parser.cpp
   bool skip_blank_lines(Window& window);
-  bool skip_byte_order_mark(Window& window) const;
+  bool skip_byte_order_mark(Window& window);
   void refuse_sam(const Window& window) const;
   static bool shows_line(const Window& window);
   std::optional<Line> header_at(const Window& window, std::size_t pos) const;
@@ -119,6 +119,7 @@ class RecordParser {
   std::size_t most_pieces_;
   std::uint32_t overlap_bases_ = 0;
   bool drops_cut_record_ = false;
+  bool has_mark_ = false;    ///< the text began with a byte order mark
   char lowest_quality_ = 0;  ///< mask bases below this character; 0: do not
   std::uint64_t records_ = 0;
   std::uint64_t lines_ = 0;  ///< line ends before `pos` of the window

@@ -21,7 +21,10 @@ struct ReaderShare {
 /// Used by one thread at a time.
 class RecordReader {
  public:
+  RecordReader() = default;
   virtual ~RecordReader() = default;
+  RecordReader(const RecordReader&) = delete;
+  RecordReader& operator=(const RecordReader&) = delete;
 
   /// Replaces the batch's text and pieces by the next ones; false at the end, and then there are none.
   /// If alignments are kept and there are none, one batch without pieces has the header.

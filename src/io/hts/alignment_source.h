@@ -17,6 +17,8 @@ namespace warpmer::io {
 class AlignmentSource {
  public:
   virtual ~AlignmentSource() = default;
+  AlignmentSource(const AlignmentSource&) = delete;
+  AlignmentSource& operator=(const AlignmentSource&) = delete;
 
   /// Returns what precedes the records in a BAM file, with a line for `program`. To be called before the
   /// first `next`, and only if alignments are kept.

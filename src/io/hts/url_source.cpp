@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <htslib/hfile.h>
+#include <strings.h>
 
 #include <atomic>
 #include <cerrno>
+#include <string_view>
 
 #include "file/input_error.h"
 #include "file/suggestion.h"
@@ -43,17 +45,24 @@ class UrlSource final : public file::ByteSource {
   };
 
   [[noreturn]] void refuse(int error, std::int64_t status) const {
-    constexpr std::int64_t kFirstWrong = 400, kFirstOfServer = 500;
-    if (status >= kFirstWrong) {
+    constexpr std::int64_t kFirstWrong = 400, kTimeout = 408, kTooMany = 429, kFirstOfServer = 500;
+    // The numbers of other protocols mean something else.
+    if (status >= kFirstWrong && has_scheme("http")) {
+      const bool may_pass = status >= kFirstOfServer || status == kTimeout || status == kTooMany;
       file::fail_at({url_}, fmt::format("cannot be opened: its server answers with status {}; {}", status,
-                                        status < kFirstOfServer ? "check the address" : "try again later"));
+                                        may_pass ? "try again later" : "check the address"));
     }
     if (error == EDESTADDRREQ) file::fail_at({url_}, "cannot be opened: its host is not found");
     if (error != EPROTONOSUPPORT)
       file::fail_at({url_}, fmt::format("cannot be opened: {}", file::system_message(error)));
     file::fail_at({url_},
                   "the htslib that warpmer was built with reads no URLs of this kind; pipe it in, as in " +
-                      file::piped_in(url_.starts_with("s3:") ? "aws s3 cp {} -" : "curl -fsSL {}", url_));
+                      file::piped_in(has_scheme("s3") ? "aws s3 cp {} -" : "curl -fsSL {}", url_));
+  }
+
+  /// True if the URL's scheme begins so, in letters of any case.
+  [[nodiscard]] bool has_scheme(std::string_view name) const {
+    return ::strncasecmp(url_.c_str(), name.data(), name.size()) == 0;
   }
 
   std::string url_;

@@ -109,9 +109,8 @@ TEST_CASE("io compressed: BGZF may go on as other gzip, and not as anything else
   const std::string text = fastq(records), half = text.substr(0, text.size() / 2);
   const std::string blocks = bgzf(half), rest = deflate(text.substr(half.size()), 1);
   const std::string mixed = folder.file("mixed.gz", blocks + rest);
-  const std::string again =
-      folder.file("again.gz", bgzf_block(half.substr(0, 900)) + deflate(half.substr(900)) +
-                                  bgzf(text.substr(half.size())));
+  const std::string again = folder.file(
+      "again.gz", bgzf(half.substr(0, 900)) + deflate(half.substr(900)) + bgzf(text.substr(half.size())));
   const std::string count = std::to_string((half.size() + 59'999) / 60'000 + 2);
   for (const unsigned threads : {1U, 4U}) {
     io::InputOptions options;
@@ -122,6 +121,8 @@ TEST_CASE("io compressed: BGZF may go on as other gzip, and not as anything else
     CHECK(contains(
         input_error({folder.file("cut.gz", (blocks + rest).substr(0, blocks.size() + 900))}, options),
         "the file ends inside member " + count + " after " + std::to_string(blocks.size() + 900)));
+    CHECK(contains(input_error({folder.file("no_end.gz", bgzf_block(half.substr(0, 900)) + rest)}, options),
+                   "truncated before it goes on as gzip"));
     CHECK(contains(input_error({folder.file("junk.gz", bgzf(text) + "junk")}, options),
                    "neither another member nor the end of the file, but 'junk'"));
   }

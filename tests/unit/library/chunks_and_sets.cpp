@@ -417,7 +417,7 @@ TEST_CASE("a process that was forked off while another thread counted cannot cou
   const std::string pipe = folder / "in.fifo", input = folder.fasta("in.fa", library_bases(100, 1));
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
-  std::atomic<bool> is_reading = false, is_enough = false;
+  std::atomic<bool> is_reading = false, is_enough = false, has_ended = false;
   std::thread counter([&] {
     warpmer::CountOptions options = options_of(21);
     options.listener = [&](const warpmer::JobStatus& status) {
@@ -425,8 +425,9 @@ TEST_CASE("a process that was forked off while another thread counted cannot cou
       if (is_enough) throw std::out_of_range("enough");
     };
     CHECK_THROWS_AS(warpmer::count({pipe}, options, folder / "a.wmi"), std::out_of_range);
+    has_ended = true;
   });
-  while (!is_reading) std::this_thread::yield();
+  while (!is_reading && !has_ended) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
     alarm(60);
