@@ -7,7 +7,7 @@
 #include "kernels/memory/cuda_error.cuh"
 #include "kernels/memory/driver_lock.cuh"
 #include "kernels/memory/key_width.cuh"
-#include "kernels/memory/pinned_blocks.cuh"
+#include "kernels/memory/pinned_text.cuh"
 #include "kernels/session/session.cuh"
 #include "kernels/update/update.cuh"
 #include "kmer/kmer.h"
@@ -15,28 +15,6 @@
 namespace warpmer::gpu {
 
 namespace {
-
-/// Text goes to where it is copied from.
-class PinnedText : public io::TextMemory {
- public:
-  PinnedText(PinnedBlocks& blocks, int gpu) : blocks_(blocks), gpu_(gpu) {}
-
-  [[nodiscard]] char* allocate(std::size_t bytes) const override {
-    // Were the GPU not named, the first one would get a context.
-    {
-      const DriverLock::Shared use;
-      check(cudaSetDevice(gpu_), "choosing a GPU");
-    }
-    return blocks_.take(bytes);
-  }
-  void release(char* memory) const noexcept override {
-    if (memory != nullptr) blocks_.give_back(memory);
-  }
-
- private:
-  PinnedBlocks& blocks_;
-  int gpu_;
-};
 
 class CudaBackend : public backend::Backend {
  public:

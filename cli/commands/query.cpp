@@ -34,7 +34,9 @@
 #include "file/output/temp_file_registry.h"
 #include "formats/table/table_format.h"
 #include "io/input_set.h"
+#include "io/text/quality.h"
 #include "jobs/device_choice.h"
+#include "jobs/session_run.h"
 #include "mpi/group_qualities.h"
 #include "mpi/group_reads.h"
 
@@ -71,6 +73,8 @@ struct Query {
   std::atomic<bool> found_any{false};
 
   [[nodiscard]] bool is_track() const { return options.is_track(); }
+  /// A line of numbers is asked for each read.
+  [[nodiscard]] bool is_summary() const { return !is_track() && !options.profile; }
   void note_found(bool found) {
     if (found) {
       found_any.store(true, std::memory_order_relaxed);
@@ -181,11 +185,12 @@ struct BatchAnswer {
 struct AnswerMemory {
   backend::Profile profile;
   backend::BatchSummary summary;
+  backend::RawAnswer raw;
 };
 
 /// True for a batch of whole reads of which lines of numbers are asked.
 bool is_summed_up(const Query& query, const io::Batch& batch) {
-  return !query.is_track() && !query.options.profile &&
+  return query.is_summary() &&
          std::all_of(batch.pieces.begin(), batch.pieces.end(),
                      [](const io::Piece& piece) { return piece.first_base == 0 && piece.last; });
 }
@@ -227,10 +232,20 @@ void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile
   }
 }
 
+/// The device finds the reads, and writes the lines.
+void answer_raw(Query& query, const io::Batch& batch, backend::RawAnswer& raw, BatchAnswer& answer) {
+  query.lookup.answer_raw(batch, io::lowest_unmasked(query.options.reading.min_base_quality), raw);
+  answer.found = raw.found;
+  text_of(answer.text).swap(raw.lines);
+  query.reads.add(raw.read);
+}
+
 BatchAnswer answer_batch(Query& query, const io::Batch& batch, AnswerMemory& memory) {
   BatchAnswer answer;
   answer.input_bytes = batch.input_bytes;
-  if (is_summed_up(query, batch)) {
+  if (batch.is_raw_text()) {
+    answer_raw(query, batch, memory.raw, answer);
+  } else if (is_summed_up(query, batch)) {
     sum_up(query, batch, memory.summary, answer);
   } else {
     tell_counts(query, batch, memory.profile, answer);
@@ -242,19 +257,35 @@ io::InputOptions input_options_of(const Query& query) {
   return input_in_order(query.options.reading, query.lookup.kmers().k, query.threads);
 }
 
-void read_alone(Query& query, BatchJoiner& joiner) {
+/// With `may_take_text`, the text of files goes to a device that can do with it.
+void read_once(Query& query, BatchJoiner& joiner, bool may_take_text) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
+  const io::TextMemory* const text_memory = query.lookup.text_memory();
+  const bool has_text =
+      may_take_text && query.is_summary() && text_memory != nullptr && inputs.enable_raw_fastq(*text_memory);
   Progress so_far{0, inputs.alike_bytes()};
   const auto answer = [&, memory = AnswerMemory()](const io::Batch& batch) mutable {
     BatchAnswer result = answer_batch(query, batch, memory);
     query.note_found(result.found);
     return result;
   };
-  const OrderedTeam team(query.lookup, query.threads);
+  // Who has given a text to the device waits for its lines; others read meanwhile.
+  const OrderedTeam team(query.lookup, has_text ? 2 * query.threads : query.threads);
   work_in_order<io::Batch>(inputs, team, answer, [&](BatchAnswer&& result) {
     so_far.done += result.input_bytes;
     joiner.write(std::move(result.text), so_far);
     note_share(query.progress, Stage::answering, so_far);
+  });
+}
+
+/// A text before which all were regular begins where a record does, so that what has been written is true
+/// also when a later one is refused.
+void read_alone(Query& query, BatchJoiner& joiner) {
+  jobs::retry_parsed(query.progress, [&](bool may_take_text) {
+    query.reads.clear();
+    joiner.begin_again();
+    read_once(query, joiner, may_take_text);
+    return true;
   });
 }
 
@@ -278,9 +309,8 @@ void read_together(Query& query, BatchJoiner& joiner) {
 }
 
 void query_reads(Query& query) {
-  const bool is_summary = !query.is_track() && !query.options.profile;
   const bool has_header = !query.options.no_header && !formats::table_named(query.options.format);
-  if (is_summary && has_header && query.options.ranks->is_first()) {
+  if (query.is_summary() && has_header && query.options.ranks->is_first()) {
     query.output.write(kSummaryHeader);
   }
   BatchJoiner joiner(query.track.format, query.output);

@@ -13,9 +13,19 @@ void AskedReads::add(const io::Batch& batch, bool has_kmers) {
     records += piece.last ? 1 : 0;
     bases += piece.length;
   }
-  records_.fetch_add(records, std::memory_order_relaxed);
-  bases_.fetch_add(bases, std::memory_order_relaxed);
-  if (has_kmers) has_kmers_.store(true, std::memory_order_relaxed);
+  add(backend::ReadTotals{records, bases, has_kmers ? 1u : 0u});
+}
+
+void AskedReads::add(const backend::ReadTotals& read) {
+  records_.fetch_add(read.records, std::memory_order_relaxed);
+  bases_.fetch_add(read.bases, std::memory_order_relaxed);
+  if (read.kmers > 0) has_kmers_.store(true, std::memory_order_relaxed);
+}
+
+void AskedReads::clear() {
+  records_ = 0;
+  bases_ = 0;
+  has_kmers_ = false;
 }
 
 backend::ReadTotals AskedReads::totals() const { return {records_, bases_, has_kmers_ ? 1u : 0u}; }

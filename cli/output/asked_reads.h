@@ -18,7 +18,11 @@ class AskedReads {
   void add(const io::Batch& batch, const backend::Profile& profile);
   /// Adds a batch of which it is known whether it has k-mers.
   void add(const io::Batch& batch, bool has_kmers);
+  /// Adds what was found in raw text.
+  void add(const backend::ReadTotals& read);
 
+  /// Forgets all that was added.
+  void clear();
   /// Returns the sequences and bases so far, and 1 as the number of k-mers when there are any. (Bases that
   /// two pieces of a sequence share count twice.)
   [[nodiscard]] backend::ReadTotals totals() const;

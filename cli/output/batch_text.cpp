@@ -1,5 +1,6 @@
 #include "cli/output/batch_text.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -68,7 +69,17 @@ void BatchJoiner::write(BatchText&& batch, const Progress& so_far) {
   for (auto& item : batch) {
     std::visit([&](auto&& part) { append(std::forward<decltype(part)>(part), text); }, std::move(item));
   }
-  output_.write(text, so_far);
+  const std::uint64_t begin = written_;
+  written_ += text.size();
+  if (written_ <= known_) return;
+  const auto skipped = static_cast<std::size_t>(known_ - std::min(known_, begin));
+  output_.write(std::string_view(text).substr(skipped), so_far);
+}
+
+void BatchJoiner::begin_again() {
+  reads_ = {};
+  known_ = std::max(known_, written_);
+  written_ = 0;
 }
 
 void BatchJoiner::append(std::string&& part, std::string& text) {

@@ -2,6 +2,7 @@
 /// The text of `query --reads` for a batch of reads, and its messages from the rank that looked them up to
 /// the one that writes.
 
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,9 @@ class BatchJoiner {
 
   /// Writes a batch. Batches come in order; `so_far` is the share of the reads that is there with this one.
   void write(BatchText&& batch, const Progress& so_far = {});
+  /// All batches of reads come again from the first on, and say the same: what was written is not written
+  /// again.
+  void begin_again();
 
  private:
   static void append(std::string&& part, std::string& text);
@@ -32,6 +36,8 @@ class BatchJoiner {
   PartJoiner reads_;
   TrackJoiner tracks_;
   TextOutput& output_;
+  std::uint64_t written_ = 0;  ///< bytes of text so far
+  std::uint64_t known_ = 0;    ///< bytes of it that the output has from the time before
 };
 
 /// Appends a batch's text to a message.

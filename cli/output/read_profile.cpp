@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backend/lookup/lookup.h"
+#include "backend/lookup/summary_line.h"
 #include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
@@ -50,16 +51,9 @@ backend::ReadSummary summarise(const CountTally& tally) {
 
 void append_summary_line(std::string& out, std::string_view name, const backend::ReadSummary& summary) {
   out += name;
-  if (summary.kmers == 0) {
-    out += "\t0\t0\tNA\tNA\tNA\n";
-    return;
-  }
-  for (const std::uint64_t number :
-       {summary.kmers, summary.found, summary.smallest, summary.median, summary.largest}) {
-    out += '\t';
-    append_number(out, number);
-  }
-  out += '\n';
+  const std::size_t begin = out.size();
+  out.resize(begin + backend::summary_bytes(summary));
+  backend::write_summary(summary, out.data() + begin);
 }
 
 void append_profile(std::string& out, std::string_view name, std::span<const std::uint64_t> counts,

@@ -15,9 +15,11 @@
 #include "kernels/lookup/lookup.cuh"
 #include "kernels/lookup/lookup_lane.cuh"
 #include "kernels/lookup/paged_index.cuh"
+#include "kernels/lookup/raw_lane.cuh"
 #include "kernels/lookup/routed_index.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/held_memory.cuh"
+#include "kernels/memory/pinned_text.cuh"
 #include "kernels/upload/frozen_shards.cuh"
 
 namespace warpmer::gpu {
@@ -30,13 +32,15 @@ using backend::Profile;
 /// A GPU on which k-mers are looked up, with the lanes there.
 class Station {
  public:
-  Station(int gpu, const LaneShape& shape, std::uint64_t most_lanes, std::unique_ptr<DeviceIndex> loaded,
-          std::uint32_t k, bool lenient)
+  Station(int gpu, const LaneShape& shape, std::uint64_t most_lanes, std::uint64_t most_raw_lanes,
+          std::unique_ptr<DeviceIndex> loaded, std::uint32_t k, bool lenient)
       : gpu_(gpu),
         loaded_(std::move(loaded)),
         lanes_(
             [this, shape, k, lenient] { return std::make_unique<LookupLane>(*loaded_, shape, k, lenient); },
-            most_lanes) {}
+            most_lanes),
+        raw_lanes_([this, k, lenient] { return std::make_unique<RawLane>(*loaded_, k, lenient); },
+                   most_raw_lanes) {}
   Station(const Station&) = delete;
   Station& operator=(const Station&) = delete;
   /// Memory is given back to the device that is current.
@@ -53,12 +57,18 @@ class Station {
     return lanes_.take()->summarise(batch, out);
   }
 
+  void answer_raw(const io::Batch& raw, char lowest_quality, backend::RawAnswer& out) {
+    check(cudaSetDevice(gpu_), "choosing a GPU");
+    raw_lanes_.take()->answer(raw, lowest_quality, out);
+  }
+
   void cancel() const noexcept { loaded_->cancel(); }
 
  private:
   const int gpu_;
   const std::unique_ptr<DeviceIndex> loaded_;
   BufferPool<LookupLane> lanes_;  ///< as many as there is memory for
+  BufferPool<RawLane> raw_lanes_;
 };
 
 /// Returns the memory of each GPU that a lookup may hold: the least of all. Unused memory that earlier jobs
@@ -92,7 +102,10 @@ class CudaLookup : public backend::IndexLookup {
  public:
   CudaLookup(const index::IndexFile& index, const backend::LookupOptions& options,
              const std::vector<int>& gpus, const LookupMemory& memory)
-      : IndexLookup(index), lenient_(options.lenient), peers_(gpus) {
+      : IndexLookup(index),
+        lenient_(options.lenient),
+        peers_(gpus),
+        text_memory_(peers_.pinned_blocks(), gpus.front()) {
     const std::uint64_t allowed = memory.bytes;
     const std::uint64_t whole = frozen_shards_bytes(index);
     const std::uint64_t needed = whole + LaneShape{}.device_bytes();
@@ -101,7 +114,7 @@ class CudaLookup : public backend::IndexLookup {
         can_divide ? plan_routed_lookup(index, peers_.size(), allowed) : RoutedLookupPlan{};
     if (needed <= allowed) {
       sums_up_ = true;
-      hold_all((allowed - whole) / LaneShape{}.device_bytes());
+      hold_all(allowed - whole);
     } else if (routed.slice_starts > 0) {
       divide(routed, allowed);
     } else if (!has_shards || !options.may_page) {
@@ -123,6 +136,14 @@ class CudaLookup : public backend::IndexLookup {
     if (!sums_up_ || !next_station().summarise(batch, out.pieces)) Lookup::summarise(batch, out);
   }
 
+  [[nodiscard]] const io::TextMemory* text_memory() const override {
+    return takes_raw_ ? &text_memory_ : nullptr;
+  }
+
+  void answer_raw(const io::Batch& raw, char lowest_quality, backend::RawAnswer& out) const override {
+    next_station().answer_raw(raw, lowest_quality, out);
+  }
+
   void cancel() const noexcept override {
     for (const auto& station : stations_) station->cancel();
   }
@@ -132,11 +153,17 @@ class CudaLookup : public backend::IndexLookup {
     return *stations_[turn_.fetch_add(1, std::memory_order_relaxed) % stations_.size()];
   }
 
-  void hold_all(std::uint64_t lanes) {
+  /// Each GPU has `spare` bytes for lanes. A part is for those of raw text, unless that is very little, or
+  /// there are counts that their answers cannot have.
+  void hold_all(std::uint64_t spare) {
+    const std::uint64_t most = std::min(spare / 2 / RawLane::device_bytes(), kMostRawLanes);
+    takes_raw_ = most >= kLeastRawLanes && index().totals().largest_count < kLargeCountAnswer;
+    const std::uint64_t raw_lanes = takes_raw_ ? most : 0;
+    const std::uint64_t lanes = (spare - raw_lanes * RawLane::device_bytes()) / LaneShape{}.device_bytes();
     const auto copies = FrozenPayloads::copies(index(), peers_);
     for (std::uint32_t i = 0; i < peers_.size(); ++i) {
       const CurrentDevice current(peers_.gpu(i));
-      add_station(peers_.gpu(i), {}, lanes, load_index(copies[i]));
+      add_station(peers_.gpu(i), {}, lanes, load_index(copies[i]), raw_lanes);
     }
   }
 
@@ -177,16 +204,21 @@ class CudaLookup : public backend::IndexLookup {
         std::clamp<std::uint64_t>(host::usable_memory_bytes() / 8 / kBytesOfOne / gpus, 1, kMost));
   }
 
-  void add_station(int gpu, const LaneShape& shape, std::uint64_t lanes,
-                   std::unique_ptr<DeviceIndex> loaded) {
-    stations_.push_back(
-        std::make_unique<Station>(gpu, shape, lanes, std::move(loaded), index().params().k, lenient_));
+  void add_station(int gpu, const LaneShape& shape, std::uint64_t lanes, std::unique_ptr<DeviceIndex> loaded,
+                   std::uint64_t raw_lanes = 0) {
+    stations_.push_back(std::make_unique<Station>(gpu, shape, lanes, raw_lanes, std::move(loaded),
+                                                  index().params().k, lenient_));
   }
 
+  /// More would not make it faster, and of fewer the GPU would often have nothing to do.
+  static constexpr std::uint64_t kMostRawLanes = 64, kLeastRawLanes = 4;
+
   bool lenient_;
-  bool sums_up_ = false;  ///< lanes do
-  unsigned waiting_ = 0;  ///< callers that wait while others work
+  bool sums_up_ = false;    ///< lanes do
+  bool takes_raw_ = false;  ///< there are lanes for raw text
+  unsigned waiting_ = 0;    ///< callers that wait while others work
   Peers peers_;
+  PinnedText text_memory_;
   std::vector<std::unique_ptr<Station>> stations_;
   mutable std::atomic<std::size_t> turn_{0};
 };

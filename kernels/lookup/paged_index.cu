@@ -173,13 +173,12 @@ class PagedShards : public PagedIndex {
 
 backend::PagedLookupCosts paged_costs(const index::IndexFile& index, std::uint32_t bytes_per_start,
                                       std::uint64_t bytes_per_slice) {
-  constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's
   const std::uint32_t shards = index.params().shards();
   return {kTileStarts,
           kTileStarts * std::uint64_t{bytes_per_start} + TextRuns::bytes_per_tile(index.params()),
-          bytes_per_slice + TextRuns::bytes_besides(shards) + kRounding,
-          kReadAheadWords * sizeof(std::uint64_t) + ShardTable::bytes(shards) + 2 * kRounding,
-          2 * kRounding};  // of lengths, and of what child has a shard
+          bytes_per_slice + TextRuns::bytes_besides(shards) + kArrayRounding,
+          kReadAheadWords * sizeof(std::uint64_t) + ShardTable::bytes(shards) + 2 * kArrayRounding,
+          2 * kArrayRounding};  // of lengths, and of what child has a shard
 }
 
 std::unique_ptr<PagedIndex> page_index(const index::IndexFile& index, const PagedLookupPlan& plan,

@@ -62,25 +62,59 @@ struct WarpAnswers {
   }
 };
 
-__global__ __launch_bounds__(kSumThreads) void sum_up_kernel(const std::uint32_t* answers,
-                                                             const std::uint32_t* begins, std::uint32_t reads,
+/// Where a read's bases are in the joined text.
+struct JoinedRead {
+  std::uint32_t begin, bases;
+};
+
+struct JoinedReads {
+  const std::uint32_t* begins;
+  std::uint32_t reads;
+  [[nodiscard]] __device__ std::uint32_t size() const { return reads; }
+  [[nodiscard]] __device__ JoinedRead operator[](std::uint32_t read) const {
+    return {begins[read], begins[read + 1] - begins[read] - 1};  // a separator follows
+  }
+};
+
+struct PlainReads {
+  PlainRecords records;
+  [[nodiscard]] __device__ std::uint32_t size() const { return records.size(); }
+  [[nodiscard]] __device__ JoinedRead operator[](std::uint32_t read) const {
+    return {records.joined_at(read), records.line(read, 1).size()};
+  }
+};
+
+template <class Reads>
+__global__ __launch_bounds__(kSumThreads) void sum_up_kernel(const std::uint32_t* answers, Reads reads,
                                                              std::uint32_t k, ReadSums* sums) {
-  const std::uint32_t first = blockIdx.x * kReadsAtOnce + threadIdx.x / 32;
-  for (std::uint32_t read = first; read < reads; read += gridDim.x * kReadsAtOnce) {
-    const std::uint32_t begin = begins[read], bases = begins[read + 1] - begin - 1;  // a separator follows
-    const ReadSums sum = WarpAnswers{answers + begin, bases < k ? 0 : bases - k + 1}.sums();
+  const std::uint32_t size = reads.size();
+  for (std::uint32_t read = blockIdx.x * kReadsAtOnce + threadIdx.x / 32; read < size;
+       read += gridDim.x * kReadsAtOnce) {
+    const JoinedRead joined = reads[read];
+    const std::uint32_t kmers = joined.bases < k ? 0 : joined.bases - k + 1;
+    const ReadSums sum = WarpAnswers{answers + joined.begin, kmers}.sums();
     if (threadIdx.x % 32 == 0) sums[read] = sum;
   }
+}
+
+template <class Reads>
+void launch_sum_up(const std::uint32_t* answers, const Reads& reads, std::uint32_t most, std::uint32_t k,
+                   ReadSums* sums, cudaStream_t stream) {
+  const std::uint32_t blocks = blocks_for<sum_up_kernel<Reads>>(most, kReadsAtOnce, kSumThreads);
+  sum_up_kernel<<<blocks, kSumThreads, 0, DriverLock::Shared(stream)>>>(answers, reads, k, sums);
+  check_launch("summing up reads");
 }
 
 }  // namespace
 
 void sum_up(const std::uint32_t* answers, const std::uint32_t* begins, std::uint32_t reads, std::uint32_t k,
             ReadSums* sums, cudaStream_t stream) {
-  if (reads == 0) return;
-  const std::uint32_t blocks = blocks_for<sum_up_kernel>(reads, kReadsAtOnce, kSumThreads);
-  sum_up_kernel<<<blocks, kSumThreads, 0, DriverLock::Shared(stream)>>>(answers, begins, reads, k, sums);
-  check_launch("summing up reads");
+  if (reads > 0) launch_sum_up(answers, JoinedReads{begins, reads}, reads, k, sums, stream);
+}
+
+void sum_up(const std::uint32_t* answers, const PlainRecords& records, std::uint32_t most, std::uint32_t k,
+            ReadSums* sums, cudaStream_t stream) {
+  launch_sum_up(answers, PlainReads{records}, most, k, sums, stream);
 }
 
 }  // namespace warpmer::gpu

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/lookup/device_index.cuh"
+#include "kernels/text/plain_fastq.cuh"
 
 namespace warpmer::gpu {
 
@@ -18,6 +19,10 @@ struct ReadSums {
 /// joined text (kernels/text/joined_text.cuh), and behind the last one the text's end; `answers` those of the
 /// whole text.
 void sum_up(const std::uint32_t* answers, const std::uint32_t* begins, std::uint32_t reads, std::uint32_t k,
+            ReadSums* sums, cudaStream_t stream);
+/// Does the same with the records of a text of which only the device knows how many there are: `most` at
+/// most.
+void sum_up(const std::uint32_t* answers, const PlainRecords& records, std::uint32_t most, std::uint32_t k,
             ReadSums* sums, cudaStream_t stream);
 
 }  // namespace warpmer::gpu

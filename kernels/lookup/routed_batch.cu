@@ -10,7 +10,6 @@ namespace warpmer::gpu {
 
 namespace {
 
-constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
 constexpr std::uint64_t kOriginArrays = 4, kOwnerArrays = 2;
 
 /// The memory in which an owner gets its part of a text, and answers.
@@ -20,7 +19,7 @@ struct OwnerBuffer {
 
   static std::uint64_t bytes(std::uint32_t starts, std::uint32_t most_runs) {
     return RoutedText::part_elements(starts, most_runs) * sizeof(std::uint64_t) +
-           starts * sizeof(std::uint32_t) + kOwnerArrays * kRounding;
+           starts * sizeof(std::uint32_t) + kOwnerArrays * kArrayRounding;
   }
 
   Stream stream;
@@ -35,7 +34,7 @@ struct Origin {
 
   static std::uint64_t bytes(std::uint32_t starts, std::uint32_t owners, std::uint32_t most_runs) {
     return RoutedText::bytes(starts, owners, most_runs) + starts * sizeof(std::uint32_t) +
-           kOriginArrays * kRounding;
+           kOriginArrays * kArrayRounding;
   }
 
   RoutedText text;

@@ -15,8 +15,7 @@ constexpr std::uint32_t kMostRoutedBatches = 8;
 constexpr std::uint32_t kEnoughRoutedBatches = 4;  ///< that texts are made smaller for
 constexpr std::uint32_t kLeastRoutedStarts = 16 * kTileStarts;
 static_assert(kMostSliceStarts <= kMostRoutedStarts);
-constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  ///< the allocator's
-constexpr std::uint64_t kArrays = 4;                          ///< number of arrays of a GPU's side
+constexpr std::uint64_t kArrays = 4;  ///< number of arrays of a GPU's side
 
 /// The index that all GPUs hold together.
 class DividedIndex : public PartOwners {
@@ -38,7 +37,7 @@ class DividedIndex : public PartOwners {
 /// On a GPU, whatever is under way.
 std::uint64_t bytes_held(const index::IndexFile& index, std::uint32_t gpus) {
   return frozen_shards_bytes(index, gpus) + index.params().shards() * sizeof(std::uint16_t) +
-         kArrays * kRounding;
+         kArrays * kArrayRounding;
 }
 
 }  // namespace

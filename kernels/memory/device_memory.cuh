@@ -21,6 +21,9 @@ namespace warpmer::gpu {
 /// which then may wait for ever for a worker of the driver that waits for this thread (driver 580.159.04).
 cudaStream_t memory_stream();
 
+/// The most that the allocator adds to an array on a device.
+inline constexpr std::uint64_t kArrayRounding = std::uint64_t{64} << 10;
+
 namespace detail {
 
 /// An array that `Memory` allocates and frees.

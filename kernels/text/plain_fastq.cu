@@ -10,12 +10,8 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// Texts have room for one line in so many bytes. Shorter ones are left to the host.
-constexpr std::uint32_t kBytesPerLine = 8;
 /// Enough to keep the device busy with one text; there are several at a time.
 constexpr std::uint32_t kRecordBlocks = 264;
-
-constexpr std::uint32_t most_lines(std::uint32_t bytes) { return bytes / kBytesPerLine + 4; }
 
 /// Returns a mask of the thread's bytes that are this character.
 __device__ std::uint32_t those_at(const char* text, std::uint32_t at, std::uint32_t bytes, char character) {
@@ -82,12 +78,6 @@ __global__ __launch_bounds__(kPlainThreads) void list_lines_kernel(const char* t
   }
 }
 
-/// A line: [begin, end).
-struct LineBounds {
-  std::uint32_t begin, end;
-  [[nodiscard]] __device__ std::uint32_t size() const { return end - begin; }
-};
-
 /// Copies a sequence, and fills the record's place up with separators. Returns whether all quality characters
 /// are such, and no base is blank. By all lanes.
 __device__ bool join_record(const char* text, LineBounds bases, LineBounds quality, std::uint32_t place_bytes,
@@ -107,8 +97,7 @@ __device__ bool join_record(const char* text, LineBounds bases, LineBounds quali
   return __any_sync(~0u, is_bad) == 0;
 }
 
-__global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char* text,
-                                                                     const std::uint32_t* line_ends,
+__global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char* text, PlainRecords found,
                                                                      char lowest_quality, char* joined,
                                                                      TextFindings* findings) {
   const std::uint32_t records = findings->records;
@@ -116,15 +105,14 @@ __global__ __launch_bounds__(kPlainThreads) void join_records_kernel(const char*
   unsigned long long all_bases = 0;
   for (std::uint32_t record = blockIdx.x * kPlainWarps + threadIdx.x / 32; record < records;
        record += gridDim.x * kPlainWarps) {
-    const std::uint32_t* const ends = line_ends + 4 * record;
-    const LineBounds header{record == 0 ? 0 : ends[-1] + 1, ends[0]};
-    const LineBounds bases{ends[0] + 1, ends[1]}, plus{ends[1] + 1, ends[2]}, quality{ends[2] + 1, ends[3]};
+    const LineBounds header = found.header(record), bases = found.line(record, 1);
+    const LineBounds plus = found.line(record, 2), quality = found.line(record, 3);
     const char first = text[bases.begin];  // of an empty line the line end, as of the next one
     // The '+' line may say anything. All of this holds for all lanes alike.
     bool is_plain = text[header.begin] == '@' && first != '@' && first != '>' && first != '+' &&
                     text[plus.begin] == '+' && bases.size() == quality.size();
     if (is_plain) {
-      const std::uint32_t place = header.begin / 2;
+      const std::uint32_t place = found.joined_at(record);
       const std::uint32_t next = (quality.end + 1) / 2;
       is_plain = join_record(text, bases, quality, next - place, lowest_quality, joined + place);
     }
@@ -154,7 +142,7 @@ void PlainFastq::find(const char* text, std::uint32_t text_bytes, char lowest_qu
       text, text_bytes, tile_lines_.data(), capacity, line_ends_.data(), findings_.data());
   check_launch("finding lines");
   join_records_kernel<<<kRecordBlocks, kPlainThreads, 0, DriverLock::Shared(stream)>>>(
-      text, line_ends_.data(), lowest_quality, joined, findings_.data());
+      text, records(), lowest_quality, joined, findings_.data());
   check_launch("finding records");
 }
 

@@ -199,9 +199,8 @@ std::uint64_t frozen_shards_bytes(const index::IndexFile& index, std::uint32_t g
   const std::vector<std::uint32_t> begins = share_out(first, gpus);
   std::uint64_t words = 0;
   for (std::uint32_t i = 0; i < gpus; ++i) words = std::max(words, first[begins[i + 1]] - first[begins[i]]);
-  constexpr std::uint64_t kRounding = std::uint64_t{64} << 10;  // the allocator's, and the table of lengths
   return (words + warpmer::kReadAheadWords) * sizeof(std::uint64_t) +
-         ShardTable::bytes(index.params().shards()) + kRounding;
+         ShardTable::bytes(index.params().shards()) + kArrayRounding;
 }
 
 }  // namespace warpmer::gpu

@@ -177,19 +177,19 @@ class ShardCheck {
   bool check_groups(const Bucket& bucket, std::uint64_t ids) {
     BitCursor remainders{cursor_.words, bucket.remainders_at}, bases{cursor_.words, bucket.bases_at},
         codes = cursor_;
-    remainders_.clear();
+    is_there_.assign((ids + 63) / 64, 0);
     for (std::uint64_t i = 0; i < bucket.strings;) {
       const std::uint64_t remainder = read_short(remainders, shard_.layout.remainder_bits);
       if (remainder >= ids) return fail_here("has a group of another bucket");
-      remainders_.push_back(remainder);
+      const std::uint64_t bit = std::uint64_t{1} << remainder % 64;
+      if ((is_there_[remainder / 64] & bit) != 0) return fail_here("has a group twice");
+      is_there_[remainder / 64] |= bit;
       const std::uint32_t strings = strings_of_group(bucket, i);
       if (!check_group(&lengths_[i], strings, bases, codes)) return false;
       i += strings;
     }
     cursor_ = codes;
-    std::sort(remainders_.begin(), remainders_.end());
-    return std::adjacent_find(remainders_.begin(), remainders_.end()) == remainders_.end() ||
-           fail_here("has a group twice");
+    return true;
   }
   bool check_group(const FlankLengths* lengths, std::uint32_t strings, BitCursor& bases, BitCursor& codes) {
     if (strings > kMostInlineStrings) return fail_here("has a large group without a record");
@@ -337,10 +337,10 @@ class ShardCheck {
   std::string fault_;
   std::uint64_t part_ = 0;  ///< number of the bucket, or of the record behind all buckets
   BitCursor cursor_;
-  std::uint64_t end_ = 0;                  ///< of the part
-  std::uint64_t ids_end_ = 0;              ///< of the bucket
-  std::vector<FlankLengths> lengths_;      ///< of the bucket's strings
-  std::vector<std::uint64_t> remainders_;  ///< of the groups of the bucket
+  std::uint64_t end_ = 0;                ///< of the part
+  std::uint64_t ids_end_ = 0;            ///< of the bucket
+  std::vector<FlankLengths> lengths_;    ///< of the bucket's strings
+  std::vector<std::uint64_t> is_there_;  ///< a bit for each id of the bucket
   std::array<CheckedString, kMostInlineStrings> small_group_;
   std::vector<CheckedString> group_;  ///< a large one
   std::uint64_t kmers_ = 0, groups_ = 0, large_groups_ = 0;

@@ -61,6 +61,10 @@ struct InputSet::Impl {
   void choose_sample_share();
   std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<file::ByteFile> file,
                                                 InputContent content) const;
+  bool takes_raw(RawFormat format) const {
+    return text_memory != nullptr &&
+           (format == RawFormat::fastq || (format == RawFormat::fasta && has_raw_fasta));
+  }
   bool is_shared(const InputFile& input) const;
   std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
                                              const InputFile& input) const;
@@ -76,6 +80,7 @@ struct InputSet::Impl {
   std::size_t most_open = 1;
   unsigned threads_per_file = 1;
   const TextMemory* text_memory = nullptr;  ///< for text that is handed over as it is in the file
+  bool has_raw_fasta = true;                ///< if any, FASTA, too
 
   std::atomic<bool> cancelled = false;
   std::atomic<std::uint64_t> bytes_done = 0;
@@ -149,8 +154,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   const InputContent content = detect_content(*file);
   const RawFormat format = content == InputContent::text ? raw_format(input, *file) : RawFormat::none;
   // Batches that one process reads for all go to others as pieces.
-  if (text_memory != nullptr && format != RawFormat::none && !share.for_all &&
-      RawTextReader::is_large(input.disk_bytes, format, options)) {
+  if (takes_raw(format) && !share.for_all && RawTextReader::is_large(input.disk_bytes, format, options)) {
     auto text = std::make_shared<RawTextReader>(input, format, share, options, *text_memory, cancelled);
     return std::make_unique<SharedReader<RawTextReader>>(std::move(text));
   }
@@ -340,6 +344,18 @@ void InputSet::enable_raw_text(const TextMemory& memory) {
   const bool can_begin_again = std::all_of(inputs.begin(), inputs.end(),
                                            [](const InputFile& input) { return can_be_opened_again(input); });
   if (can_begin_again) impl_->text_memory = &memory;
+}
+
+bool InputSet::enable_raw_fastq(const TextMemory& memory) {
+  enable_raw_text(memory);
+  impl_->has_raw_fasta = false;
+  const auto is_raw = [&](const InputFile& input) {
+    if (!input.is_regular || !can_be_opened_again(input)) return false;
+    if (!RawTextReader::is_large(input.disk_bytes, RawFormat::fastq, impl_->options)) return false;
+    file::ByteFile file(input.path, input.shown, impl_->cancelled);
+    return detect_content(file) == InputContent::text && impl_->takes_raw(Impl::raw_format(input, file));
+  };
+  return std::any_of(impl_->inputs.begin(), impl_->inputs.end(), is_raw);
 }
 
 bool InputSet::next(Batch& batch) { return impl_->next(batch); }

@@ -164,6 +164,10 @@ void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
   }
 }
 
+void Lookup::answer_raw(const io::Batch& raw, char /*lowest_quality*/, RawAnswer& /*out*/) const {
+  throw InternalError("raw text of " + raw.file + " came to a lookup that takes none");
+}
+
 void Lookup::lay_out(const io::Batch& batch, Profile& out) const {
   const std::uint32_t k = kmers_.k;
   out.first.assign(1, 0);

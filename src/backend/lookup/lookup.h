@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/devices.h"
+#include "backend/job_progress.h"
 #include "backend/lookup/read_summary.h"
 #include "index/index_file.h"
 #include "io/text/batch.h"
@@ -55,6 +57,14 @@ struct BatchSummary {
   Profile profile;  ///< to work in; what it has afterwards is not said
 };
 
+/// What is said of the reads of a raw text.
+struct RawAnswer {
+  std::string
+      lines;  ///< of each read its name, and what write_summary (backend/lookup/summary_line.h) writes
+  ReadTotals read;
+  bool found = false;  ///< one of the k-mers is there
+};
+
 /// Says how k-mers are looked up.
 struct LookupOptions {
   bool lenient = false;  ///< the same as in io::ReadingOptions
@@ -85,6 +95,12 @@ class Lookup {
   /// Sums up the counts that `profile` would give; errors are the same. A device need not hand out counts
   /// then.
   virtual void summarise(const io::Batch& batch, BatchSummary& out) const;
+
+  /// Returns memory for raw FASTQ (io::Batch::raw_format) that `answer_raw` takes; null if it takes none.
+  [[nodiscard]] virtual const io::TextMemory* text_memory() const { return nullptr; }
+  /// Sums up every read of a raw FASTQ text; bases of a quality below `lowest_quality` break k-mers. Throws
+  /// io::RawTextRefused where the text is irregular, has an error or is otherwise for `summarise`.
+  virtual void answer_raw(const io::Batch& raw, char lowest_quality, RawAnswer& out) const;
 
   /// Calls of `profile` and `summarise` that wait for others end soon, by an InternalError, and so do those
   /// that come: to be called when what they would say is of no use any more.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 
 #include "backend/lookup/lookup.h"
 
@@ -36,6 +37,18 @@ TEST_CASE("the median of an even number is the lower middle") {
 TEST_CASE("a read without k-mers has no counts") {
   CHECK(line_of({}) == "r\t0\t0\tNA\tNA\tNA\n");
   CHECK(line_of({kGap, kGap}) == "r\t0\t0\tNA\tNA\tNA\n");
+}
+
+TEST_CASE("numbers of every length") {
+  std::uint64_t number = 1;
+  for (int digits = 1; digits <= 20; ++digits, number *= 10) {
+    for (const std::uint64_t n : {number, number - 1, digits == 20 ? UINT64_MAX : 10 * number - 1}) {
+      std::string line;
+      append_summary_line(line, "", {n + (n == 0 ? 1 : 0), n, n, n, n});
+      const std::string text = std::to_string(n), first = n == 0 ? "1" : text;
+      CHECK(line == "\t" + first + "\t" + text + "\t" + text + "\t" + text + "\t" + text + "\n");
+    }
+  }
 }
 
 TEST_CASE("parts of a long read add up to what the whole would give") {
