@@ -114,13 +114,12 @@ unsigned most_connections(std::uint64_t cap) {
       std::clamp(cap / kConnectionShare / kConnectionBytes, kFewConnections, kManyConnections));
 }
 
-/// Answers until a signal comes.
+/// Answers until `stop` says so.
 void answer(const ServeCommand& command, const host::Resources& resources, const KmerParams& kmers,
-            const index::IndexFile* base, backend::LiveTable& table) {
+            const index::IndexFile* base, backend::LiveTable& table, const StopSignals& stop) {
   const std::string read_only = base == nullptr ? "" : jobs::why_unchangeable(*base);
   if (!read_only.empty() && !command.save.empty())
     throw InputError(fmt::format("{}: there is nothing that --save could write", read_only));
-  const StopSignals stop;
   serve::Server server(table, {.path = command.socket,
                                .kmers = kmers,
                                .threads = resources.threads,
@@ -159,7 +158,8 @@ int run_serve(ServeCommand command) {
                                             .memory_bytes = table_bytes(resources),
                                             .base = base ? &*base : nullptr},
                                            device_of(command));
-  answer(command, resources, kmers, base ? &*base : nullptr, *table);
+  const StopSignals stop;  // also while it is saved
+  answer(command, resources, kmers, base ? &*base : nullptr, *table, stop);
   if (!command.save.empty()) save(command, resources, kmers, *table);
   return kDone;
 }
@@ -216,7 +216,7 @@ void add_serve_command(Application& application) {
       "run at "
       "once: what one has been told is done is seen by whatever is asked afterwards. SIGTERM or SIGINT "
       "(Ctrl-C) stops the server: requests that it is working on are answered, others get an error; then it "
-      "writes what --save asks for. A second signal ends it at once.",
+      "writes what --save asks for. A second SIGINT ends it at once.",
       R"(Examples:
   warpmer serve -k 31 --socket run.sock --save run.wmi
   warpmer serve --load contaminants.wmi --socket contaminants.sock -t 16 -m 40G

@@ -92,7 +92,6 @@ class WatchConsole final : public jobs::WatchListener {
 
   TextOutput& lines_;
   const StopSignals stop_;
-  SaveSignal save_;
 };
 
 /// Returns a time such as 90, 90s, 30m, 12h or 2d in seconds.
@@ -140,6 +139,7 @@ void read_limit(std::string_view text, jobs::WatchLimits& limits) {
 }
 
 int run_watch(WatchCommand command) {
+  const SaveSignal save;
   jobs::WatchOptions& job = command.job;
   if (job.output.empty() || file::is_stream(job.output))
     throw UsageError("watch writes its index again and again: give a file, with -o FILE");

@@ -20,7 +20,9 @@
 namespace warpmer::cli {
 namespace {
 
-constexpr int kHandledSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+/// Batch systems can be told to send SIGUSR1 or SIGUSR2 before a job's time is over, and send SIGXCPU after.
+constexpr int kHandledSignals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGPIPE, SIGQUIT,
+                                   SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGVTALRM};
 
 /// Ends the process by `signal` with its default action; async-signal-safe.
 void die_by(int signal) {
@@ -101,48 +103,45 @@ extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t stop_pipe = -1;
 
-/// Sets the handler of those of these signals that are not ignored; async-signal-safe.
-void handle_stop_signals(void (*handler)(int)) {
-  struct sigaction action = {};
+/// Sets the handler of a signal that is not ignored; async-signal-safe.
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {}, present = {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
-  for (const int signal : kHandledSignals) sigaddset(&action.sa_mask, signal);
-  for (const int signal : kStopSignals) {
-    struct sigaction present = {};
-    if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN)
-      sigaction(signal, &action, nullptr);
-  }
+  for (const int other : kHandledSignals) sigaddset(&action.sa_mask, other);
+  if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN)
+    sigaction(signal, &action, nullptr);
 }
+
+void handle_stop_signals(void (*handler)(int)) {
+  for (const int signal : kStopSignals) handle(signal, handler);
+}
+
+extern "C" void pass_over(int /*signal*/) {}
 
 extern "C" void note_stop(int /*signal*/) {
   const int error = errno;
   const char byte = 0;
   static_cast<void>(!write(stop_pipe, &byte, sizeof byte));
-  handle_stop_signals(clean_up_and_die);
+  handle_stop_signals(pass_over);
+  handle(SIGINT, clean_up_and_die);
   errno = error;
 }
 
 }  // namespace
 
 void install_signal_handlers() {
-  struct sigaction action = {};
-  action.sa_handler = clean_up_and_die;
-  sigemptyset(&action.sa_mask);
+  struct sigaction on_fault = {};
+  sigemptyset(&on_fault.sa_mask);
   for (const int signal : kHandledSignals) {
-    sigaddset(&action.sa_mask, signal);
+    handle(signal, clean_up_and_die);
+    sigaddset(&on_fault.sa_mask, signal);
   }
   signal(SIGXFSZ, SIG_IGN);
-  struct sigaction on_fault = action;
   on_fault.sa_sigaction = end_for_lost_input;
   on_fault.sa_flags = SA_SIGINFO;
   sigaction(SIGBUS, &on_fault, nullptr);
   sigaction(SIGSEGV, &on_fault, &segv_before);
-  for (const int signal : kHandledSignals) {
-    struct sigaction present = {};
-    if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN) {
-      sigaction(signal, &action, nullptr);
-    }
-  }
 }
 
 StopSignals::StopSignals() {

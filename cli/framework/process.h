@@ -3,15 +3,18 @@
 
 namespace warpmer::cli {
 
-/// SIGINT, SIGTERM, SIGHUP and SIGPIPE remove unfinished outputs, then end the process as they would have
-/// without us. Signals that the parent process ignores stay ignored. SIGBUS from a mapped input that cannot
-/// be read any more, and SIGSEGV when one has been written over, end the process with a message and the
-/// status of input errors. A limit on file sizes is an error of the write, and no signal.
+/// Signals that end a process, SIGINT, SIGTERM, SIGHUP, SIGPIPE and those of batch systems and limits, remove
+/// unfinished outputs, then end the process as they would have without us. Signals that the parent process
+/// ignores stay ignored. SIGBUS from a mapped input that cannot be read any more, and SIGSEGV when one has
+/// been written over, end the process with a message and the status of input errors. A limit on file sizes is
+/// an error of the write, and no signal.
 void install_signal_handlers();
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP does not end the process but makes a descriptor
-/// readable: for who has something to finish. Later ones do what they would do without it. SIGPIPE is ignored
-/// from then on: an output that nobody reads is an error of the write. One lives at a time.
+/// While it lives, SIGINT, SIGTERM or SIGHUP does not end the process but makes a descriptor readable: for
+/// who has something to finish. After the first, SIGINT ends the process, for the user who presses Ctrl-C
+/// again. The others are ignored then: Slurm sends a task of `srun` SIGTERM twice, some milliseconds apart,
+/// and SIGKILL when its patience ends. SIGPIPE is ignored from the beginning: an output that nobody reads is
+/// an error of the write. One lives at a time.
 class StopSignals {
  public:
   /// ResourceError where there are no descriptors.

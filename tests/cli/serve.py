@@ -360,7 +360,15 @@ class Ends(Serve):
                 self.assertRegex(error, r"the server has been stopped|the server at s\.sock is gone|no server answers at s\.sock")
         self.warpmer("stats", "x.wmi")
 
-    def test_by_a_second_signal_are_at_once(self):
+    def test_by_two_signals_of_a_batch_system_save_what_there_is(self):
+        server = self.serve("-k", 31, "--save", "x.wmi")
+        self.warpmer("add", "--server", "s.sock", READS_1)
+        server.send_signal(signal.SIGTERM)
+        time.sleep(0.01)
+        self.stop(server, signal.SIGTERM)
+        self.warpmer("stats", "x.wmi")
+
+    def test_by_a_second_interrupt_are_at_once(self):
         server = self.serve("-k", 31, "--save", "x.wmi")
         stuck = self.connected()
         stuck.settimeout(0.2)
@@ -369,7 +377,7 @@ class Ends(Serve):
                 stuck.sendall(struct.pack("<II", 4, 8 + 5 * 1 + 20000) + struct.pack("<IIIB", 0, 1, 20000, 3) + b"ACGT" * 5000)
         server.send_signal(signal.SIGTERM)
         time.sleep(0.3)
-        self.assertEqual(self.stop(server, signal.SIGTERM, -signal.SIGTERM), "")
+        self.assertEqual(self.stop(server, signal.SIGINT, -signal.SIGINT), "")
         self.assertEqual(self.files(), [])
 
 
