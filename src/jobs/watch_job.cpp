@@ -189,7 +189,7 @@ class WatchJob {
       is_told_ = false;
       read(parts);
     }
-    if (seconds_since(last_line_) >= options_.line_seconds || is_late()) tell_line();
+    if (is_line_due() || is_late()) tell_line();
     if (!report_.why.empty()) return;
     if (listener_.must_end()) {
       report_.why = "it was told to";
@@ -227,13 +227,15 @@ class WatchJob {
   [[nodiscard]] bool is_late() const {
     return options_.until.seconds && seconds_since(start_) >= *options_.until.seconds;
   }
+  [[nodiscard]] bool is_line_due() const { return seconds_since(last_line_) >= options_.line_seconds; }
   [[nodiscard]] double seconds_to_wait() const {
     double seconds = std::min(options_.look_seconds, options_.line_seconds - seconds_since(last_line_));
     if (options_.until.seconds) seconds = std::min(seconds, *options_.until.seconds - seconds_since(start_));
     return std::max(seconds, 0.0);
   }
 
-  /// Reads parts, each by one thread, until all are read or the job is to end.
+  /// Reads parts, each by one thread, until all are read, the job is to end, or a line is due. What is left
+  /// then is found again at the next look.
   void read(const std::vector<FilePart>& parts) {
     std::atomic<std::size_t> next{0};
     std::atomic<bool> has_failed{false};
@@ -242,8 +244,10 @@ class WatchJob {
     run_team(
         static_cast<unsigned>(std::min<std::size_t>(resources_.threads, parts.size())),
         [&](unsigned /*thread*/) {
-          for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();)
+          for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();) {
             read_part(parts[i], decompressing);
+            if (is_line_due()) return;
+          }
         },
         [&] { has_failed = true; });
     for (const std::string& what : std::exchange(problems_, {})) listener_.problem(what);

@@ -150,6 +150,24 @@ class Watch(WatchTest):
         self.assertEqual(status, RESOURCE)
         self.check_index(self.reads[:100])
 
+    def test_two_signals_of_a_batch_system(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        watcher = self.start()
+        watcher.wait_for_reads(100)
+        watcher.process.send_signal(signal.SIGTERM)
+        time.sleep(0.01)
+        watcher.end()
+        self.check_index(self.reads[:100])
+
+    def test_limits_hold_while_many_files_wait(self):
+        reads = ["".join(self.chance.choices("ACGT", k=10000)) for _ in range(100)]
+        for i in range(60):
+            self.write(f"{i}.fastq", fastq(reads))
+        lines, _ = self.start("--until", "time=0", "-t", "1").end(None)
+        files = int(lines[-1]["files"])
+        self.assertTrue(0 < files < 60, lines)
+        self.check_index(reads * files)
+
     def test_nobody_reads_the_last_line(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "3600", "--settle", "0"]
