@@ -176,6 +176,11 @@ class PendingStore {
   [[nodiscard]] std::uint32_t pages(std::uint32_t shard) const {
     return shards_[shard].pages.load(std::memory_order_relaxed);
   }
+  /// Returns the number of k-mers in a shard's words.
+  [[nodiscard]] std::uint64_t kmers(std::uint32_t shard) const {
+    const ShardLock lock(shards_[shard]);
+    return shards_[shard].list.kmers;
+  }
 
  private:
   /// The fields that appending looks at are in one line of the cache.

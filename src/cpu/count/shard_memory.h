@@ -90,6 +90,18 @@ class ShardMemory {
 
   // --- When all words are in.
 
+  /// Learns how many k-mers the largest shard has. To be called once, before a shard is counted.
+  void note_largest() {
+    std::uint64_t most = 0;
+    for (std::uint32_t shard = 0; shard < shards_.size(); ++shard) {
+      const std::lock_guard lock(groups_[shard / group_shards_].mutex);
+      const HeldShard& s = shards_[shard];
+      most = std::max(most,
+                      pending_.kmers(shard) + s.spilled.kmers + s.run.sizes.kmers + s.spilled_runs.entries);
+    }
+    most_kmers_ = most;
+  }
+
   /// A thread's turn with a shard. Memory that was reserved for it is given back at the end, but for what
   /// shards of ordinary size take.
   class Turn {
@@ -123,6 +135,8 @@ class ShardMemory {
 
     /// Sees to it that the thread holds so many bytes to count in, in place of what it held.
     void reserve(std::uint64_t bytes) { shard_memory_.reserve(count_scratch_, bytes, shard_); }
+    /// Returns the k-mers of the largest shard of all, each as often as it stands in words and runs.
+    [[nodiscard]] std::uint64_t most_kmers() const { return shard_memory_.most_kmers_; }
     /// Sees to it that the thread holds all that it may.
     void reserve_all() {
       std::call_once(shard_memory_.short_of_memory_, host::return_freed_memory_at_once);
@@ -454,6 +468,7 @@ class ShardMemory {
   std::atomic<std::uint64_t> run_bytes_{0};
   std::atomic<float> gain_{0};
   std::atomic<std::uint64_t> early_counts_{0};
+  std::atomic<std::uint64_t> most_kmers_{0};  ///< of a shard
   std::atomic<std::uint64_t> spilled_run_bytes_{0};
   std::atomic<std::uint32_t> last_groups_begin_;  ///< groups from here on were spilled for want of room
 

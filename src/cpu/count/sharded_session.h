@@ -92,7 +92,9 @@ class ShardedSession : public backend::CountingSession {
       if (shard_memory_.over_budget()) shard_memory_.evict(worker.count_scratch);
     });
     // From here on, it is looked at what was counted early and how long that took.
-    if (++threads_ended_ == plan_.threads && courier_.joinable()) courier_.join();
+    if (++threads_ended_ < plan_.threads) return 0;
+    if (courier_.joinable()) courier_.join();
+    shard_memory_.note_largest();
     return 0;
   }
 

@@ -60,6 +60,7 @@ struct InTable {
 template <class Way>
 class StringCounting {
   static constexpr int kWords = Way::kWords;
+  static constexpr std::uint64_t kTimesOfLargest = kWords == 2 ? 2 : 3;
 
  public:
   using Word = groups::FlankedWord<kWords>;
@@ -77,13 +78,12 @@ class StringCounting {
   /// Returns the k-mers of a run, those of its largest group several times: a large one is counted k-mer by
   /// k-mer, all at once.
   [[nodiscard]] std::uint64_t entries(const index::FrozenShard& run) const {
-    constexpr std::uint64_t kTimes = kWords == 2 ? 2 : 3;
     if (run.sizes.large_groups == 0) return run.sizes.kmers;
     const groups::ShardBits shard = bits_of(run);
     std::uint64_t largest = 0;
     for (std::uint64_t i = 0; i < run.sizes.large_groups; ++i)
       largest = std::max(largest, groups::LargeGroup(shard, shard.part(run.sizes.buckets + i)).kmers);
-    return run.sizes.kmers + kTimes * largest;
+    return run.sizes.kmers + kTimesOfLargest * largest;
   }
 
   /// Counts a chunk into a run, which is used up.
@@ -175,17 +175,18 @@ class StringCounting {
     });
   }
 
-  /// Says with what cap a shard would be counted: as if what is left had as many different k-mers as what has
-  /// been counted.
+  /// Says with what cap this shard would be counted, and the largest one: as if what is left of it, and all
+  /// of that one, had as many different k-mers as what has been counted.
   template <class InHand>
   [[noreturn]] void refuse(InHand& shard, const index::FrozenShard& run, std::uint64_t counted_kmers) const {
     const double kmers = static_cast<double>(run.sizes.kmers);
     const auto left = static_cast<double>(shard.words.kmers_left());
     const double distinct =
         counted_kmers == 0 ? 1 : std::min(1.0, kmers / static_cast<double>(counted_kmers));
-    const double weight = kmers == 0 ? 8 : static_cast<double>(entries(run)) / kmers;
-    const auto all =
-        static_cast<std::uint64_t>((kmers + left * distinct) * weight) + shard.spilled_runs.entries;
+    // Of a large group nearly all may be, which the k-mers so far are less of.
+    const double weight = kmers == 0 ? 8 : run.sizes.large_groups > 0 ? 1 + kTimesOfLargest : 1;
+    const double most = std::max(kmers + left * distinct, static_cast<double>(shard.most_kmers()) * distinct);
+    const auto all = static_cast<std::uint64_t>(most * weight) + shard.spilled_runs.entries;
     const std::uint64_t bytes = shard.memory.counting_bytes(std::uint64_t{64} << 10, all);
     throw ResourceError(host::memory_refusal(
         std::max(plan_.memory_cap_bytes, plan_.memory_bytes),
