@@ -1,5 +1,6 @@
 #include "jobs/temporary_index.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,14 @@ void require_directory(const std::string& directory) {
       fmt::format("there is no directory '{}' for temporary files; make it, or name another", directory));
 }
 
+/// Makes an empty file. Returns 0 or errno.
+int make_file(const std::string& path) {
+  const int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (file < 0) return errno;
+  ::close(file);
+  return 0;
+}
+
 /// Returns false where there is one already.
 bool make_directory(const std::string& directory) {
   if (::mkdir(directory.c_str(), 0700) == 0) return true;
@@ -32,14 +41,25 @@ bool make_directory(const std::string& directory) {
 }  // namespace
 
 TemporaryIndex::TemporaryIndex(const std::string& directory, IfMissing if_missing) : directory_(directory) {
-  if (if_missing == IfMissing::make) made_directory_ = make_directory(directory);
+  if (if_missing == IfMissing::make) hold_directory();
   require_directory(directory);
   name_.take(directory + "/warpmer-index",
              [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
 }
 
+/// A job that ends removes a directory that it has made, if nothing is in it. Files have no names there until
+/// they are complete; so something with a name keeps the directory for this job.
+void TemporaryIndex::hold_directory() {
+  constexpr int kTries = 10;  // between the two calls it may go
+  for (int i = 0; i < kTries; ++i) {
+    made_directory_ = make_directory(directory_);
+    if (holder_.take(directory_ + "/warpmer-index", make_file) != ENOENT) return;
+  }
+}
+
 TemporaryIndex::~TemporaryIndex() {
   name_.remove();
+  holder_.remove();
   if (made_directory_) ::rmdir(directory_.c_str());
 }
 

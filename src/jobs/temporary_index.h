@@ -26,7 +26,10 @@ class TemporaryIndex {
   [[nodiscard]] const std::string& path() const noexcept { return name_.path(); }
 
  private:
+  void hold_directory();
+
   std::string directory_;
+  file::TemporaryName holder_;
   file::TemporaryName name_;
   bool made_directory_ = false;
 };

@@ -7,9 +7,11 @@ ctest: one thread (the threads that compress are those of test_threads_do_not_ma
 import gzip
 import json
 import os
+import subprocess
 import threading
+import time
 
-from common_cli import DATA, DONE, INPUT, RESOURCE, USAGE, CliTest, file_size_limit, main
+from common_cli import DATA, DONE, INPUT, RESOURCE, USAGE, WARPMER, CliTest, file_size_limit, main
 from common_tier import by_tier, some
 
 READS = DATA / "reads_1.fq.gz"
@@ -257,6 +259,32 @@ class OneStep(EndingsTest):
             self.assertEqual((json.loads(statistics)["output"], json.loads(statistics)["format"]), ("x.kff", "kff"))
         self.assertEqual(os.listdir(self.folder / "there"), [])
         self.assertEqual(self.files(), sorted([*before, "s", "there"]))
+
+    def begin(self, name):
+        """Starts a job that waits for input; returns it with where to write that."""
+        os.mkfifo(self.folder / f"{name}.pipe")
+        command = [WARPMER, "count", "-q", "-k", "21", "--tmp-dir", "shared", "-o", f"{name}.tsv", f"{name}.pipe"]
+        job = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.kill)
+        pipe = open(self.folder / f"{name}.pipe", "wb")
+        self.addCleanup(pipe.close)
+        pipe.write(b"@r\nACGTTGCATGCATGCATCATGACTGACTGCATGCAT\n+\n" + b"I" * 36 + b"\n")
+        return job, pipe
+
+    def test_a_directory_for_temporary_files_of_two_jobs(self):
+        """The first makes it, and ends first: the second still has use for it."""
+        jobs = []
+        for name in ("first", "second"):
+            jobs.append(self.begin(name))
+            deadline = time.monotonic() + 10
+            while time.monotonic() < deadline and len(list(self.folder.glob("shared/.*"))) < len(jobs):
+                time.sleep(0.02)
+        for job, pipe in jobs:
+            pipe.close()
+            _, error = job.communicate(timeout=60)
+            self.assertEqual((job.returncode, error), (0, ""))
+        self.assertEqual(self.bytes_of("first.tsv"), self.bytes_of("second.tsv"))
+        self.assertEqual(os.listdir(self.folder / "shared"), [])
 
     def test_all_or_nothing(self):
         self.refused(RESOURCE, "gone/x.kff", "count", READS, "-o", "gone/x.kff")

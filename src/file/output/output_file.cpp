@@ -198,8 +198,8 @@ void OutputFile::fail_writing(int error, std::uint64_t bytes, std::uint64_t writ
 }
 
 void OutputFile::fail(const std::string& doing, int error) const {
-  throw ResourceError(
-      fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error), output_advice(error)));
+  throw ResourceError(fmt::format("cannot {} {}: {}{}", doing, name_of(path_), std::strerror(error),
+                                  output_advice(error, is_unfinished(path_))));
 }
 
 }  // namespace warpmer::file

@@ -92,11 +92,12 @@ std::string creation_fault(const std::string& parent, int error) {
   return std::strerror(error);
 }
 
-const char* output_advice(int error) {
+const char* output_advice(int error, bool is_temporary) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return ": free some space, or choose another output";
+      return is_temporary ? ": free some space, or choose another --tmp-dir"
+                          : ": free some space, or choose another output";
     case EFBIG:
       return ": raise the limit on file sizes (ulimit -f), or choose another output";
     case EPIPE:

@@ -22,8 +22,9 @@ std::string parent_of(const std::string& path);
 /// Says why a file cannot be made in a directory, in words; `error` is what the system said.
 std::string creation_fault(const std::string& parent, int error);
 
-/// Says what to do about an error of writing, with a colon in front; empty if nothing comes to mind.
-const char* output_advice(int error);
+/// Says what to do about an error of writing an output, or a temporary file, with a colon in front; empty if
+/// nothing comes to mind.
+const char* output_advice(int error, bool is_temporary = false);
 
 /// Checks what can be known before anything is written: ResourceError when the output is no file or stream,
 /// when its name is too long, and when its directory is not there or not writable.
