@@ -13,6 +13,7 @@ namespace warpmer::gpu {
 /// InternalError. `doing` completes "while ...".
 inline void check(cudaError_t status, const char* doing) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // or the next launch would seem to have failed
   const std::string what =
       std::string("the GPU reports \"") + cudaGetErrorString(status) + "\" while " + doing;
   switch (status) {

@@ -1,7 +1,8 @@
-// Tests which device memory counts as free.
+// Tests which device memory counts as free, and what is said where there is none.
 
 #include <doctest/doctest.h>
 
+#include "base/error.h"
 #include "gpu/device.h"
 #include "kernels/memory/device_memory.cuh"
 
@@ -17,4 +18,10 @@ TEST_CASE("memory that was given back can be had again") {
   }
   // The driver does not call it free: the pool keeps it.
   CHECK(gpu::available_bytes() > before - kOthers);
+}
+
+TEST_CASE("an error of the GPU is not found again by the launch that follows") {
+  REQUIRE(cudaSetDevice(tests::gpu_under_test().ordinal) == cudaSuccess);
+  CHECK_THROWS_AS(gpu::DeviceArray<char>(std::size_t{1} << 50), ResourceError);
+  CHECK_NOTHROW(gpu::check_launch("launching nothing"));
 }
