@@ -93,12 +93,21 @@ struct OnDevice {
           "setting up the memory pool");
   }
 };
+
+/// Throws the ResourceError for host memory that cannot be pinned.
+[[noreturn]] void throw_no_pages(std::size_t bytes);
+
 /// Pages of the host that the GPU can copy from and to by itself.
 struct Pinned {
   static void* allocate(std::size_t bytes) {
     const DriverLock::Shared use;
     void* memory = nullptr;
-    check(cudaMallocHost(&memory, bytes), "allocating pinned host memory");
+    const cudaError_t status = cudaMallocHost(&memory, bytes);
+    if (status == cudaErrorMemoryAllocation) {  // the host's, though it has the name of the GPU's
+      cudaGetLastError();                       // or the next launch would seem to have failed
+      throw_no_pages(bytes);
+    }
+    check(status, "allocating pinned host memory");
     return memory;
   }
   static void free(void* memory) {

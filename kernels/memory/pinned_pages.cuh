@@ -24,7 +24,6 @@ PinnedPages pin_pages(std::size_t bytes);
 /// refuses.
 void touch_pages(void* begin, std::size_t bytes, unsigned threads);
 void register_pages(void* begin, std::size_t bytes);
-[[noreturn]] void throw_no_pages(std::size_t bytes);
 
 }  // namespace detail
 

@@ -25,3 +25,10 @@ TEST_CASE("an error of the GPU is not found again by the launch that follows") {
   CHECK_THROWS_AS(gpu::DeviceArray<char>(std::size_t{1} << 50), ResourceError);
   CHECK_NOTHROW(gpu::check_launch("launching nothing"));
 }
+
+TEST_CASE("where host memory cannot be pinned, the GPU is not blamed") {
+  REQUIRE(cudaSetDevice(tests::gpu_under_test().ordinal) == cudaSuccess);
+  CHECK_THROWS_WITH_AS(gpu::PinnedArray<char>(std::size_t{1} << 50),
+                       doctest::Contains("MiB of host memory left that a GPU can copy from"), ResourceError);
+  CHECK_NOTHROW(gpu::check_launch("launching nothing"));
+}
