@@ -63,10 +63,10 @@ StagedWords<Words>::StagedWords(std::uint32_t bin_bits, std::uint32_t staging_wo
   fill_bytes(sizes_.data(), 0, kRegions, stream);
   fill_bytes(bins_.data(), 0, bins_.size(), stream);
   std::size_t scratch = 0;
-  const DriverLock::Shared use;  // that looks at the kernel, which may load it
-  check(cub::DeviceScan::ExclusiveSum(nullptr, scratch,
-                                      thrust::make_transform_iterator(bins_.data(), WordsOf{}),
-                                      static_cast<std::uint32_t*>(nullptr), static_cast<int>(bins_.size())),
+  // That looks at the kernel, which may load it.
+  check(cub::DeviceScan::ExclusiveSum(
+            nullptr, scratch, thrust::make_transform_iterator(bins_.data(), WordsOf{}),
+            static_cast<std::uint32_t*>(nullptr), static_cast<int>(bins_.size()), DriverLock::Shared(stream)),
         "planning a scan");
   scan_scratch_ = DeviceArray<char>(scratch);
 }

@@ -19,10 +19,11 @@ void make_room(DeviceArray<T>& array, std::size_t size, cudaStream_t stream) {
 class ScanMemory {
  public:
   /// Calls `call(memory, bytes, stream)` twice: with no memory, to be told how much it needs, and with it.
+  /// The first one looks at the kernel, which may load it.
   template <class Call>
   void run(const char* doing, cudaStream_t stream, Call&& call) {
     std::size_t bytes = 0;
-    check(call(nullptr, bytes, stream), doing);
+    check(call(nullptr, bytes, DriverLock::Shared(stream)), doing);
     make_room(memory_, bytes, stream);
     bytes = memory_.size();
     check(call(memory_.data(), bytes, DriverLock::Shared(stream)), doing);

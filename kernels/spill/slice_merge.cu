@@ -69,9 +69,9 @@ SliceMerge<Words>::SliceMerge(std::uint32_t most_slices, std::uint32_t most_bins
       sizes_(most_bins + std::size_t{1}),
       before_(most_bin_slices) {
   std::size_t scratch = 0;
-  const DriverLock::Shared use;  // that looks at the kernel, which may load it
+  // That looks at the kernel, which may load it.
   check(cub::DeviceScan::ExclusiveSum(nullptr, scratch, sizes_.data(), sizes_.data(),
-                                      static_cast<int>(sizes_.size())),
+                                      static_cast<int>(sizes_.size()), DriverLock::Shared()),
         "planning a scan");
   scan_scratch_ = DeviceArray<char>(scratch);
 }
