@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/start_thread.h"
 #include "kernels/exchange/exchange.cuh"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
@@ -42,7 +43,7 @@ std::uint32_t Exchange<Words>::first_bin(std::uint32_t number) const {
 
 template <int Words>
 void Exchange<Words>::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("moves data between GPUs", [this] { run(); });
 }
 
 template <int Words>

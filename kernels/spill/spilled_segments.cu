@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "file/checksum.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/pinned_ring.cuh"
@@ -83,7 +84,7 @@ class SpilledSegments<Words>::SpillThread {
   ~SpillThread() { let_copies_end(); }
 
   void start() {
-    thread_ = std::thread([this] { owner_.work(*this); });
+    thread_ = start_thread("takes k-mers off the GPU", [this] { owner_.work(*this); });
   }
   void join() {
     if (thread_.joinable()) thread_.join();

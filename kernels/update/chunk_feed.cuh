@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/session/device_counter.cuh"
 
@@ -21,7 +22,8 @@ namespace warpmer::gpu {
 class ChunkFeed : private ChunkSink {
  public:
   /// Begins to count what the counter has, on GPU `gpu`. The counter must outlive the feed.
-  ChunkFeed(DeviceCounter& counter, int gpu) : thread_([this, &counter, gpu] { count(counter, gpu); }) {}
+  ChunkFeed(DeviceCounter& counter, int gpu)
+      : thread_(start_thread("counts on the GPU", [this, &counter, gpu] { count(counter, gpu); })) {}
   /// After an error, too, the counter is left alone afterwards.
   ~ChunkFeed() override {
     {
