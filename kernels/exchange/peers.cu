@@ -8,6 +8,7 @@ namespace warpmer::gpu {
 Peers::Relay::Relay(int sender, int receiver) {
   {
     const CurrentDevice current(sender);
+    memory = PinnedArray<char>(kBytes);
     left.emplace();
   }
   const CurrentDevice current(receiver);

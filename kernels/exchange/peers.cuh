@@ -46,8 +46,8 @@ class Peers {
     Relay(int sender, int receiver);
     void copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream);
 
-    PinnedArray<char> memory{kBytes};
-    std::optional<Event> left;  ///< made with the sender current
+    PinnedArray<char> memory;   ///< made with the sender current
+    std::optional<Event> left;  ///< so, too
     std::optional<Stream> arrivals;
     std::optional<Event> arrived;
   };
