@@ -29,7 +29,7 @@ __device__ inline Key128 compare_and_swap(Key128* at, Key128 expected, Key128 de
 #if __CUDA_ARCH__ >= 900
   return atomicCAS(at, expected, desired);
 #else
-  // Never launched: make_cuda_backend refuses k > 32 on such devices.
+  // Never launched: check_key_width refuses k > 32 where this is the code that runs.
   (void)at, (void)desired;
   __trap();
   return expected;
