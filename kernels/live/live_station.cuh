@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/live/table_loss.h"
 #include "backend/lookup/lookup.h"
 #include "base/buffer_pool.h"
 #include "io/text/batch.h"
@@ -81,10 +82,14 @@ class LiveStation {
     use_gpu(gpu());
     return (lenient ? lenient_asks_ : asks_).take()->summarise(batch, out);
   }
-  /// Makes a change of all k-mers of a batch, whose characters have been checked.
-  void change(LiveAction action, const io::Batch& batch, backend::Profile& answers) const {
+  /// Makes a change of all k-mers of a batch, whose characters have been checked. An error before the first
+  /// k-mer changes nothing; with one that comes later, the table is lost.
+  void change(LiveAction action, const io::Batch& batch, backend::Profile& answers,
+              backend::TableLoss& loss) const {
     use_gpu(gpu());
-    (action == LiveAction::insert ? inserts_ : removes_).take()->profile(batch, answers);
+    const auto lane = (action == LiveAction::insert ? inserts_ : removes_).take();
+    lane->take_memory();
+    loss.guard([&] { lane->profile(batch, answers); });
   }
 
   /// Serves any number of the GPU's own k-mers: `note(i, answer)` for each.

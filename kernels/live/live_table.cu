@@ -15,6 +15,7 @@
 #include "backend/live/live_table.h"
 #include "backend/live/outgrowing_table.h"
 #include "backend/live/read_totals.h"
+#include "backend/live/table_loss.h"
 #include "base/error.h"
 #include "kernels/live/gpu_snapshot.cuh"
 #include "kernels/live/live_input.cuh"
@@ -64,18 +65,25 @@ class DividedLister : public ShardLister<Key> {
 template <class Key>
 class GpuLiveLookup : public backend::Lookup {
  public:
-  /// `questions`: all that is asked passes it.
-  GpuLiveLookup(const LiveStations<Key>& stations, backend::Gate& questions, bool lenient)
-      : Lookup(stations.kmers()), stations_(stations), questions_(questions), lenient_(lenient) {}
+  /// `questions`: all that is asked passes it. `loss`: of the table.
+  GpuLiveLookup(const LiveStations<Key>& stations, backend::Gate& questions, backend::TableLoss& loss,
+                bool lenient)
+      : Lookup(stations.kmers()),
+        stations_(stations),
+        questions_(questions),
+        loss_(loss),
+        lenient_(lenient) {}
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     const backend::Gate::Pass question(questions_);
+    loss_.check();
     stations_.serve_kmers(LiveAction::ask, kmers_of<Key>(texts, kmers()),
                           [&](std::size_t i, std::uint32_t answer) { counts[i] = answer; });
   }
 
   void profile(const io::Batch& batch, Profile& out) const override {
     const backend::Gate::Pass question(questions_);
+    loss_.check();
     lay_out(batch, out);
     stations_.next().profile(batch, lenient_, out);
   }
@@ -83,6 +91,7 @@ class GpuLiveLookup : public backend::Lookup {
   void summarise(const io::Batch& batch, backend::BatchSummary& out) const override {
     {
       const backend::Gate::Pass question(questions_);
+      loss_.check();
       if (stations_.next().summarise(batch, lenient_, out.pieces)) return;
     }
     Lookup::summarise(batch, out);
@@ -91,12 +100,13 @@ class GpuLiveLookup : public backend::Lookup {
   /// Makes a change of all k-mers of a batch, and returns the answers in the place of counts.
   void change(LiveAction action, const io::Batch& batch, Profile& answers) const {
     lay_out(batch, answers);
-    stations_.next().change(action, batch, answers);
+    stations_.next().change(action, batch, answers, loss_);
   }
 
  private:
   const LiveStations<Key>& stations_;
   backend::Gate& questions_;
+  backend::TableLoss& loss_;
   const bool lenient_;
 };
 
@@ -122,8 +132,8 @@ class CudaLiveTable : public backend::LiveTable {
         is_automatic_(plan.scheme == LiveScheme::automatic),
         scheme_(is_automatic_ ? LiveScheme::warpdrive : plan.scheme),
         stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
-        lookup_(stations_, questions_, false),
-        lenient_lookup_(stations_, questions_, true),
+        lookup_(stations_, questions_, loss_, false),
+        lenient_lookup_(stations_, questions_, loss_, true),
         reads_(initial) {
     if (initial != nullptr) load(*initial);
   }
@@ -154,7 +164,7 @@ class CudaLiveTable : public backend::LiveTable {
       removal.kmers += answer != kNoKmerAnswer ? 1 : 0;
       is_short = is_short || answer == kLiveRefused;
     }
-    if (is_short) removal.shortfall = shortfall_of(batch, answers);
+    if (is_short) loss_.guard([&] { removal.shortfall = shortfall_of(batch, answers); });
     reads_.remove(batch, stations_.kmers().k);
     return removal;
   }
@@ -165,6 +175,7 @@ class CudaLiveTable : public backend::LiveTable {
 
   [[nodiscard]] backend::Tally tally() override {
     const backend::Gate::Stop view(gate_);
+    loss_.check();
     const DividedKmers<Key>& divided = stations_.divided();
     backend::Tally tally;
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
@@ -176,6 +187,7 @@ class CudaLiveTable : public backend::LiveTable {
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
     return std::make_unique<GpuLiveSnapshot<Key>>(stations_.kmers().k, gate_, reads_, threads_, [&] {
+      loss_.check();
       return std::make_unique<DividedLister<Key>>(stations_.divided());
     });
   }
@@ -222,7 +234,7 @@ class CudaLiveTable : public backend::LiveTable {
       inserted.too_many += answer == kLiveTooMany ? 1 : 0;
     }
     if (inserted.refused + inserted.too_many > 0) {
-      undo(LiveAction::remove, batch, answers);
+      loss_.guard([&] { undo(LiveAction::remove, batch, answers); });
     } else {
       reads_.add(batch, stations_.kmers().k);
     }
@@ -302,6 +314,7 @@ class CudaLiveTable : public backend::LiveTable {
   const LiveScheme scheme_;
   backend::Gate gate_;
   mutable backend::Gate questions_;
+  backend::TableLoss loss_;
   const LiveStations<Key> stations_;
   const GpuLiveLookup<Key> lookup_, lenient_lookup_;
   backend::LiveReadTotals reads_;

@@ -23,6 +23,10 @@ LookupLane::LookupLane(const DeviceIndex& index, const LaneShape& shape, std::ui
   for (unsigned i = 0; i < shape.slots; ++i) slots_.emplace_back(shape);
 }
 
+void LookupLane::take_memory() {
+  for (BatchSlot& slot : slots_) slot.results.reserve(shape_.slice_starts);
+}
+
 bool LookupLane::profile(const io::Batch& batch, backend::Profile& out) {
   bool has_large = false;
   try {

@@ -54,6 +54,8 @@ class LookupLane {
   LookupLane& operator=(const LookupLane&) = delete;
   ~LookupLane() { drain(); }
 
+  /// Takes the memory of a profile, so that one which follows does not want for it when some of it is done.
+  void take_memory();
   /// Fills in the narrow counts of `out`, which is laid out. Returns whether there are any that Lookup::widen
   /// has to look up.
   bool profile(const io::Batch& batch, backend::Profile& out);

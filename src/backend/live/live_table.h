@@ -92,7 +92,9 @@ class LiveSnapshot {
 /// batch as a whole or not at all.
 ///
 /// **Errors.** A call that ends by an error (InputError for a character that is no nucleotide code,
-/// ResourceError where there is no memory) leaves the table as if it had not been made.
+/// ResourceError where there is no memory) leaves the table as if it had not been made; questions that are
+/// asked beside it may see some of it. If that cannot be, the table is lost, and all calls that follow end by
+/// a ResourceError.
 class LiveTable {
  public:
   virtual ~LiveTable() = default;
