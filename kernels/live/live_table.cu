@@ -156,6 +156,7 @@ class CudaLiveTable : public backend::LiveTable {
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
     if (!lenient) io::check_bases(batch);
     const backend::Gate::Pass change(gate_);
+    const backend::Gate::Stop no_additions(additions_);
     Profile answers;
     lookup_.change(LiveAction::remove, batch, answers);
     backend::Removal removal;
@@ -225,6 +226,7 @@ class CudaLiveTable : public backend::LiveTable {
   };
   Inserted insert(const io::Batch& batch) {
     const backend::Gate::Pass change(gate_);
+    const backend::Gate::Pass addition(additions_);
     Profile answers;
     lookup_.change(LiveAction::insert, batch, answers);
     Inserted inserted;
@@ -234,7 +236,7 @@ class CudaLiveTable : public backend::LiveTable {
       inserted.too_many += answer == kLiveTooMany ? 1 : 0;
     }
     if (inserted.refused + inserted.too_many > 0) {
-      loss_.guard([&] { undo(LiveAction::remove, batch, answers); });
+      loss_.guard([&] { undo(batch, answers); });
     } else {
       reads_.add(batch, stations_.kmers().k);
     }
@@ -267,14 +269,16 @@ class CudaLiveTable : public backend::LiveTable {
         "--table starfish or --device cpu");
   }
 
-  /// Takes back what was done of a change.
-  void undo(LiveAction by, const io::Batch& batch, const Profile& answers) const {
+  /// Takes back what was done of an addition.
+  void undo(const io::Batch& batch, const Profile& answers) const {
     const KmerParams& kmers = stations_.kmers();
     std::vector<Key> done;
     for_each_answer(batch, answers, kmers.k, [&](std::string_view text, std::uint32_t answer) {
       if (answer == kLiveDone) done.push_back(kmer_of<Key>(text, kmers));
     });
-    stations_.serve_kmers(by, done, [](std::size_t, std::uint32_t) {});
+    stations_.serve_kmers(LiveAction::remove, done, [](std::size_t, std::uint32_t answer) {
+      if (answer != kLiveDone) throw InternalError("a k-mer that was added could not be taken back");
+    });
   }
 
   [[nodiscard]] backend::Shortfall shortfall_of(const io::Batch& batch, const Profile& answers) const {
@@ -313,6 +317,9 @@ class CudaLiveTable : public backend::LiveTable {
   const bool is_automatic_;
   const LiveScheme scheme_;
   backend::Gate gate_;
+  /// Additions pass it, and removals, any number of them, stop it: they would take k-mers for there that are
+  /// taken back for want of room, and these could not be taken back any more.
+  backend::Gate additions_;
   mutable backend::Gate questions_;
   backend::TableLoss loss_;
   const LiveStations<Key> stations_;
