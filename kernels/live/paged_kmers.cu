@@ -259,10 +259,7 @@ void PagedKmers<Key>::make_room() {
 }
 
 template <class Key>
-bool PagedKmers<Key>::remove(const io::Batch& batch, std::uint64_t& kmers, backend::Shortfall& shortfall) {
-  serve();
-  if (!queue_.collect(batch, collected_)) return false;
-  kmers += collected_.kmers;
+void PagedKmers<Key>::remove(backend::Shortfall& shortfall) {
   queue_.commit();
   if (collected_.beside > 0) {
     const std::uint64_t taken = std::min(beside_, collected_.beside);
@@ -270,7 +267,6 @@ bool PagedKmers<Key>::remove(const io::Batch& batch, std::uint64_t& kmers, backe
     beside_ -= taken;
   }
   subtract(queue_.reduce(), shortfall);
-  return true;
 }
 
 template <class Key>

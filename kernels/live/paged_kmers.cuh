@@ -53,7 +53,8 @@ class PagedKmers {
   /// Returns host memory for so many k-mers.
   static std::uint64_t host_bytes_for(std::uint64_t kmers);
 
-  /// Collects the k-mers of a batch, which are added by `commit`. False: so many cannot wait any more.
+  /// Collects the k-mers of a batch, which are added by `commit`, or taken away by `remove`. False: so many
+  /// cannot wait any more.
   bool collect(const io::Batch& batch) { return queue_.collect(batch, collected_); }
   /// Says what keeps the collected k-mers from being added, before it is known how many of them are new.
   enum class LiveRoom : std::uint8_t {
@@ -72,8 +73,8 @@ class PagedKmers {
   /// Counts what waits, finds out which count is the largest, and makes room of removed k-mers free.
   void make_room();
 
-  /// Takes the k-mers of a batch away. False: there are more of them than can be taken at once.
-  bool remove(const io::Batch& batch, std::uint64_t& kmers, backend::Shortfall& shortfall);
+  /// Takes the collected k-mers away, while no others wait. An error leaves some of them there.
+  void remove(backend::Shortfall& shortfall);
   /// Answers questions, together.
   void ask(std::span<PagedQuestion<Key>* const> questions);
   /// Returns the number of k-mers that can be asked for together, or wait.

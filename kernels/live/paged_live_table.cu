@@ -14,6 +14,7 @@
 
 #include "backend/live/gate.h"
 #include "backend/live/read_totals.h"
+#include "backend/live/table_loss.h"
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "kernels/live/gpu_snapshot.cuh"
@@ -90,21 +91,24 @@ class PagedTurns {
   template <class Work>
   auto take(Work&& work) {
     const std::lock_guard lock(mutex_);
-    if (!why_lost_.empty()) throw ResourceError(why_lost_);
+    loss_.check();
     try {
       return work();
     } catch (const std::exception& error) {
       if (!parts_.have_failed()) throw;
-      why_lost_ =
-          std::string("the live table is lost, because a part of it could not be kept: ") + error.what();
-      throw ResourceError(why_lost_);
+      loss_.lose(error);
     }
+  }
+  /// Does a part of the work that must not end half done.
+  template <class Work>
+  void wholly(Work&& work) {
+    loss_.guard(work);
   }
 
  private:
   const PagedParts<Key>& parts_;
-  std::mutex mutex_;  ///< guards what follows, and all paged tables
-  std::string why_lost_;
+  std::mutex mutex_;  ///< guards all paged tables
+  backend::TableLoss loss_;
 };
 
 /// Questions of several callers, which are answered together: whoever comes while others are answered waits,
@@ -320,9 +324,15 @@ class PagedLiveTable : public backend::LiveTable {
     if (joined_bytes(batch) > questions_.most()) throw_refused(batch, Refusal::batch);
     std::vector<backend::Removal> removals(parts_.owners());
     turns_.take([&] {
-      parts_.on_all([&](PagedKmers<Key>& part, std::uint32_t owner) {
-        if (!part.remove(batch, removals[owner].kmers, removals[owner].shortfall))
-          throw InternalError("a batch that has room was not removed");
+      parts_.on_all([&](PagedKmers<Key>& part, std::uint32_t /*owner*/) {
+        part.serve();
+        if (!part.collect(batch)) throw InternalError("a batch that has room was not removed");
+      });
+      turns_.wholly([&] {
+        parts_.on_all([&](PagedKmers<Key>& part, std::uint32_t owner) {
+          removals[owner].kmers = part.collected();
+          part.remove(removals[owner].shortfall);
+        });
       });
     });
     backend::Removal all;
