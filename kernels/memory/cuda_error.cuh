@@ -26,6 +26,7 @@ inline void check(cudaError_t status, const char* doing) {
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
     case cudaErrorNoKernelImageForDevice:
+    case cudaErrorNotSupported:
       throw ResourceError(what + "; use --device cpu, or another GPU");
     default:
       throw InternalError(what);

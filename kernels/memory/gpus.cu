@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "host/gpus.h"
+#include "kernels/memory/host_fence.cuh"
 
 namespace warpmer::host {
 
@@ -21,6 +22,15 @@ GpuLink link_between(int from, int to) {
   return atomics != 0 ? GpuLink::nvlink : GpuLink::pcie;
 }
 
+/// Returns what the driver cannot do with a GPU (some virtual ones, or under WSL), or null.
+const char* missing_feature(int ordinal) {
+  int has_pools = 0;
+  if (cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, ordinal) == cudaSuccess &&
+      has_pools == 0)
+    return "pools of memory";
+  return gpu::has_host_fences(ordinal) ? nullptr : "marks of 64 bits in streams";
+}
+
 Gpu describe(int ordinal, int count) {
   Gpu gpu;
   gpu.ordinal = ordinal;
@@ -39,6 +49,10 @@ Gpu describe(int ordinal, int count) {
     if (gpu.major < 8) {
       gpu.problem = "compute capability " + std::to_string(gpu.major) + "." + std::to_string(gpu.minor) +
                     " is below 8.0, the least that warpmer supports";
+      return gpu;
+    }
+    if (const char* const feature = missing_feature(ordinal); feature != nullptr) {
+      gpu.problem = std::string("its driver has no ") + feature + " for it, which warpmer needs";
       return gpu;
     }
     std::size_t free = 0, total = 0;

@@ -7,20 +7,42 @@ namespace warpmer::gpu {
 
 namespace {
 
-/// The runtime has no such call, and the driver's library is not linked, so that there need not be one.
-PFN_cuStreamWriteValue64_v11070 find_write_value() {
-  constexpr unsigned kVersion = 11070;  // that of the type
+/// Finds a call of the driver, of the version of its type; null when there is none. The runtime has no such
+/// calls, and the driver's library is not linked, so that there need not be one.
+template <class Call>
+cudaError_t find_call(const char* name, unsigned version, Call& call) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion("cuStreamWriteValue64", &function, kVersion, cudaEnableDefault,
-                                         &found),
-        "looking for a call of the driver");
-  if (found != cudaDriverEntryPointSuccess)
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
+  const bool is_there = status == cudaSuccess && found == cudaDriverEntryPointSuccess;
+  call = is_there ? reinterpret_cast<Call>(function) : nullptr;
+  return status;
+}
+
+PFN_cuStreamWriteValue64_v11070 find_write_value() {
+  PFN_cuStreamWriteValue64_v11070 call = nullptr;
+  check(find_call("cuStreamWriteValue64", 11070, call), "looking for a call of the driver");
+  if (call == nullptr)
     throw ResourceError("the CUDA driver is too old for warpmer; update it, or use --device cpu");
-  return reinterpret_cast<PFN_cuStreamWriteValue64_v11070>(function);
+  return call;
 }
 
 }  // namespace
+
+bool has_host_fences(int ordinal) {
+  PFN_cuDeviceGet_v2000 get_device = nullptr;
+  PFN_cuDeviceGetAttribute_v2000 get_attribute = nullptr;
+  find_call("cuDeviceGet", 2000, get_device);
+  find_call("cuDeviceGetAttribute", 2000, get_attribute);
+  cudaGetLastError();  // or the next launch would seem to have failed
+  CUdevice device = 0;
+  int can_write = 0;
+  const bool is_known =
+      get_device != nullptr && get_attribute != nullptr && get_device(&device, ordinal) == CUDA_SUCCESS &&
+      get_attribute(&can_write, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device) == CUDA_SUCCESS;
+  return !is_known || can_write != 0;
+}
 
 void HostFence::write_when_reached(cudaStream_t stream) {
   static const PFN_cuStreamWriteValue64_v11070 write_value = find_write_value();

@@ -27,6 +27,10 @@ inline void relax() noexcept {
 
 }  // namespace detail
 
+/// Says whether streams of a GPU can do what a HostFence asks of them; true where the driver does not know.
+/// Never throws.
+[[nodiscard]] bool has_host_fences(int ordinal);
+
 /// A mark in a stream, as an Event is, for which one thread waits: the stream writes a number to pinned host
 /// memory when it gets there, and the thread looks at that. The driver holds one lock when it is asked and
 /// when it is given work; if many threads ask again and again, those that have work for the device wait for
