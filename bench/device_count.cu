@@ -292,12 +292,12 @@ int main(int argc, char** argv) {
   line.add_option("--spill-gb", options.spill_gb, "host memory for what does not fit, 10^9 bytes");
   line.add_option("--spill-threads", options.spill_threads, "of each GPU, that copy it");
   line.add_option("--tmp-dir", options.directory, "of a file for the rest");
-  line.add_option("--kmers-per-list", options.tuning.kmers_per_bin,
-                  "occurrences in a list, at most about; from k = 33 on half as many");
+  line.add_option("--kmers-per-bin", options.tuning.kmers_per_bin,
+                  "occurrences in a bin, at most about; from k = 33 on half as many");
   line.add_option("--load", options.tuning.load, "of tables");
-  line.add_flag("--separate-lists", options.separate_bins,
-                "each list is counted by itself, however few different k-mers it has");
-  line.add_option("--table", options.table, "what lists are counted in: " + backend::count_table_names(", "));
+  line.add_flag("--separate-bins", options.separate_bins,
+                "each bin is counted by itself, however few different k-mers it has");
+  line.add_option("--table", options.table, "what bins are counted in: " + backend::count_table_names(", "));
   line.add_list("--case", cases, ' ',
                 "GENOME,ERROR_RATE,K: one line of the table each, instead of the three options");
   if (const std::optional<int> status = line.parse(argc, argv)) return *status;

@@ -70,13 +70,13 @@ void BinSizes<Key>::find_long_bins(const WaitingKmers<Key>& kmers, std::uint32_t
   long_bins_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0,
                      DriverLock::Shared(stream_)>>>(kmers.bin_kmers, run_or_none(kmers), kmers.run != nullptr,
                                                     first, end, longest, found_.data(), found_size_.data());
-  check_launch("looking for long lists");
+  check_launch("looking for long bins");
   std::uint32_t size = 0;
   copy_to_host(&size, found_size_.data(), 1, stream_);
-  check(cudaStreamSynchronize(stream_), "looking for long lists");
+  check(cudaStreamSynchronize(stream_), "looking for long bins");
   long_bins_.resize(size);
   copy_to_host(long_bins_.data(), found_.data(), size, stream_);
-  check(cudaStreamSynchronize(stream_), "looking for long lists");
+  check(cudaStreamSynchronize(stream_), "looking for long bins");
   std::sort(long_bins_.begin(), long_bins_.end());
 }
 

@@ -254,7 +254,7 @@ using BinKernel = void (*)(LongBin<Key, Words>);
 template <class Key, int Words>
 void launch(BinKernel<Key, Words> kernel, const LongBin<Key, Words>& bin, cudaStream_t stream) {
   kernel<<<persistent_grid(kernel, kLongThreads, 0), kLongThreads, 0, DriverLock::Shared(stream)>>>(bin);
-  check_launch("counting a long list");
+  check_launch("counting a long bin");
 }
 
 /// The bin, without a table.
@@ -307,7 +307,7 @@ void LongBinCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::u
     for_each_part(task, bin, stream, measure);
   }
   reserve_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(use(whole));
-  check_launch("counting a long list");
+  check_launch("counting a long bin");
   if (task.out_capacity == 0 && !task.final) return;
   if (fits) {
     emit(whole);
@@ -374,7 +374,7 @@ auto LongBinCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, st
   unsigned long long size = 0;
   copy_to_host(&full, &state->full, 1, stream);
   copy_to_host(&size, &state->size, 1, stream);
-  check(cudaStreamSynchronize(stream), "counting a long list");
+  check(cudaStreamSynchronize(stream), "counting a long bin");
   return {full == 0, size};
 }
 

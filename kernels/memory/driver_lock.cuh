@@ -8,7 +8,7 @@
 /// would ever end. Such calls are many: to allocate, free or register pinned memory, or memory that several
 /// GPUs reach, waits for all of these (NCCL, issues 48 and 744); the first launch of a kernel loads it, and
 /// one that needs more local memory than there is gets more, for which the GPU has to be idle (CUDA
-/// programming guide, "Lazy Loading"); no bin of them is complete. Therefore every call that gives a GPU
+/// programming guide, "Lazy Loading"); no list of them is complete. Therefore every call that gives a GPU
 /// work, or makes or unmakes memory, streams or events, is made under a DriverLock::Shared, and there is none
 /// while kernels that wait for each other are being started (DriverLock::Exclusive).
 ///

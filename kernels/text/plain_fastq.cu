@@ -1,4 +1,4 @@
-// Three small kernels make a bin of all line ends: count them in each tile, add up, and write them down.
+// Three small kernels make a list of all line ends: count them in each tile, add up, and write them down.
 // Then a warp takes a record at a time.
 
 #include "io/text/quality.h"
