@@ -89,6 +89,31 @@ class WithoutKmc(NamesTest):
         self.refused_named("cannot be the same", "kmc", "-k9", "-jout.kmc_pre", "reads.fq", "out", ".")
         self.refused_named("no/folder", "kmc", "-k9", "reads.fq", "no/folder", ".", status=1)
 
+    def test_outputs_of_the_others_replace_no_input(self):
+        reads = (DATA / "forty.fq").read_bytes()
+        for name in ("r.fq", "others.fq", "r.hist"):
+            self.file(name, reads)
+        for words in (("jellyfish", "count", "-m", 9, "-s", 9, "-o", "w.jf", "r.fq"), ("jellyfish", "count", "-m", 9, "-s", 9, "-o", "v.jf", "r.fq"),
+                      ("FastK", "-k9", "-t1", "-Na", "r.fq"), ("FastK", "-k9", "-t1", "-Nb", "r.fq")):  # fmt: skip
+            self.assertEqual(self.run_named(*words).returncode, 0, words)
+        count = ("jellyfish", "count", "-m", 9, "-s", 9)
+        before = {name: (self.folder / name).read_bytes() for name in self.files()}
+        for pattern, *words in (
+            ("one of the inputs", *count, "-o", "r.fq", "r.fq"), ("one of the inputs", *count, "-o", "r.fq", "--if", "r.fq", "others.fq"),
+            ("one of the inputs", *count, "--timing", "r.fq", "r.fq"), ("sequence data", *count, "-o", "others.fq", "r.fq"),
+            ("one of the inputs", "jellyfish", "bc", "-m", 9, "-s", 9, "-o", "r.fq", "r.fq"), ("one of the inputs", "jellyfish", "merge", "-o", "w.jf", "w.jf", "v.jf"),
+            ("one of the inputs", "jellyfish", "histo", "-o", "w.jf", "w.jf"), ("one of the inputs", "jellyfish", "stats", "-o", "w.jf", "w.jf"),
+            ("one of the inputs", "jellyfish", "dump", "-o", "w.jf", "w.jf"), ("sequence data", "jellyfish", "dump", "-c", "-o", "r.fq", "w.jf"),
+            ("one of the inputs", "jellyfish", "query", "-s", "r.fq", "-o", "r.fq", "w.jf"), ("one of the inputs", "yak", "count", "-k9", "-o", "r.fq", "r.fq"),
+            ("one of the inputs", "FastK", "-k9", "-Nr", "r.hist"), ("sequence data", "FastK", "-k9", "-Nr", "others.fq"),
+            ("one of the inputs", "Fastmerge", "-t", "a", "a", "b"), ("one of the inputs", "Fastmerge", "-h", "b", "a", "b.ktab"),
+        ):  # fmt: skip
+            with self.subTest(words):
+                self.refused_named(pattern, *words)
+                self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, before)
+        for _ in range(2):  # a dump is FASTA, which the next one may replace
+            self.assertEqual(self.run_named("jellyfish", "dump", "-o", "dump.fa", "w.jf").returncode, 0)
+
     def test_damaged_inputs_leave_nothing(self):
         for name in ("bad_truncated.fq.gz", "bad_checksum.fq.gz"):
             self.refused_named(name, "kmc", "-k9", DATA / name, "out", ".", status=1)

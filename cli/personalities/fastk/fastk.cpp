@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/ordered_stage.h"
 #include "base/thread_team.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/changed_reads.h"
 #include "cli/personalities/named_jobs.h"
@@ -47,6 +48,13 @@ struct FastkCall {
   std::vector<std::string> inputs;
 
   [[nodiscard]] bool changes_reads() const { return is_compressed || ignored_bases > 0; }
+  [[nodiscard]] std::vector<std::string> outputs() const {
+    std::vector<std::string> files;
+    if (table.empty()) files.push_back(output + ".hist");
+    if (least > 0) files.push_back(output + ".ktab");
+    if (has_profiles) files.push_back(output + ".prof");
+    return files;
+  }
 };
 
 /// Takes letters of one word: `-vtp`.
@@ -270,6 +278,7 @@ int run_fastk(const NamedCall& named) {
     return kDone;
   }
   const FastkCall call = read_fastk_call(named.words);
+  check_files(call.outputs(), call.inputs);
   std::optional<jobs::TemporaryIndex> changed;
   std::vector<std::string> inputs = call.inputs;
   if (call.changes_reads()) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/fastk/fastk_arguments.h"
@@ -343,13 +344,28 @@ class TableMerge {
   std::uint64_t below_ = 0;
 };
 
+/// Returns the histogram beside a table.
+std::string histogram_of(const std::string& source) {
+  const std::string stub = formats::fastk_stub(source);
+  return stub.substr(0, stub.rfind('.')) + ".hist";
+}
+
+void check_merged_files(const std::string& target, bool has_histogram, bool has_table,
+                        const std::vector<std::string>& sources) {
+  std::vector<std::string> outputs, inputs;
+  if (has_histogram) outputs.push_back(target + ".hist");
+  if (has_table) outputs.push_back(target + ".ktab");
+  for (const std::string& source : sources)
+    inputs.insert(inputs.end(), {formats::fastk_stub(source), histogram_of(source)});
+  check_files(outputs, inputs);
+}
+
 /// Returns how often k-mers at the limit occur in the sources, of which only their histograms know.
 std::int64_t high_instances_of(const std::vector<std::string>& sources) {
   std::int64_t instances = 0;
   std::error_code failed;
   for (const std::string& source : sources) {
-    const std::string stub = formats::fastk_stub(source);
-    const std::string path = stub.substr(0, stub.rfind('.')) + ".hist";
+    const std::string path = histogram_of(source);
     if (!std::filesystem::exists(path, failed)) {
       warn(fmt::format(
           "Fastmerge: there is no histogram {}; how often the most frequent k-mers occur is not known",
@@ -383,6 +399,7 @@ int run_fastmerge(const NamedCall& named) {
   if (target.ends_with(".hist") || target.ends_with(".ktab") || target.ends_with(".prof"))
     throw UsageError(fmt::format("Fastmerge: the target '{}' must have no ending", target));
   const std::vector<std::string> sources(arguments->begin() + 1, arguments->end());
+  check_merged_files(target, has_histogram, has_table, sources);
   TableMerge merge(sources);
   formats::StreamFacts facts = merge.facts();
   facts.distinct = merge.most_entries();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/jellyfish/generator_commands.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
@@ -101,6 +102,10 @@ class IntoBloom final : public formats::KmerSink {
 int run_jellyfish_bc(const JellyfishWords& command) {
   const std::optional<BloomCall> call = read_bloom_call(command);
   if (!call) return kDone;
+  std::vector<std::string> inputs = call->inputs, outputs = {call->output};
+  inputs.push_back(call->generators);
+  if (!call->timing.empty()) outputs.push_back(call->timing);
+  check_files(outputs, inputs);
   const host::Resources resources = host::settled(named_resources(call->threads));
   formats::JellyfishBloomSink bloom(call->k, call->is_canonical, call->size, call->error_share,
                                     resources.memory_bytes / 2);

@@ -10,6 +10,7 @@
 
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/jellyfish/generator_commands.h"
@@ -210,6 +211,15 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
 }
 
+void check_count_files(const JellyfishCount& count) {
+  std::vector<std::string> inputs = count.inputs, outputs;
+  inputs.insert(inputs.end(), count.only.begin(), count.only.end());
+  inputs.insert(inputs.end(), {count.bloom, count.generators});
+  if (!count.writes_nothing) outputs.push_back(count.output);
+  if (!count.timing.empty()) outputs.push_back(count.timing);
+  check_files(outputs, inputs);
+}
+
 /// Opens the Bloom counter, if there is one.
 std::unique_ptr<formats::JellyfishBloom> open_bloom(const JellyfishCount& count) {
   if (count.bloom.empty()) return nullptr;
@@ -241,6 +251,7 @@ void write_jellyfish_timing(const std::string& path, const jobs::CountReport& re
 int run_jellyfish_count(const JellyfishWords& command) {
   const std::optional<JellyfishCount> count = read_count(command);
   if (!count) return kDone;
+  check_count_files(*count);
   const auto bloom = open_bloom(*count);
   if (count->inputs.empty() && count->only.empty() && count->generators.empty()) {
     write_nothing(*count, command.call);

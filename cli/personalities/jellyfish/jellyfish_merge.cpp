@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
@@ -139,6 +140,7 @@ int run_jellyfish_merge(const JellyfishWords& command) {
   if (!arguments) return kDone;
   if (merge.is_min && merge.is_max) throw UsageError("jellyfish merge: -m and -M exclude each other");
   merge.inputs = *arguments;
+  check_files({merge.output}, merge.inputs);
   MergedInputs inputs(merge, command.call);
   if (merge.is_jaccard) {
     write_jaccard(merge, inputs);

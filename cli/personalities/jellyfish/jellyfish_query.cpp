@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
@@ -231,6 +232,9 @@ int run_jellyfish_query(const JellyfishWords& command) {
                      ignored("-L,--no-load", none, "do not read the database into memory")}};
   const auto arguments = jellyfish_arguments(command, std::move(table), "file mers...", 1, SIZE_MAX);
   if (!arguments) return kDone;
+  std::vector<std::string> inputs = sequences;
+  inputs.push_back(arguments->front());
+  check_files({path}, inputs);
   const QueriedCounts counts = open_queried(arguments->front());
   TextOutput output(path);
   JellyfishQueries queries(counts, output);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/jellyfish/jellyfish.h"
@@ -97,6 +98,7 @@ int run_jellyfish_histo(const JellyfishWords& command) {
   if (high < low) throw UsageError("jellyfish histo: --high is below --low");
   const std::uint64_t base = step >= low ? 0 : low - step;
   const std::uint64_t last = high > UINT64_MAX - step ? UINT64_MAX : high + step;
+  check_files({path}, *arguments);
   const auto source = open_jellyfish(arguments->front());
   JellyfishRows rows;
   formats::for_each_kmer(*source, [&](const CountedKmer& each) {
@@ -121,6 +123,8 @@ int run_jellyfish_dump(const JellyfishWords& command) {
               common_rows(path)})};
   const auto arguments = jellyfish_arguments(command, std::move(table), "db", 1, 1);
   if (!arguments) return kDone;
+  // The next dump may replace a dump, which is FASTA.
+  check_files({path}, *arguments, is_columns ? Force::no_flag : Force::given);
   const auto source = open_jellyfish(arguments->front());
   const std::uint32_t k = source->facts().k;
   TextOutput output(path);
@@ -160,6 +164,7 @@ int run_jellyfish_stats(const JellyfishWords& command) {
                             {ignored("-r,--recompute", ValuePlace::none, "do not rely on what is known")}})};
   const auto arguments = jellyfish_arguments(command, std::move(table), "db", 1, 1);
   if (!arguments) return kDone;
+  check_files({path}, *arguments);
   const auto source = open_jellyfish(arguments->front());
   std::uint64_t unique = 0, distinct = 0, total = 0, largest = 0;
   formats::for_each_kmer(*source, [&](const CountedKmer& each) {

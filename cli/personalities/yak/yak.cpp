@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
@@ -88,6 +89,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   count.inputs = take_all_options(table, words);
   if (count.inputs.empty())
     throw UsageError("yak count: it takes one input, or with -b a second time the same reads");
+  if (!count.output.empty()) check_files({count.output}, count.inputs);
   constexpr std::size_t kMost = 2;
   say_ignored("yak count", std::span(count.inputs).subspan(std::min(count.inputs.size(), kMost)));
   const std::string directory = folder_for_temporary(count.output.empty() ? "-" : count.output);
