@@ -13,11 +13,13 @@ import math
 import os
 import pathlib
 import random
+import stat
 import struct
 import subprocess
+import tempfile
 import unittest
 
-from common_cli import DATA, DONE, USAGE, WARPMER, CliTest, canonical, kmers_of, main, naive_count, read_sequences
+from common_cli import DATA, DONE, USAGE, WARPMER, CliTest, canonical, file_size_limit, kmers_of, main, naive_count, read_sequences
 
 FASTK = os.environ.get("WARPMER_FASTK", "")
 YAK = os.environ.get("WARPMER_YAK", "")
@@ -191,6 +193,46 @@ class Fastk(NamesTest):
         self.assertEqual(self.error, "")
         self.named("Fastmv", "nothing", "x", status=1)
         self.named("Fastmv", "a", status=USAGE)
+
+    def test_copies_have_their_names_when_all_are_complete(self):
+        self.file("a.fasta", ">a\n" + "".join(random.Random(7).choices("ACGT", k=300000)) + "\n")
+        self.named("FastK", "-k21", "-t1", "-T2", "a.fasta")
+        self.named("FastK", "-k9", "-t1", "-T2", "-Ny", "n.fasta")
+        (self.folder / ".a.ktab.1").chmod(0o640)
+        content = {name: (self.folder / name).read_bytes() for name in self.files()}
+        most = len(content["a.hist"]) + 1000
+        self.assertGreater(len(content[".a.ktab.1"]), most)
+        for target in ("x", "y"):
+            process = subprocess.run([WARPMER, "Fastcp", "a", target], capture_output=True, cwd=self.folder, check=False, preexec_fn=lambda: file_size_limit(most))
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr.decode(), rf"\Awarpmer: error: [^\n]*'.{target}.ktab.[12]'[^\n]*ulimit[^\n]*\n\Z")
+            self.assertEqual({name: (self.folder / name).read_bytes() for name in self.files()}, content)
+        self.named("Fastcp", "a", "./a", status=USAGE)
+        self.named("Fastcp", "a", "x")
+        self.assertEqual(stat.S_IMODE((self.folder / ".x.ktab.1").stat().st_mode), 0o640)
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as other:  # most often another file system
+            self.named("Fastmv", "a", f"{other}/b")
+            self.assertFalse([name for name in self.files() if name.startswith((".a.", "a.")) and name not in ("a.fasta", "a.fastq")])
+            self.assertEqual({name.replace("b", "a", 1): (pathlib.Path(other) / name).read_bytes() for name in os.listdir(other)},
+                             {name: each for name, each in content.items() if name in ("a.hist", "a.ktab", ".a.ktab.1", ".a.ktab.2")})
+
+    def test_folders_that_cannot_be_listed(self):
+        self.named("FastK", "-k9", "-t1", "-T2", "a.fastq")
+        other = self.folder / "other"
+        other.mkdir()
+        other.chmod(0o777)
+        self.folder.chmod(0o311)
+        self.addCleanup(self.folder.chmod, 0o700)
+        for words in (("Fastmv", "a.ktab", "other/b"), ("Fastcp", "a.ktab", "other/b"), ("Fastrm", "a.ktab")):
+            try:
+                process = subprocess.run([WARPMER, *words], capture_output=True, cwd=self.folder, check=False, user=65534 if os.geteuid() == 0 else None)
+            except PermissionError:
+                self.skipTest("another user may not run this program")
+            self.assertEqual(process.returncode, 1, words)
+            self.assertIn(f"{words[0]}: .: Permission denied".encode(), process.stderr)
+            self.assertEqual(os.listdir(other), [])
+        self.folder.chmod(0o700)
+        self.assertTrue((self.folder / "a.ktab").exists())
 
     def test_merge(self):
         """As the files together. Fastmerge itself writes the first k-mer of these twice."""

@@ -10,12 +10,16 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
 #include "cli/personalities/fastk/fastk_arguments.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
+#include "file/mapped_input.h"
+#include "file/output/buffered_output.h"
+#include "jobs/output_check.h"
 
 namespace warpmer::cli {
 namespace {
@@ -50,15 +54,23 @@ NamedFiles named_files(const std::string& argument) {
   return files;
 }
 
+void check(const std::error_code& failed, const NamedCall& call, const fs::path& path) {
+  if (failed) throw ResourceError(fmt::format("{}: {}: {}", call.program, path.string(), failed.message()));
+}
+
 /// Returns the hidden parts that there are: what begins with `.ROOT.ktab.`, or with one of those of profiles,
 /// and ends in a number.
-std::vector<std::string> hidden_parts(const NamedFiles& files, std::string_view kind) {
+std::vector<std::string> hidden_parts(const NamedCall& call, const NamedFiles& files, std::string_view kind) {
   std::vector<std::string> beginnings;
   if (kind == ".ktab") beginnings = {".ktab."};
   if (kind == ".prof") beginnings = {".pidx.", ".prof."};
   std::vector<std::string> parts;
+  if (beginnings.empty()) return parts;
   std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(files.folder.empty() ? "." : files.folder, failed)) {
+  const fs::path folder = files.folder.empty() ? "." : files.folder;
+  const fs::directory_iterator entries(folder, failed);
+  check(failed, call, folder);
+  for (const auto& entry : entries) {
     const std::string name = entry.path().filename().string();
     for (const std::string& beginning : beginnings) {
       const std::string whole = fmt::format(".{}{}", files.root, beginning);
@@ -102,31 +114,35 @@ std::vector<std::string> file_arguments(const NamedCall& call, FileFlags& flags,
   return std::move(arguments).value_or(std::vector<std::string>());
 }
 
-void check(const std::error_code& failed, const NamedCall& call, const fs::path& path) {
-  if (failed) throw ResourceError(fmt::format("{}: {}: {}", call.program, path.string(), failed.message()));
-}
-
 std::string missing_text(const NamedCall& call, const NamedFiles& files, const std::string& argument) {
   return files.kinds.size() > 1
              ? fmt::format("{}: no FastK output files with root {}", call.program, files.root)
              : fmt::format("{}: {} does not exist", call.program, argument);
 }
 
-/// Moves or copies a file over another.
-void transfer(const NamedCall& call, const fs::path& from, const fs::path& to) {
-  std::error_code failed;
-  if (call.program == "Fastmv") fs::rename(from, to, failed);
-  if (call.program == "Fastcp" || failed) {
-    failed.clear();
-    fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
-    check(failed, call, from);
-    if (call.program == "Fastmv") fs::remove(from, failed);
-  }
-  check(failed, call, from);
+/// Copies a file, with its mode; the copy gets its name together with all others.
+void copy(const std::string& from, const std::string& to) {
+  jobs::check_is_no_input(to, {from});
+  const file::MappedInput input(from);
+  file::BufferedOutput output(to);
+  std::error_code ignored;
+  fs::permissions(output.temporary(), fs::status(from, ignored).permissions(), ignored);
+  output.write({reinterpret_cast<const char*>(input.bytes().data()), input.bytes().size()});
+  output.finish();
 }
 
-void transfer_all(const NamedCall& call, const FileFlags& flags, const NamedFiles& from,
-                  const NamedFiles& to) {
+/// Moves or copies a file over another. What has to be copied to be moved is added to `copied`.
+void transfer(const NamedCall& call, const fs::path& from, const fs::path& to,
+              std::vector<fs::path>& copied) {
+  std::error_code failed;
+  if (call.program == "Fastmv") fs::rename(from, to, failed);
+  if (call.program == "Fastmv" && !failed) return;
+  copy(from.string(), to.string());
+  copied.push_back(from);
+}
+
+void transfer_all(const NamedCall& call, const FileFlags& flags, const NamedFiles& from, const NamedFiles& to,
+                  std::vector<fs::path>& copied) {
   std::error_code failed;
   for (const std::string_view kind : from.kinds) {
     if (!fs::exists(from.stub(kind), failed)) continue;
@@ -134,11 +150,11 @@ void transfer_all(const NamedCall& call, const FileFlags& flags, const NamedFile
       if (flags.keeps) continue;
       if (flags.asks && !answers_yes(fmt::format("overwrite {}? ", to.stub(kind).string()))) continue;
     }
-    for (const std::string& part : hidden_parts(from, kind)) {
+    for (const std::string& part : hidden_parts(call, from, kind)) {
       const std::string number = part.substr(1 + from.root.size());
-      transfer(call, from.folder / part, to.folder / ("." + to.root + number));
+      transfer(call, from.folder / part, to.folder / ("." + to.root + number), copied);
     }
-    transfer(call, from.stub(kind), to.stub(kind));
+    transfer(call, from.stub(kind), to.stub(kind), copied);
   }
 }
 
@@ -156,7 +172,7 @@ int run_fastrm(const NamedCall& call) {
       const std::string_view parts = kind == ".hist" ? "" : " & hidden parts";
       if (flags.asks && !answers_yes(fmt::format("remove {}{}? ", files.stub(kind).string(), parts)))
         continue;
-      for (const std::string& part : hidden_parts(files, kind)) {
+      for (const std::string& part : hidden_parts(call, files, kind)) {
         fs::remove(files.folder / part, failed);
         check(failed, call, files.folder / part);
       }
@@ -178,6 +194,7 @@ int run_fastmv(const NamedCall& call) {
     throw UsageError(fmt::format("{}: several sources go to a directory, and '{}' is none", call.program,
                                  arguments.back()));
   }
+  std::vector<fs::path> copied;
   for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
     const NamedFiles from = named_files(arguments[i]);
     const bool is_any = std::ranges::any_of(
@@ -185,7 +202,13 @@ int run_fastmv(const NamedCall& call) {
     if (!is_any) throw InputError(missing_text(call, from, arguments[i]));
     NamedFiles to{fs::path(arguments.back()), from.root, {}};
     if (!is_folder) to = named_files(arguments.back());
-    transfer_all(call, flags, from, to);
+    transfer_all(call, flags, from, to, copied);
+  }
+  if (call.program == "Fastcp") return kDone;
+  name_outputs();
+  for (const fs::path& file : copied) {
+    fs::remove(file, failed);
+    check(failed, call, file);
   }
   return kDone;
 }
