@@ -376,6 +376,9 @@ class Yak(NamesTest):
         for least in ("-l1k", "-l0.001M", "-l1e3"):
             self.assertEqual(self.named("yak", "qv", "-p", least, "reads.yak", "asm.fa"), long)
         self.assertNotEqual(self.named("yak", "qv", "-p", "-l50", "reads.yak", "asm.fa"), long)
+        for option in ("-f", "-e", "-l"):
+            for value in ("1e400", "nan", "-1", "0x1", "", "1kk", "k"):
+                self.named("yak", "qv", option, value, "reads.yak", "asm.fa", status=USAGE)
 
     @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
     def test_quality_as_of_yak(self):

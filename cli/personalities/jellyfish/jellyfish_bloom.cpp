@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
 #include "cli/personalities/jellyfish/generator_commands.h"
@@ -39,10 +39,8 @@ struct BloomCall {
 
 TakeOption store_error_share(double& to) {
   return [&to](const GivenOption& given) {
-    const std::string text(given.value);
-    char* end = nullptr;
-    to = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !(to > 0) || !(to < 1))
+    to = parse_decimal(given.value).value_or(0);
+    if (to <= 0 || to >= 1)
       throw UsageError(fmt::format("{} must be between 0 and 1, not '{}'", given.name, given.value));
   };
 }

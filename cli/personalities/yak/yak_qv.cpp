@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
 #include "base/warning.h"
+#include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/named_jobs.h"
@@ -43,9 +43,10 @@ struct QvCall {
 
 TakeOption store_share(double& to) {
   return [&to](const GivenOption& given) {
-    const char* const end = given.value.data() + given.value.size();
-    if (std::from_chars(given.value.data(), end, to).ptr != end || given.value.empty() || to < 0 || to > 1)
+    const std::optional<double> share = parse_decimal(given.value);
+    if (!share || *share < 0 || *share > 1)
       throw UsageError(fmt::format("{} must have a number from 0 to 1, not '{}'", given.name, given.value));
+    to = *share;
   };
 }
 
@@ -53,14 +54,13 @@ TakeOption store_share(double& to) {
 TakeOption store_bases(std::uint64_t& to) {
   return [&to](const GivenOption& given) {
     constexpr std::string_view kUnits = "kmg";
-    const char* const end = given.value.data() + given.value.size();
-    double bases = 0;
-    const auto [rest, error] = std::from_chars(given.value.data(), end, bases);
-    std::size_t unit = std::string_view::npos;
-    if (rest + 1 == end) unit = kUnits.find(static_cast<char>(*rest | 0x20));
-    if (unit != std::string_view::npos) bases *= std::pow(1000, static_cast<double>(unit + 1));
-    if (error != std::errc() || (rest != end && unit == std::string_view::npos) ||
-        !(bases >= 0 && bases < 1e18)) {
+    std::string_view digits = given.value;
+    const std::size_t unit =
+        digits.empty() ? std::string_view::npos : kUnits.find(static_cast<char>(digits.back() | 0x20));
+    if (unit != std::string_view::npos) digits.remove_suffix(1);
+    const double factor = unit != std::string_view::npos ? std::pow(1000, static_cast<double>(unit + 1)) : 1;
+    const double bases = parse_decimal(digits).value_or(-1) * factor;
+    if (!(bases >= 0 && bases < 1e18)) {
       throw UsageError(fmt::format("{} must have a number of bases such as 100000 or 100k, not '{}'",
                                    given.name, given.value));
     }
