@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
+#include "base/warning.h"
 #include "cli/arguments/quantity.h"
-#include "cli/framework/messages.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/personality.h"
 #include "file/output/output_path.h"
@@ -45,10 +46,10 @@ void import_into(formats::KmerSource& source, const std::string& input, const ho
   jobs::run_import(source, job, unseen);
 }
 
-void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_view behind) {
+void warn_of_capped(std::uint64_t kmers, std::uint64_t largest_count, const std::string& output) {
   if (kmers == 0) return;
-  print_last_line(fmt::format("{} k-mers occur more than {} times and are written with that count{}",
-                              with_thousands(kmers), largest_count, behind));
+  warn(fmt::format("{} {} more than {} times and {} in {} with that count", counted(kmers, "k-mer"),
+                   kmers == 1 ? "occurs" : "occur", largest_count, kmers == 1 ? "stands" : "stand", output));
 }
 
 std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
@@ -30,9 +29,8 @@ std::string folder_for_temporary(const std::string& output);
 void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
                  const index::Provenance& provenance, const jobs::TemporaryIndex& index);
 
-/// Says on stderr how many k-mers were written with the largest count that an output holds, if there are any.
-/// `behind` ends the line.
-void say_capped(std::uint64_t kmers, std::uint64_t largest_count, std::string_view behind = {});
+/// Warns of how many k-mers an output has with the largest count that it holds, if there are any.
+void warn_of_capped(std::uint64_t kmers, std::uint64_t largest_count, const std::string& output);
 
 /// Returns the counts that k-mers, of `k` bases, have in an index.
 std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,

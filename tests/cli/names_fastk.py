@@ -150,7 +150,7 @@ class Fastk(NamesTest):
         self.named("FastK", "-k9", "-t1", "-T1", "-Nz", "a.fastq")
         self.check((), ("a.fastq",), 9, 1, root="z", parts=1)
         self.named("FastK", "-k15", "-t1", "-Nm", "many.fasta")
-        self.assertIn("1 k-mers occur more than 32767 times", self.error)
+        self.assertIn("1 k-mer occurs more than 32767 times and stands in m.ktab with that count\n", self.error)
 
     def test_changed_sequences(self):
         def compressed(text):

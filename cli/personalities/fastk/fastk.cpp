@@ -230,7 +230,7 @@ void write_table(const FastkCall& call, const index::IndexFile& index, const hos
   facts.min_count = call.least;
   formats::FastkSink sink(call.output, facts, call.threads);
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
-  say_capped(report.saturated, job.largest_count);
+  warn_of_capped(report.saturated, job.largest_count, call.output + ".ktab");
 }
 
 /// Profiles by the counts of another table, and nothing else.

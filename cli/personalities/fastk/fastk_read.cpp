@@ -417,7 +417,7 @@ int run_fastmerge(const NamedCall& named) {
     ++histogram[kmer->count];
     if (table) table->write({&*kmer, 1});
   }
-  say_capped(capped, formats::kLargestFastkCount);
+  warn_of_capped(capped, formats::kLargestFastkCount, target);
   if (table) table->finish();
   if (has_histogram) {
     file::BufferedOutput output(target + ".hist");

@@ -208,7 +208,7 @@ void write_database(const JellyfishCount& count, const index::IndexFile& kmers,
   JellyfishFilter filter(count, lookup.get(), bloom, *sink);
   const jobs::ExportReport report =
       jobs::export_index(kmers, {.order = formats::KmerOrder::by_jellyfish, .resources = resources}, filter);
-  say_capped(report.saturated, filter.largest(), " (--out-counter-len)");
+  warn_of_capped(report.saturated, filter.largest(), count.output);
 }
 
 void check_count_files(const JellyfishCount& count) {

@@ -1,7 +1,5 @@
 #include "cli/personalities/kmc/kmc_databases.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <span>
@@ -9,8 +7,6 @@
 
 #include "backend/tally.h"
 #include "base/thread_team.h"
-#include "base/warning.h"
-#include "cli/arguments/quantity.h"
 #include "cli/personalities/named_jobs.h"
 #include "file/output/temporary_name.h"
 #include "formats/kff_file.h"
@@ -137,14 +133,6 @@ std::uint32_t DatabaseOutput::counter_bytes() const {
 
 namespace {
 
-/// Says how many counts were capped, if there are any.
-void tell_of_capped(std::uint64_t kmers, std::uint64_t limit, const std::string& output) {
-  if (kmers == 0) return;
-  warn(fmt::format("{} k-mer{} more than {} times and stand{} in {} with a count of {}",
-                   with_thousands(kmers), kmers == 1 ? " occurs" : "s occur", limit, kmers == 1 ? "s" : "",
-                   output, limit));
-}
-
 /// Calls `copy(options, sink)`, which returns an ExportReport, for k-mers of which `facts` are known.
 template <class Copy>
 void write_output(formats::StreamFacts facts, const DatabaseOutput& output, const host::Resources& resources,
@@ -159,7 +147,7 @@ void write_output(formats::StreamFacts facts, const DatabaseOutput& output, cons
   const auto sink =
       formats::make_sink(output.path(), output.format, facts, output.counter_bytes(), resources.threads);
   const jobs::ExportReport report = copy(job, *sink);
-  if (output.tells_of_capped) tell_of_capped(report.saturated, job.largest_count, output.path());
+  if (output.tells_of_capped) warn_of_capped(report.saturated, job.largest_count, output.path());
 }
 
 }  // namespace

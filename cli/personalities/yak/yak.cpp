@@ -76,7 +76,7 @@ void write_counts(const YakCount& count, const jobs::TemporaryIndex& from, const
                                 .resources = resources};
   formats::YakSink sink(count.output, jobs::facts_of(index));
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
-  say_capped(report.saturated, job.largest_count);
+  warn_of_capped(report.saturated, job.largest_count, count.output);
 }
 
 int run_yak_count(const std::vector<std::string>& words, const index::Provenance& provenance) {
