@@ -276,6 +276,16 @@ class AgainstJellyfish(CliTest):
 
 
 class Alone(CliTest):
+    def test_merged_counts_that_are_capped(self):
+        self.file("a.tsv", "ACGTACGTACG\t3000000000\nCCCTACGTACG\t5\n")
+        self.warpmer("convert", "-q", "a.tsv", "-o", "a.wmi")
+        self.warpmer("convert", "-q", "a.wmi", "-o", "a.jf")
+        process = self.run_process("jellyfish", "merge", "-o", "m.jf", "a.jf", "a.jf")
+        self.assertEqual((process.returncode, process.stderr),
+                         (DONE, b"warpmer: warning: 1 k-mer occurs more than 4294967295 times and stands in m.jf with that count\n"))
+        self.assertEqual(sorted(self.run_process("jellyfish", "dump", "-c", "m.jf").stdout.split()),
+                         sorted(b"ACGTACGTACG 4294967295 CCCTACGTACG 10".split()))
+
     def test_help(self):
         for arguments in (("--help",), ("-h",), ("count", "--help"), ("histo", "--help"), ("merge", "--help"), ("query", "--usage")):
             process = self.run_process("jellyfish", *arguments)

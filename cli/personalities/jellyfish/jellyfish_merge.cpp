@@ -117,7 +117,7 @@ void write_merged(const JellyfishMerge& merge, MergedInputs& inputs, const Named
                                 .resources = host::settled(named_resources())};
   formats::JellyfishSink sink(merge.output, facts, 4, jellyfish_call(call),
                               formats::jellyfish_position_bits(facts.k, facts.distinct, inputs.size()));
-  jobs::export_index(index, job, sink);
+  warn_of_capped(jobs::export_index(index, job, sink).saturated, job.largest_count, merge.output);
 }
 
 }  // namespace
