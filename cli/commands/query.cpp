@@ -596,7 +596,7 @@ Examples:
   warpmer query sample.wmi --reads genome.fa --format bedgraph > counts.bedgraph
   warpmer query reads.wmi --reads assembly.fa --format bed \
     --min-count 0 --max-count 0 > errors.bed
-  mpirun -n 4 warpmer query sample.wmi --reads other.fq.gz > summary.tsv
+  mpirun -n 4 warpmer query sample.wmi --reads other.fq.gz -o summary.tsv
 )");
   declare_flags(command, *options);
   options->ranks = &application.ranks();
