@@ -230,9 +230,10 @@ struct CountOptions {
   WarningListener warning_listener = {};
 };
 
-/// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain, gzip or BGZF, of BAM and CRAM; "-" is
-/// standard input) and writes the index `output`, which gets its name when it is complete: after an error,
-/// nothing is left of it, and a file that was there is as it was. Returns the index's totals.
+/// Counts the k-mers of `inputs` (any mix of FASTA and FASTQ, plain or compressed, of SAM, BAM and CRAM;
+/// files, pipes, URLs, and "-" for standard input) and writes the index `output`, which gets its name when it
+/// is complete: after an error, nothing is left of it, and a file that was there is as it was. Returns its
+/// totals.
 ///
 /// UsageError for options out of range, no input, or an output without a name ("-" is none), that is also an
 /// input or the reference, or that is there and is sequence data; InputError for an input that is missing,
