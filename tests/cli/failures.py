@@ -64,6 +64,13 @@ class IndexFailures(CliTest):
         self.refused_by_all("empty", self.file("empty", b""))
         self.refused_by_all("forty.fa", READS)
 
+    def test_what_is_not_there(self):
+        """In one sentence, for which scripts can look."""
+        pattern = r"no\.wmi'?: cannot be opened: No such file or directory"
+        self.refused_by_all(pattern, "no.wmi")
+        for command in (["count", "-k", 5], ["convert"], ["merge"], ["matrix"]):
+            self.refused(INPUT, pattern, *command, "-o", "x.tsv" if "matrix" in command else "x.wmi", "no.wmi")
+
     def test_truncated(self):
         content = (self.folder / self.count(READS, k=15)).read_bytes()
         for size in some((1, 8, 100, len(content) // 2, len(content) - 1), 2):

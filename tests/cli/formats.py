@@ -122,7 +122,7 @@ class IndexOfAReference(CliTest):
     def test_one_that_is_not_there(self):
         """It is said where no input is CRAM, too, and before anything is read."""
         for inputs in ((DATA / "aligned.cram",), ("no.fq",), (DATA / "reads_1.fq.gz",)):
-            self.refused(INPUT, "no.fa: cannot be read: No such file", "count", "--reference", "no.fa", "-o", "x.wmi", *inputs)
+            self.refused(INPUT, "no.fa: cannot be opened: No such file", "count", "--reference", "no.fa", "-o", "x.wmi", *inputs)
 
     @unittest.skipUnless(shutil.which("bgzip"), "no bgzip")
     def test_that_of_a_compressed_one(self):

@@ -36,10 +36,10 @@ InputFile check_file(const std::string& path) {
   const int descriptor = file::descriptor_in_path(path);
   const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
   if (result != 0)
-    file::fail_at({file.shown}, fmt::format("cannot be read: {}", file::system_message(errno)));
+    file::fail_at({file.shown}, fmt::format("cannot be opened: {}", file::system_message(errno)));
   if (S_ISDIR(status.st_mode)) file::fail_at({file.shown}, "is a folder; name the files in it");
   if (descriptor < 0 && ::access(path.c_str(), R_OK) != 0) {
-    file::fail_at({file.shown}, fmt::format("cannot be read: {}", file::system_message(errno)));
+    file::fail_at({file.shown}, fmt::format("cannot be opened: {}", file::system_message(errno)));
   }
   file.is_regular = S_ISREG(status.st_mode);
   file.disk_bytes = file.is_regular ? static_cast<std::uint64_t>(status.st_size) : 0;

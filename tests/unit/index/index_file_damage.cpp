@@ -132,7 +132,7 @@ TEST_CASE("index damage: what is no index says so") {
   CHECK(says(refusal_of_bytes(scratch, std::string(10000, '\0')), "is not a warpmer index"));
   CHECK(says(refusal_of_bytes(scratch, "\x89WM"), "truncated"));
   CHECK(says(refusal(scratch.path()).value_or(""), "is a directory"));
-  CHECK(says(refusal(scratch / "missing.wmi").value_or(""), "cannot open"));
+  CHECK(says(refusal(scratch / "missing.wmi").value_or(""), "cannot be opened"));
   // Sent through a tool that changes line ends.
   write_sample(make_sample(11, 0, 20), scratch / "a.wmi");
   std::string bytes = read_bytes(scratch / "a.wmi");
