@@ -60,8 +60,8 @@ class ShardExchange {
 
   /// To be called when a thread has passed all on. The last one tells the others, and all help until nothing
   /// more can come; `evict` makes room where that is too much.
-  template <class Append, class Relieve>
-  void end(Append&& append, Relieve&& evict) {
+  template <class Append, class Evict>
+  void end(Append&& append, Evict&& evict) {
     if (threads_in_.fetch_sub(1) == 1) {
       for (std::uint32_t device = 0; device < devices_; ++device) deliver(device, append);
       for (unsigned step = 0; step + 1 < ranks_.size(); ++step)

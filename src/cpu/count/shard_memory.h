@@ -24,26 +24,23 @@
 
 namespace warpmer::cpu {
 
-/// The memory that a thread counts shards with.
-template <class Counting>
-struct CountScratch {
-  CountScratch(const Kernels& kernels, const backend::CountPlan& plan, StageTimes& stage_times)
-      : counting(kernels, plan, stage_times), times(stage_times) {}
-
-  Counting counting;
-  Scratch<char> slice;           ///< read back from the spill file
-  StageTimes& times;             ///< the thread's
-  std::uint64_t held_bytes = 0;  ///< bytes of the session's memory, for counting; see ShardMemory::reserve
-  bool is_in_turn = false;       ///< and holds it for a shard
-};
-
 /// `Counting` counts (string_counting.h): it says the type of words, how they become a run, and how all that
 /// there is of a shard becomes what the session wants.
 template <class Counting>
 class ShardMemory {
  public:
   using Word = typename Counting::Word;
-  using WorkerScratch = CountScratch<Counting>;
+  /// The memory that a thread counts shards with.
+  struct CountScratch {
+    CountScratch(const Kernels& kernels, const backend::CountPlan& plan, StageTimes& stage_times)
+        : counting(kernels, plan, stage_times), times(stage_times) {}
+
+    Counting counting;
+    Scratch<char> slice;           ///< read back from the spill file
+    StageTimes& times;             ///< the thread's
+    std::uint64_t held_bytes = 0;  ///< bytes of the session's memory, for counting; see `reserve`
+    bool is_in_turn = false;       ///< and holds it for a shard
+  };
   /// Bytes that are held for every shard, whatever is in it.
   static constexpr std::uint64_t kShardBytes = 384;
 
@@ -71,7 +68,7 @@ class ShardMemory {
   }
 
   /// Makes room: takes groups of shards by turn, counts what that makes clearly smaller, and spills the rest.
-  void evict(WorkerScratch& count_scratch) {
+  void evict(CountScratch& count_scratch) {
     std::call_once(short_of_memory_, host::return_freed_memory_at_once);
     for (std::size_t turn = 0; over_budget() && turn < 2 * groups_.size(); ++turn) {
       const std::uint64_t number = turns_.fetch_add(1);
@@ -106,7 +103,7 @@ class ShardMemory {
   /// shards of ordinary size take.
   class Turn {
    public:
-    Turn(ShardMemory& shard_memory, WorkerScratch& count_scratch)
+    Turn(ShardMemory& shard_memory, CountScratch& count_scratch)
         : shard_memory_(shard_memory), count_scratch_(count_scratch) {}
     ~Turn() { shard_memory_.end_turn(count_scratch_); }
     Turn(const Turn&) = delete;
@@ -114,7 +111,7 @@ class ShardMemory {
 
    private:
     ShardMemory& shard_memory_;
-    WorkerScratch& count_scratch_;
+    CountScratch& count_scratch_;
   };
 
   /// The parts of a shard that a thread has taken.
@@ -157,7 +154,7 @@ class ShardMemory {
 
    private:
     friend class ShardMemory;
-    ShardInHand(ShardMemory& shard_memory, WorkerScratch& count_scratch, std::uint32_t shard,
+    ShardInHand(ShardMemory& shard_memory, CountScratch& count_scratch, std::uint32_t shard,
                 TakenShard&& taken)
         : words(shard_memory.pending_.format(), taken.pending, shard_memory.pool_, taken.spilled,
                 shard_memory.spill_file_, count_scratch.slice, count_scratch.times.read_back_seconds),
@@ -169,13 +166,13 @@ class ShardMemory {
           shard_(shard) {}
 
     ShardMemory& shard_memory_;
-    WorkerScratch& count_scratch_;
+    CountScratch& count_scratch_;
     std::uint32_t shard_;
   };
 
   /// Counts all there is of a shard, once, during a turn: `count(ShardInHand)` has to do it.
   template <class Count>
-  void count(WorkerScratch& count_scratch, std::uint32_t shard, Count&& count) {
+  void count(CountScratch& count_scratch, std::uint32_t shard, Count&& count) {
     read_ahead(shard);
     {
       ShardInHand in_hand(*this, count_scratch, shard, take(count_scratch, shard));
@@ -245,7 +242,7 @@ class ShardMemory {
 
   // --- Early counting and spilling. The group's mutex is held.
 
-  void evict_group(WorkerScratch& count_scratch, std::uint32_t group, bool is_trial) {
+  void evict_group(CountScratch& count_scratch, std::uint32_t group, bool is_trial) {
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
     std::uint32_t fullest = begin;
     for (std::uint32_t shard = begin; shard < end; ++shard) {
@@ -273,7 +270,7 @@ class ShardMemory {
 
   /// Counts a list into the shard's run, a chunk at a time for as long as that frees memory, and the run does
   /// not become too large for it. Words left in `list` are not counted.
-  void count_early(WorkerScratch& count_scratch, std::uint32_t shard, PendingList<Word>& list) {
+  void count_early(CountScratch& count_scratch, std::uint32_t shard, PendingList<Word>& list) {
     HeldShard& s = shards_[shard];
     do {
       const std::uint64_t run_before = s.run_bytes;
@@ -292,7 +289,7 @@ class ShardMemory {
     ++early_counts_;
   }
 
-  void note_run(const WorkerScratch& count_scratch, HeldShard& s) {
+  void note_run(const CountScratch& count_scratch, HeldShard& s) {
     s.run_entries = count_scratch.counting.entries(s.run);
     // And what the allocator cannot use for another.
     const std::uint64_t bytes = s.run.payload.capacity() * sizeof(std::uint64_t) / 8 * 9;
@@ -300,7 +297,7 @@ class ShardMemory {
     s.run_bytes = bytes;
   }
 
-  void spill(WorkerScratch& count_scratch, std::uint32_t group, Lists&& lists) {
+  void spill(CountScratch& count_scratch, std::uint32_t group, Lists&& lists) {
     if (lists.empty()) return;
     const Stopwatch watch(count_scratch.times.spill_seconds);
     SliceBatch<Word> batch(file(), groups_[group].extents, pending_);
@@ -309,7 +306,7 @@ class ShardMemory {
   }
 
   /// False when there is none.
-  bool spill_runs(WorkerScratch& count_scratch, std::uint32_t group) {
+  bool spill_runs(CountScratch& count_scratch, std::uint32_t group) {
     const Stopwatch watch(count_scratch.times.spill_seconds);
     RunBatch batch;
     const std::uint32_t begin = group * group_shards_, end = begin + group_shards_;
@@ -329,7 +326,7 @@ class ShardMemory {
   }
 
   /// Spills all that is in memory of a group. False when there is nothing.
-  bool spill_group(WorkerScratch& count_scratch, std::uint32_t group) {
+  bool spill_group(CountScratch& count_scratch, std::uint32_t group) {
     Lists lists;
     for (std::uint32_t shard = group * group_shards_; shard < (group + 1) * group_shards_; ++shard) {
       if (const PendingList<Word> list = pending_.take(shard); list.pages > 0)
@@ -351,7 +348,7 @@ class ShardMemory {
 
   /// Takes what there is of a shard. Pending words that would fill much of the memory are spilled rather than
   /// held while others need room.
-  TakenShard take(WorkerScratch& count_scratch, std::uint32_t shard) {
+  TakenShard take(CountScratch& count_scratch, std::uint32_t shard) {
     const std::uint32_t group = shard / group_shards_;
     const std::lock_guard lock(groups_[group].mutex);
     HeldShard& s = shards_[shard];
@@ -387,10 +384,10 @@ class ShardMemory {
 
   // --- Memory for counting, which pages and runs leave.
 
-  /// Sees to it that a count_scratch holds `bytes`, for a shard. If there is not so much, pages that are free
-  /// go back to the system, then what is pending in the last groups is spilled, and then the thread waits for
+  /// Sees to it that a thread holds `bytes`, for a shard. If there is not so much, pages that are free go
+  /// back to the system, then what is pending in the last groups is spilled, and then the thread waits for
   /// others.
-  void reserve(WorkerScratch& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
+  void reserve(CountScratch& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
     if (bytes <= count_scratch.held_bytes) return;
     trim(count_scratch, 0);
     std::unique_lock lock(mutex_);
@@ -411,8 +408,8 @@ class ShardMemory {
     ++in_turn_;
   }
 
-  /// Lets a count_scratch keep `kept` bytes, or what it has. To be called under the mutex.
-  void give_back(WorkerScratch& count_scratch, std::uint64_t kept) {
+  /// Lets a thread keep `kept` bytes, or what it has. To be called under the mutex.
+  void give_back(CountScratch& count_scratch, std::uint64_t kept) {
     kept = std::min(kept, count_scratch.held_bytes);
     reserved_ -= count_scratch.held_bytes - kept;
     count_scratch.held_bytes = kept;
@@ -420,7 +417,7 @@ class ShardMemory {
     count_scratch.is_in_turn = false;
   }
 
-  void end_turn(WorkerScratch& count_scratch) {
+  void end_turn(CountScratch& count_scratch) {
     trim(count_scratch, memory_.kept_bytes());
     // The shards that such a rank keeps (mpi/group_index.h) take the place of these pages.
     if (!plan_.ranks->is_first()) pool_.shrink(pool_.bytes_in_use());
@@ -439,7 +436,7 @@ class ShardMemory {
 
   /// Spills what is in memory of the last group, after `group`, that still has something there. False when
   /// there is none.
-  bool spill_last_group(WorkerScratch& count_scratch, std::uint32_t group) {
+  bool spill_last_group(CountScratch& count_scratch, std::uint32_t group) {
     std::uint32_t last = last_groups_begin_;
     while (last > group + 1) {
       if (!last_groups_begin_.compare_exchange_weak(last, last - 1)) continue;
@@ -450,7 +447,7 @@ class ShardMemory {
     return false;
   }
 
-  static void trim(WorkerScratch& count_scratch, std::uint64_t most_bytes) {
+  static void trim(CountScratch& count_scratch, std::uint64_t most_bytes) {
     count_scratch.counting.trim(most_bytes);
   }
 
@@ -474,8 +471,8 @@ class ShardMemory {
 
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable given_back_;
-  std::uint64_t reserved_ = 0;  ///< held by count_scratches
-  unsigned in_turn_ = 0;        ///< count_scratches that hold memory for a shard
+  std::uint64_t reserved_ = 0;  ///< held by threads
+  unsigned in_turn_ = 0;        ///< threads that hold memory for a shard
 };
 
 }  // namespace warpmer::cpu

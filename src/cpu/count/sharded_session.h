@@ -109,7 +109,7 @@ class ShardedSession : public backend::CountingSession {
   index::FrozenShard take(std::uint32_t shard, unsigned thread, std::vector<std::uint64_t>&& spent = {}) {
     index::FrozenShard frozen;
     CountWorker& worker = workers_[thread];
-    typename Memory::WorkerScratch& count_scratch = worker.count_scratch;
+    typename Memory::CountScratch& count_scratch = worker.count_scratch;
     const typename Memory::Turn turn(shard_memory_, count_scratch);
     shard_memory_.count(count_scratch, shard, [&](auto& in_hand) {
       TallyFilter filter(worker.tally, plan_.histogram_only);
@@ -162,7 +162,7 @@ class ShardedSession : public backend::CountingSession {
     Multisplit<Word> split;
     PageStock stock;
     StageTimes times;
-    typename Memory::WorkerScratch count_scratch;
+    typename Memory::CountScratch count_scratch;
     backend::Tally tally;
     backend::OwnerLoads loads;
   };

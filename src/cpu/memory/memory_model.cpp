@@ -75,7 +75,7 @@ backend::SessionForecast MemoryModel::forecast(const backend::CountPlan& plan, c
   const auto memory = static_cast<double>(plan.memory_bytes), writer = static_cast<double>(division.writer),
              other = static_cast<double>(plan.other_bytes);
   const auto held = static_cast<double>(division.fixed + division.counters);
-  // Pending words take at most this part of its room while groups are not relieved.
+  // Pending words take at most this part of its room while no group is evicted.
   constexpr double kUsed = 1 - 1.0 / MemoryModel::kLeftPart;
   const double needed = held + page_bytes / kUsed * (1 + division.tables);
   backend::SessionForecast forecast;
