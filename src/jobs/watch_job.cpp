@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend/index_params.h"
+#include "backend/live/live_table.h"
 #include "backend/lookup/lookup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -177,7 +178,6 @@ class WatchJob {
     host::check_memory(resources_.memory_bytes, host::resident_bytes() + reading, resources_.threads);
     const std::uint64_t left = host::memory_left(resources_.memory_bytes);
     return {.kmers = options_.kmers,
-            .scheme = options_.table,
             .threads = resources_.threads,
             .memory_bytes = left - std::min(left, reading),
             .base = base_.get()};

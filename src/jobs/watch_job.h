@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "backend/live/live_table.h"
 #include "io/text/input_options.h"
 #include "jobs/read_filter.h"
 #include "jobs/session_run.h"
@@ -23,7 +22,6 @@ struct WatchLimits {
 struct WatchOptions {
   std::string folder;
   KmerParams kmers;
-  backend::LiveScheme table = backend::LiveScheme::automatic;
   io::ReadingOptions reading;
   host::Resources resources;
   std::string output;  ///< path; an index there that an earlier watch wrote is gone on with
