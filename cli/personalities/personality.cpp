@@ -112,6 +112,14 @@ int status_of_named(int status) {
   return status == kDone || status == kUsageError ? status : kFailed;
 }
 
+std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message) {
+  const bool is_of_memory = kind != ErrorKind::usage && (" " + message).find(" -m") != std::string::npos;
+  if (!is_of_memory) return "";
+  return fmt::format(" (-m is WARPMER_MEMORY here{})", call.program == "FastK" ? ", or FastK's -M"
+                                                       : call.program == "kmc" ? ", or KMC's -m"
+                                                                               : "");
+}
+
 host::Resources named_resources(std::uint64_t threads, std::uint64_t memory_bytes) {
   host::Resources resources;
   resources.threads = threads > 0 ? static_cast<unsigned>(threads) : threads_of_environment();

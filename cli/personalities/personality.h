@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "jobs/device_choice.h"
@@ -45,6 +46,10 @@ int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks);
 /// Returns the exit status that scripts know of these programs: 1 for all failures but a wrong command line,
 /// which is 2.
 int status_of_named(int status);
+
+/// Returns what to add to an error that speaks of -m, for these programs have another option for memory, or
+/// none; nothing for other errors.
+std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message);
 
 // --- What their command lines cannot say, and the environment does.
 

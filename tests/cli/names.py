@@ -65,6 +65,16 @@ class WithoutKmc(NamesTest):
             self.assertRegex(process.stderr.decode(), rf"\Awarpmer: error: [^\n]*{pattern}[^\n]*\n\Z")
         self.kmc("-k9", environment={"WARPMER_THREADS": "1", "WARPMER_MEMORY": "500M", "WARPMER_DEVICE": "cpu"})
 
+    def test_too_little_memory(self):
+        """What to raise is named as it is called here: -m is most often the length of the k-mers."""
+        for note, *words in (("WARPMER_MEMORY here, or KMC's -m", "kmc", "-k31", "-hp", FASTQ, "out", "."), ("WARPMER_MEMORY here, or FastK's -M", "FastK", "-k31", "-Nout", FASTQ),
+                             ("WARPMER_MEMORY here", "jellyfish", "count", "-m", 31, "-s", "1M", "-C", FASTQ), ("WARPMER_MEMORY here", "yak", "count", "-k31", "-o", "out", FASTQ)):  # fmt: skip
+            process = self.run_named(*words, environment={"WARPMER_MEMORY": "60M", "TMPDIR": "."})
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr.decode(), rf"\Awarpmer: error: -m 60 MiB is too little [^\n]* \(-m is {note}\)\n\Z")
+        process = self.run_named("jellyfish", "count", "-s", "1M", FASTQ)
+        self.assertNotIn(b"WARPMER_MEMORY", process.stderr)
+
     def test_refusals(self):
         end = (FASTQ, "out", ".")
         for pattern, *words in (("no option '-x'", "-x", *end),
