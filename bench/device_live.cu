@@ -193,7 +193,7 @@ double link_rate() {
   return best;
 }
 
-/// What one GPU has of a table that is larger than its memory.
+/// One GPU's part of a table that is larger than its memory.
 template <class Key>
 class PagedPart {
  public:

@@ -149,6 +149,8 @@ def check(path, text):
     # A *_body.h is meant to be included several times, once for each instruction set.
     if path.suffix in {".h", ".cuh"} and not path.stem.endswith("_body") and "#pragma once" not in text:
         yield "has no #pragma once"
+    if re.search(r"///<? (What|Whether)\b", text):
+        yield "has a comment that begins with What or Whether"
     if re.search(r"utils?|helpers?", path.stem):
         yield "is named after nothing (no utils, no helpers)"
     if layer in LAYERS - {"cli"}:

@@ -20,7 +20,7 @@
 
 namespace warpmer::bench {
 
-/// What functions mean stands in kernels/live/device_children.cuh. Here all is done when they return.
+/// The meaning of functions stands in kernels/live/device_children.cuh. Here all is done when they return.
 template <class KeyType>
 class HostChildren {
  public:

@@ -233,7 +233,7 @@ void Application::check_ranks(const std::string& command) const {
                   command, ranks_.size(), list_of(of_ranks_)));
 }
 
-/// What is of a rank's own node may be otherwise on each: also which of its GPUs it takes.
+/// Options of a rank's own node may be otherwise on each: also which of its GPUs it takes.
 void Application::check_told_alike(const CLI::App& command) const {
   constexpr std::array<std::string_view, 6> kOwn = {"--threads", "--memory", "--device-memory",
                                                     "--tmp-dir", "--quiet",  "--progress"};

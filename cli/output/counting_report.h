@@ -1,5 +1,5 @@
 #pragma once
-/// What commands that count say of their work in the end.
+/// Tells of the work of commands that count, in the end.
 
 #include <string>
 

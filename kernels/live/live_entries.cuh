@@ -1,5 +1,5 @@
 #pragma once
-/// What is in a live table, or in a part of it that is on a device: tallies of its counts, and lists of its
+/// The content of a live table, or of a part of it that is on a device: tallies of its counts, lists of its
 /// k-mers by shard.
 
 #include <cuda_runtime.h>

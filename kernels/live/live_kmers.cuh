@@ -14,7 +14,7 @@
 
 namespace warpmer::gpu {
 
-/// What is done to a k-mer.
+/// The operation that is done with a k-mer.
 enum class LiveAction : std::uint32_t { insert, remove, ask };
 
 /// Answers of insertions and removals; questions are answered as DeviceIndex says.

@@ -220,7 +220,7 @@ class CudaLiveTable : public backend::LiveTable {
   /// Memory in which shards are listed to be taken out.
   static constexpr std::uint64_t kListedBytes = std::uint64_t{1} << 30;
 
-  /// What became of the k-mers of a batch; it has been taken back unless all were inserted.
+  /// The fate of a batch's k-mers; it has been taken back unless all were inserted.
   struct Inserted {
     std::uint64_t done = 0, refused = 0, too_many = 0;
   };

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLiveFrameShare = 16, kListedFrames = 2;
 constexpr std::uint64_t kLeastWaiting = std::uint64_t{1} << 22;
 /// A child's load, with which it is enlarged or halved, and by how much: each k-mer is moved twice for that.
 constexpr double kLiveLoad = 0.85, kLiveGrowth = 1.5;
-/// What children's sizes may differ by from the expected, and what a halved one takes for a while.
+/// Children's sizes may differ by this from the expected, and a halved one takes so much for a while.
 constexpr double kUneven = 1.1;
 constexpr std::uint64_t kSpareImage = std::uint64_t{4} << 20;
 /// Children to begin with, at least.
@@ -34,7 +34,7 @@ constexpr std::uint32_t kFirstChildren = 8;
 constexpr std::size_t kUpdatesAtOnce = std::size_t{1} << 21;
 constexpr std::uint32_t kPagedThreads = 256;
 
-/// What sorting takes besides, of each k-mer.
+/// Bytes that sorting takes besides, of each k-mer.
 constexpr std::uint64_t kScratchOfKmer = 1;
 /// Device memory of each k-mer that may wait: in the queue, as an update and as a query, in the order of
 /// children. (As many are asked for together as are added: with a quarter of the queries, a fifth more would

@@ -13,7 +13,7 @@
 
 namespace warpmer::gpu {
 
-/// What the host has to know of a text and its lines.
+/// Tells the host of a text and its lines.
 struct LinesReport {
   TextFindings findings;
   std::uint32_t first_invalid;  ///< as in CutStatus

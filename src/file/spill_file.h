@@ -27,7 +27,7 @@ struct Spilled {
   std::uint64_t checksum = 0;  ///< XXH3, 64 bits, as file::checksum
 };
 
-/// What a user can do when a temporary file cannot be written: put it elsewhere, or have less of it.
+/// Tells a user what to do when a temporary file cannot be written: put it elsewhere, or have less of it.
 struct SpillRemedies {
   const char* elsewhere = "choose another --tmp-dir";
   const char* less = ", or raise -m";  ///< empty where nothing makes it less

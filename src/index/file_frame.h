@@ -51,7 +51,7 @@ struct Section {
   std::uint64_t checksum = 0;
 };
 
-/// What a header says, beside its format's version.
+/// A header's numbers, beside its format's version.
 struct FileHeader {
   std::uint32_t k = 0;
   bool canonical = false;

@@ -1,5 +1,5 @@
 #pragma once
-/// What an output must not replace: a file that the job reads, and sequence data.
+/// Refuses outputs that would replace a file that the job reads, or sequence data.
 
 #include <string>
 #include <vector>

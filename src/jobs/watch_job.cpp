@@ -36,7 +36,7 @@ constexpr std::size_t kWatchedBatchBytes = std::size_t{4} << 20;
 /// Memory that a thread reads in: some batches, and what decompressing takes.
 constexpr std::uint64_t kReadingBytes = std::uint64_t{32} << 20;
 
-/// What the provenance of a watch's index tells of it.
+/// The state of a watch, as the provenance of its index tells it.
 struct WatchState {
   std::string folder;                         ///< ends in '/'
   std::map<std::string, std::uint64_t> read;  ///< bytes of each file
@@ -315,7 +315,7 @@ class WatchJob {
     while (input.next(batch) && visit(batch)) continue;
   }
 
-  /// What was counted of a part stays, because it cannot be read again, and its file counts as read.
+  /// The k-mers of a part stay counted, because it cannot be read again, and its file counts as read.
   void keep(const FilePart& part, const InputError& error, const MatchedReads& matched) {
     const std::lock_guard lock(mutex_);
     note_read(part, matched);

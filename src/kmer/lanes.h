@@ -1,5 +1,5 @@
 #pragma once
-/// What the lanes of a warp say to each other in source that a CPU compiles, too.
+/// Words between the lanes of a warp, in source that a CPU compiles, too.
 
 #include <cstdint>
 

@@ -79,7 +79,7 @@ class SlabLists {
     }
   }
 
-  /// What a flush made free.
+  /// Elements and slabs that a flush made free.
   struct Flushed {
     std::uint32_t elements;  ///< that were not live
     std::uint32_t slabs;     ///< that are given back

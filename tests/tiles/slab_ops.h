@@ -50,7 +50,7 @@ struct SlabShape {
   std::uint32_t seed = 1;
 };
 
-/// What a flush of all buckets made free.
+/// Elements and slabs that a flush of all buckets made free.
 struct FlushedSlabs {
   std::uint32_t elements, slabs;
 };

@@ -31,7 +31,7 @@
 namespace warpmer::cli {
 namespace {
 
-/// What is asked for k-mers: a database, or a Bloom counter.
+/// A database, or a Bloom counter, that is asked for k-mers.
 struct QueriedCounts {
   std::uint32_t k = 0;
   bool canonical = false;

@@ -61,7 +61,7 @@ inline index::Totals totals_of(const Tally& tally, const LiveTotals& reads) {
   return totals;
 }
 
-/// What came of removing a batch.
+/// The outcome of removing a batch.
 struct Removal {
   std::uint64_t kmers = 0;  ///< occurrences of k-mers in the batch
   Shortfall shortfall;      ///< what was not there; counts end at 0

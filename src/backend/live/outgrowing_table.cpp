@@ -198,7 +198,7 @@ class OutgrowingTable : public LiveTable {
   const KmerParams kmers_;
   const unsigned threads_;
   const LargerTable larger_;
-  /// What follows changes while nobody passes either of them.
+  /// The members below change while nobody passes either of them.
   mutable Gate changes_, questions_;
   std::unique_ptr<LiveTable> table_;
   Outgrowth state_ = Outgrowth::possible;

@@ -57,7 +57,7 @@ struct BatchSummary {
   Profile profile;  ///< to work in; what it has afterwards is not said
 };
 
-/// What is said of the reads of a raw text.
+/// The answer about the reads of a raw text.
 struct RawAnswer {
   std::string
       lines;  ///< of each read its name, and what write_summary (backend/lookup/summary_line.h) writes

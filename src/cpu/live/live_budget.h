@@ -16,7 +16,7 @@
 
 namespace warpmer::cpu {
 
-/// What memory is wanted for.
+/// The use that memory is wanted for.
 enum class LiveUse : std::uint8_t { addition, removal };
 
 /// Thread-safe. A part is set aside for folding, which is how other memory becomes free: at least a

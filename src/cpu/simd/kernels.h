@@ -64,7 +64,7 @@ struct HashList {
   std::uint32_t weights_or;  ///< all weights, or-ed: no weight has a bit that this has not
 };
 
-/// What is in a list, sorted as far as its top bits go: a HashGraph as in Green 2019. The bucket's number
+/// A list's content, sorted as far as its top bits go: a HashGraph as in Green 2019. The bucket's number
 /// replaces the top bits of its keys, which leaves room for the weights.
 template <class Key>
 struct Buckets {

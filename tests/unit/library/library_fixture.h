@@ -1,5 +1,5 @@
 #pragma once
-/// What tests of the public library count.
+/// Inputs that tests of the public library count.
 
 #include <doctest/doctest.h>
 #include <unistd.h>
