@@ -39,6 +39,7 @@ __all__ = [
     "ResourceError",
     "Totals",
     "UsageError",
+    "__version__",
     "count",
     "open",
     "pack",

@@ -26,6 +26,7 @@ class Kinds(unittest.TestCase):
     def test_all_names_are_there(self):
         for name in warpmer.__all__:
             self.assertTrue(hasattr(warpmer, name), name)
+        self.assertIn("__version__", warpmer.__all__)  # else type checkers do not know it
         self.assertRegex(warpmer.__version__, r"^\d+\.\d+\.\d+$")
 
 
