@@ -49,7 +49,11 @@ std::string_view text_of(nb::handle text) {
   Py_ssize_t size = 0;
   if (PyUnicode_Check(text.ptr())) {
     const char* const data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (data == nullptr) throw nb::python_error();
+    if (data == nullptr) {
+      if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+      PyErr_Clear();
+      throw warpmer::UsageError("a str of sequence or k-mer has a lone surrogate, which is no character");
+    }
     return {data, static_cast<std::size_t>(size)};
   }
   if (!PyBytes_Check(text.ptr())) throw nb::type_error("sequences and k-mers are str or bytes");

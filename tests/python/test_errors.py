@@ -144,7 +144,7 @@ class Arguments(ModuleTest):
     def test_of_questions(self):
         narrow = warpmer.count(self.fasta(["ACGTACGTACGTACGTACGTACGT"]), 21)
         wide = warpmer.count(self.fasta(["ACGTACGT" * 10]), 40)
-        for kmer in ("ACGT", "", "N" * 21, "ACGTACGTACGTACGTACGTAC", "ACGTACGTACGTACGTACGT\n", "\u00e4" * 21, b"\xff" * 21):
+        for kmer in ("ACGT", "", "N" * 21, "ACGTACGTACGTACGTACGTAC", "ACGTACGTACGTACGTACGT\n", "\u00e4" * 21, b"\xff" * 21, "A" * 20 + "\udce9"):
             for call in (lambda: narrow[kmer], lambda: kmer in narrow, lambda: narrow.query([kmer])):
                 with self.assertRaises(warpmer.UsageError, msg=kmer):
                     call()
@@ -190,6 +190,7 @@ class Arguments(ModuleTest):
             lambda: warpmer.pack([]),
             lambda: warpmer.pack(["ACGT", "ACG"]),
             lambda: warpmer.pack(["ACGN"]),
+            lambda: warpmer.pack(["ACG\udce9"]),
             lambda: warpmer.pack(["A" * 65]),
             lambda: warpmer.pack([""]),
             lambda: warpmer.unpack(np.zeros(1, np.uint64), 0),
@@ -209,6 +210,8 @@ class Arguments(ModuleTest):
         with self.assertRaises(warpmer.UsageError) as caught:
             index.profile("ACGT1")
         self.assertIn("position 5", str(caught.exception))
+        with self.assertRaises(warpmer.UsageError):
+            index.profile("ACGTA\udce9")
         with self.assertRaises(TypeError):
             index.profile(["ACGT"])
 
