@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Numbers = npt.NDArray[np.uint64]
-Kmers = Union[Iterable[Union[str, bytes]], bytes, npt.NDArray[np.generic]]
+Kmers = Union[Iterable[Union[str, bytes]], bytes, bytearray, memoryview, npt.NDArray[np.generic]]
 
 
 class Totals(NamedTuple):
@@ -128,7 +128,7 @@ class Index:
         """
         threads = whole(threads, "threads", 16)
         if isinstance(kmers, np.ndarray):
-            if kmers.dtype.kind not in "SUO":
+            if kmers.dtype.kind not in "SUOT":
                 return self._native.counts_of_packed(checked_words(kmers, self.k), threads)
             if kmers.ndim != 1:
                 raise UsageError(f"k-mers are an array of shape (n,), not {kmers.shape}")

@@ -18,15 +18,15 @@ def words_per_kmer(k: int) -> int:
 
 
 def checked_words(kmers: npt.NDArray[Any], k: int) -> npt.NDArray[np.uint64]:
-    """Packed k-mers as they lie in memory. TypeError unless they are uint64, UsageError for another shape."""
-    if kmers.dtype != np.uint64:
+    """Packed k-mers as the machine has them. TypeError unless they are uint64, UsageError for another shape."""
+    if kmers.dtype.newbyteorder("=") != np.uint64:
         raise TypeError(f"packed k-mers are uint64, not {kmers.dtype}")
     if words_per_kmer(k) == 1:
         if kmers.ndim != 1:
             raise UsageError(f"packed {k}-mers have the shape (n,), not {kmers.shape}")
     elif kmers.ndim != 2 or kmers.shape[1] != 2:
         raise UsageError(f"packed {k}-mers have the shape (n, 2), not {kmers.shape}")
-    return np.ascontiguousarray(kmers)
+    return np.ascontiguousarray(kmers, np.uint64)
 
 
 def pack(kmers: Iterable[str | bytes], k: int | None = None) -> npt.NDArray[np.uint64]:

@@ -166,7 +166,7 @@ class Arguments(ModuleTest):
     def test_of_arrays(self):
         narrow = warpmer.count(self.fasta(["ACGTACGTACGTACGTACGTACGT"]), 21)
         wide = warpmer.count(self.fasta(["ACGTACGT" * 10]), 40)
-        for dtype in (np.int64, np.uint32, np.float64, bool, ">u8"):
+        for dtype in (np.int64, np.uint32, np.float64, bool, ">i8"):
             with self.assertRaises(TypeError, msg=dtype):
                 narrow.query(np.zeros(3, dtype))
         for index, shape in [(narrow, (3, 2)), (narrow, ()), (narrow, (3, 1)), (wide, (6,)), (wide, (2, 3)), (wide, (1, 2, 2))]:

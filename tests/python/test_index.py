@@ -76,12 +76,15 @@ class Answers(ModuleTest):
             "str array": np.array(asked),
             "object array": np.array(asked, object),
             "packed": packed,
+            "packed, in the other order of bytes": packed.astype(packed.dtype.newbyteorder()),
             "packed, every second": np.repeat(packed, 2, axis=0)[::2],
             "one behind the other": text,
             "lines": lines,
             "lines with an end": bytearray(lines + b"\n"),
             "lines of Windows": lines.replace(b"\n", b"\r\n") + b"\r\n",
         }
+        if hasattr(np, "dtypes") and hasattr(np.dtypes, "StringDType"):
+            forms["StringDType array"] = np.array(asked, np.dtypes.StringDType())
         for name, kmers in forms.items():
             for threads in (0, 1, 3):
                 if name == "generator" and threads != 0:
