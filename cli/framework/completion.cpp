@@ -160,7 +160,7 @@ std::string render_bash_completion(const CommandDoc& root) {
   std::string out =
       "# Bash completion for warpmer; written by `warpmer completion bash`.\n\n"
       "_warpmer() {\n"
-      "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options arguments\n"
+      "  local word=$2 previous=${COMP_WORDS[COMP_CWORD-1]} options arguments\n"
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n";
   out += fmt::format("    COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\"))\n    return\n  fi\n",
@@ -175,8 +175,9 @@ std::string render_bash_completion(const CommandDoc& root) {
       "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
       "  elif [[ -n $arguments ]]; then\n"
       "    COMPREPLY=($(compgen -W \"$arguments\" -- \"$word\"))\n"
-      "  elif [[ $word == @* ]]; then\n"
-      "    COMPREPLY=($(compgen -P @ -f -- \"${word#@}\"))\n"
+      "  elif [[ $word == @* || $word == '\\@'* ]]; then  # readline writes @ as \\@\n"
+      "    COMPREPLY=($(compgen -P @ -f -- \"${word#*@}\"))\n"
+      "    compopt -o nospace  # it may be a folder\n"
       "  else\n"
       "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
       "  fi\n"

@@ -7,6 +7,7 @@ ctest: release only (a build with sanitizers runs them all when it writes manual
 
 import os
 import pathlib
+import pty
 import re
 import shutil
 import subprocess
@@ -117,7 +118,7 @@ class Documentation(CliTest):
 
     def complete(self, *words):
         """What bash offers for the last word."""
-        script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _warpmer; printf "%s\\n" "${COMPREPLY[@]}"'
+        script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _warpmer "$1" "${@: -1}"; printf "%s\\n" "${COMPREPLY[@]}"'
         process = subprocess.run(
             ["bash", "-c", script, "bash", COMPLETIONS / "warpmer.bash", "warpmer", *words],
             cwd=self.folder,
@@ -134,11 +135,52 @@ class Documentation(CliTest):
         self.assertEqual(self.complete("dump", "--form"), ["--format"])
         self.assertEqual(sorted(self.complete("dump", "--format", "")), ["arrow", "fasta", "npz", "parquet", "tsv"])
         self.assertEqual(self.complete("count", "re"), ["reads.fq"])
-        self.assertEqual(self.complete("count", "@re"), ["@reads.fq"])
         self.assertEqual(self.complete("count", "-o", "re"), ["reads.fq"])
         self.assertEqual(self.complete("count", "-k", ""), [])
         self.assertEqual(self.complete("help", "co"), ["count", "compare", "convert", "completion"])
         self.assertEqual(self.complete("intersect", "--counts", "m"), ["min", "max"])
+
+    def typed(self, *lines):
+        """What stands in a terminal's line of bash after it has been typed, and the tabulator key."""
+        self.file("rc", f"""
+            source '{COMPLETIONS}/warpmer.bash'
+            bind -x '"\\C-g": printf "<%s>" "$READLINE_LINE"'
+            PS1=ready
+        """)
+        command = ["bash", "--noprofile", "--rcfile", "rc", "-i"]
+        terminal, other = pty.openpty()
+        with subprocess.Popen(command, cwd=self.folder, stdin=other, stdout=other, stderr=other, start_new_session=True,
+                              env=dict(os.environ, TERM="dumb", INPUTRC="/dev/null")) as process:
+            os.close(other)
+            try:
+                self.shown_until(terminal, r"ready")
+                found = []
+                for line in lines:
+                    os.write(terminal, f"{line}\t\x07".encode())  # Ctrl-G shows the line, Ctrl-U clears it
+                    found.append(self.shown_until(terminal, r"<(.*)>")[1])
+                    os.write(terminal, b"\x15")
+                return found
+            finally:
+                process.kill()
+                os.close(terminal)
+
+    @staticmethod
+    def shown_until(terminal, pattern):
+        shown = ""
+        while not (match := re.search(pattern, shown)):
+            shown += os.read(terminal, 4096).decode()
+        return match
+
+    def test_bash_completion_in_a_terminal(self):
+        self.file("plain.fq", "")
+        expected = {
+            "warpmer hi": "warpmer histo ",
+            "warpmer count pl": "warpmer count plain.fq ",
+            "warpmer count @pl": r"warpmer count \@plain.fq",
+            r"warpmer count \@pl": r"warpmer count \@plain.fq",
+            'warpmer count "@pl': 'warpmer count "@plain.fq"',
+        }
+        self.assertEqual(dict(zip(expected, self.typed(*expected))), expected)
 
     def test_zsh_completion_parses(self):
         if not shutil.which("zsh"):
