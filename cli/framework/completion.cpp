@@ -54,11 +54,10 @@ void append_bash_values(std::string& out, const CommandDoc& command) {
     }
     const std::vector<std::string> choices = choices_of(option);
     if (!choices.empty()) {
-      out += fmt::format("        {}) COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
-                         join(option.names, "|"), join(choices, " "));
+      out += fmt::format("        {}) _warpmer_offer -W '{}'; return ;;\n", join(option.names, "|"),
+                         join(choices, " "));
     } else if (completes_files(option)) {
-      out += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n",
-                         join(option.names, "|"));
+      out += fmt::format("        {}) _warpmer_offer -f; return ;;\n", join(option.names, "|"));
     } else {
       plain.insert(plain.end(), option.names.begin(), option.names.end());
     }
@@ -159,11 +158,14 @@ std::string argument_choices(const CommandDoc& root, const CommandDoc& command) 
 std::string render_bash_completion(const CommandDoc& root) {
   std::string out =
       "# Bash completion for warpmer; written by `warpmer completion bash`.\n\n"
+      "_warpmer_offer() {\n"
+      "  mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$word\")  # names may have blanks\n"
+      "}\n\n"
       "_warpmer() {\n"
       "  local word=$2 previous=${COMP_WORDS[COMP_CWORD-1]} options arguments\n"
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n";
-  out += fmt::format("    COMPREPLY=($(compgen -W '{} --help --version' -- \"$word\"))\n    return\n  fi\n",
+  out += fmt::format("    _warpmer_offer -W '{} --help --version'\n    return\n  fi\n",
                      join(names_of(root.commands), " "));
   out += "  case ${COMP_WORDS[1]} in\n";
   for (const CommandDoc& command : root.commands) {
@@ -172,14 +174,15 @@ std::string render_bash_completion(const CommandDoc& root) {
   out +=
       "  esac\n"
       "  if [[ $word == -* ]]; then\n"
-      "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+      "    _warpmer_offer -W \"$options\"\n"
       "  elif [[ -n $arguments ]]; then\n"
-      "    COMPREPLY=($(compgen -W \"$arguments\" -- \"$word\"))\n"
+      "    _warpmer_offer -W \"$arguments\"\n"
       "  elif [[ $word == @* || $word == '\\@'* ]]; then  # readline writes @ as \\@\n"
-      "    COMPREPLY=($(compgen -P @ -f -- \"${word#*@}\"))\n"
+      "    word=${word#*@}\n"
+      "    _warpmer_offer -P @ -f\n"
       "    compopt -o nospace  # it may be a folder\n"
       "  else\n"
-      "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
+      "    _warpmer_offer -f\n"
       "  fi\n"
       "}\n\n"
       "complete -o filenames -F _warpmer warpmer\n";

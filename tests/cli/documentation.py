@@ -172,13 +172,22 @@ class Documentation(CliTest):
         return match
 
     def test_bash_completion_in_a_terminal(self):
-        self.file("plain.fq", "")
+        for name in ("plain.fq", "reads one.fq", "star*.fq"):
+            self.file(name, "")
+        (self.folder / "sub dir").mkdir()
         expected = {
             "warpmer hi": "warpmer histo ",
             "warpmer count pl": "warpmer count plain.fq ",
             "warpmer count @pl": r"warpmer count \@plain.fq",
             r"warpmer count \@pl": r"warpmer count \@plain.fq",
             'warpmer count "@pl': 'warpmer count "@plain.fq"',
+            "warpmer count @rea": r"warpmer count \@reads\ one.fq",
+            "warpmer count rea": r"warpmer count reads\ one.fq ",
+            'warpmer count "rea': 'warpmer count "reads one.fq" ',
+            r"warpmer count reads\ ": r"warpmer count reads\ one.fq ",
+            "warpmer count -o rea": r"warpmer count -o reads\ one.fq ",
+            "warpmer count sub": r"warpmer count sub\ dir/",
+            "warpmer count star": r"warpmer count star\*.fq ",
         }
         self.assertEqual(dict(zip(expected, self.typed(*expected))), expected)
 
