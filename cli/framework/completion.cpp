@@ -43,7 +43,10 @@ std::vector<std::string> names_of(const std::vector<CommandDoc>& commands) {
   return names;
 }
 
-bool completes_files(const OptionDoc& option) { return option.value == "FILE"; }
+bool completes_files(const OptionDoc& option) {
+  return option.value == "FILE" || option.value == "DIR" || option.value == "SOCKET" ||
+         option.value == "PREFIX";
+}
 
 /// Bash: what may follow an option that takes a value.
 void append_bash_values(std::string& out, const CommandDoc& command) {

@@ -188,6 +188,9 @@ class Documentation(CliTest):
             "warpmer count -o rea": r"warpmer count -o reads\ one.fq ",
             "warpmer count sub": r"warpmer count sub\ dir/",
             "warpmer count star": r"warpmer count star\*.fq ",
+            "warpmer count --tmp-dir sub": r"warpmer count --tmp-dir sub\ dir/",
+            "warpmer serve --socket pl": "warpmer serve --socket plain.fq ",
+            "warpmer merqury -o pl": "warpmer merqury -o plain.fq ",
         }
         self.assertEqual(dict(zip(expected, self.typed(*expected))), expected)
 
