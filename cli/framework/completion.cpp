@@ -117,8 +117,9 @@ void append_zsh_command(std::string& out, const CommandDoc& command, const std::
   out += fmt::format("        {})\n          _arguments -s", command.name);
   for (const OptionDoc& option : command.options) {
     for (const std::string& name : option.names) {
-      out += fmt::format(" \\\n            '*{}[{}]{}'", name, zsh_text(first_sentence(option.text)),
-                         zsh_value(option));
+      const char* const equals = name.starts_with("--") && !option.value.empty() ? "=" : "";
+      out += fmt::format(" \\\n            '*{}{}[{}]{}'", name, equals,
+                         zsh_text(first_sentence(option.text)), zsh_value(option));
     }
   }
   out += fmt::format(" \\\n            '*:argument:{}' ;;\n", argument_action);
@@ -166,6 +167,7 @@ std::string render_bash_completion(const CommandDoc& root) {
       "}\n\n"
       "_warpmer() {\n"
       "  local word=$2 previous=${COMP_WORDS[COMP_CWORD-1]} options arguments\n"
+      "  [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD-2]}\n"
       "  COMPREPLY=()\n"
       "  if ((COMP_CWORD == 1)); then\n";
   out += fmt::format("    _warpmer_offer -W '{} --help --version'\n    return\n  fi\n",

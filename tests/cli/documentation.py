@@ -104,13 +104,14 @@ class Documentation(CliTest):
     def test_completions_have_every_option(self):
         zsh, fish = (COMPLETIONS / "_warpmer").read_text(), (COMPLETIONS / "warpmer.fish").read_text()
         self.assertEqual(sorted(self.complete("")), sorted((*COMMANDS, "--help", "--version")))
+        self.assertIn("'*--output=[", zsh)
         for command in COMMANDS:
             with self.subTest(command):
                 headings = [heading for heading, _ in entries_of(self.warpmer("help", command), "Options")]
                 names = sorted(name for heading in headings for name in names_of(heading))
                 self.assertEqual(sorted(self.complete(command, "-")), names)
                 of_zsh = re.search(rf"^ +{command}\)\n((?: +(?:_arguments|').*\n)+)", zsh, re.MULTILINE)[1]
-                self.assertEqual(sorted(re.findall(r"'\*(-[^\[]+)\[", of_zsh)), names)
+                self.assertEqual(sorted(re.findall(r"'\*(-[^\[=]+)=?\[", of_zsh)), names)
                 of_fish = re.findall(rf"^complete -c warpmer -n '__fish_seen_subcommand_from {command}'((?: -[ls] [\w-]+)+)", fish, re.MULTILINE)
                 self.assertEqual(
                     sorted(("--" if kind == "l" else "-") + name for line in of_fish for kind, name in re.findall(r" -([ls]) ([\w-]+)", line)),
@@ -191,6 +192,9 @@ class Documentation(CliTest):
             "warpmer count --tmp-dir sub": r"warpmer count --tmp-dir sub\ dir/",
             "warpmer serve --socket pl": "warpmer serve --socket plain.fq ",
             "warpmer merqury -o pl": "warpmer merqury -o plain.fq ",
+            "warpmer count --to=kf": "warpmer count --to=kff ",
+            "warpmer count --output=pl": "warpmer count --output=plain.fq ",
+            "warpmer count --output=": "warpmer count --output=",
         }
         self.assertEqual(dict(zip(expected, self.typed(*expected))), expected)
 
