@@ -216,7 +216,7 @@ std::string render_zsh_completion(const CommandDoc& root) {
       "      case ${words[1]} in\n";
   for (const CommandDoc& command : root.commands) {
     const std::string choices = argument_choices(root, command);
-    append_zsh_command(out, command, choices.empty() ? "_files" : "(" + choices + ")");
+    append_zsh_command(out, command, choices.empty() ? "{ compset -P @; _files }" : "(" + choices + ")");
   }
   out +=
       "      esac ;;\n"
@@ -229,7 +229,9 @@ std::string render_zsh_completion(const CommandDoc& root) {
 std::string render_fish_completion(const CommandDoc& root) {
   std::string out =
       "# Fish completion for warpmer; written by `warpmer completion fish`.\n\n"
-      "complete -c warpmer -n __fish_use_subcommand -f\n";
+      "complete -c warpmer -n __fish_use_subcommand -f\n"
+      "complete -c warpmer -n 'string match -q \"@*\" -- (commandline -ct)'"
+      " -a '@(__fish_complete_path (string sub -s 2 -- (commandline -ct)))'\n";
   for (const OptionDoc& option : root.options) out += fish_option(" -n __fish_use_subcommand", option);
   for (const CommandDoc& command : root.commands) {
     out += fmt::format("complete -c warpmer -n __fish_use_subcommand -a {} -d '{}'\n", command.name,

@@ -105,6 +105,8 @@ class Documentation(CliTest):
         zsh, fish = (COMPLETIONS / "_warpmer").read_text(), (COMPLETIONS / "warpmer.fish").read_text()
         self.assertEqual(sorted(self.complete("")), sorted((*COMMANDS, "--help", "--version")))
         self.assertIn("'*--output=[", zsh)
+        self.assertIn("{ compset -P @; _files }", zsh)
+        self.assertIn("-a '@(", fish)
         for command in COMMANDS:
             with self.subTest(command):
                 headings = [heading for heading, _ in entries_of(self.warpmer("help", command), "Options")]
@@ -224,6 +226,7 @@ class Documentation(CliTest):
         self.assertEqual(complete("warpmer dump --form"), ["--format"])
         self.assertEqual(complete("warpmer dump --format "), ["arrow", "fasta", "npz", "parquet", "tsv"])
         self.assertEqual(complete("warpmer count re"), ["reads.fq"])
+        self.assertEqual(complete("warpmer count @re"), ["@reads.fq"])
         self.assertEqual(complete("warpmer count -k 31 -o re"), ["reads.fq"])
         self.assertEqual(complete("warpmer count -k "), [])
         self.assertEqual(complete("warpmer help co"), ["compare", "completion", "convert", "count"])
