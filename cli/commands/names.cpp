@@ -81,7 +81,7 @@ Examples:
                   list_of_names()));
   application.on_run(command, [] {
     TextOutput output("-");
-    output.print("PATH={}:$PATH; export PATH\n", file::shell_word(folder_of_names().string()));
+    output.print("export PATH={}:\"$PATH\"\n", file::shell_word(folder_of_names().string()));
     output.finish();
     return static_cast<int>(kDone);
   });

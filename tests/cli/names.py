@@ -203,7 +203,7 @@ class Links(NamesTest):
     def test_names_on_the_path(self):
         process = self.run_named("names")
         self.assertEqual((process.returncode, process.stderr), (0, b""))
-        found = re.fullmatch(r"PATH=(.+):\$PATH; export PATH\n", process.stdout.decode())
+        found = re.fullmatch(r'export PATH=(.+):"\$PATH"\n', process.stdout.decode())
         folder = pathlib.Path(found.group(1).strip("'"))
         script = 'eval "$("$1" names)"; kmc -k9 -hp "$2" out . >summary && kmc_dump out dump.txt && command -v kmc'
         shell = self.run_shell(script, WARPMER, FASTQ)
