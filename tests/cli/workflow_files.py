@@ -120,8 +120,16 @@ class Words(list):
 
     def __init__(self, *words, **named):
         super().__init__(words)
+        self.named = named
         for name, value in named.items():
+            self.extend([value] if isinstance(value, str) else value)
             setattr(self, name, value)
+
+    def get(self, name):
+        return self.named.get(name)
+
+    def items(self):
+        return self.named.items()
 
     def __format__(self, form):
         return " ".join(shlex.quote(word) if form == "q" else word for word in self)
@@ -132,6 +140,10 @@ class Word(str):
         return shlex.quote(self) if form == "q" else str(self)
 
 
+def as_formatted(value):
+    return Word(value) if isinstance(value, str) else Words(*value) if type(value) is list else value
+
+
 class SnakemakeWrappers(WorkflowTest):
     RULES = {
         "count": (Words(*READS), {"k": 21, "extra": "--min-count 2"}, {"mem_mb": 500}),
@@ -139,15 +151,15 @@ class SnakemakeWrappers(WorkflowTest):
         "query": (Words(index=Word("wanted.wmi"), reads=Words(*READS)), {}, {}),
     }
 
-    def run_wrapper(self, name, resources):
+    def run_wrapper(self, name, resources, inputs=None):
         """`shell` fills in the caller's variables."""
 
         def shell(command):
             caller = inspect.currentframe().f_back.f_globals
-            bash(self.folder, command.format(**{key: Word(value) if isinstance(value, str) else value for key, value in caller.items()}))
+            bash(self.folder, command.format(**{key: as_formatted(value) for key, value in caller.items()}))
 
         files, params, _ = self.RULES[name]
-        snakemake = types.SimpleNamespace(input=files, output=[Word(OUTPUTS[name])], params=params, threads=2, resources=resources,
+        snakemake = types.SimpleNamespace(input=inputs or files, output=[Word(OUTPUTS[name])], params=params, threads=2, resources=resources,
                                           log_fmt_shell=lambda stdout, stderr: "> log 2>&1")
         modules = {"snakemake": types.ModuleType("snakemake"), "snakemake.shell": types.ModuleType("snakemake.shell")}
         modules["snakemake.shell"].shell = shell
@@ -163,6 +175,15 @@ class SnakemakeWrappers(WorkflowTest):
             for resources in ({}, self.RULES[name][2]):
                 self.run_wrapper(name, resources)
                 self.check(name)
+
+    def test_inputs_that_are_no_reads(self):
+        reference = Word("reference.fa")
+        self.file(reference, ">1\n" + "ACGTTGCAAC" * 10 + "\n")
+        several = "several.fq.gz"
+        self.file(several, b"".join((self.folder / path).read_bytes() for path in READS))
+        for inputs in (Words(*READS, ref=reference), Words(ref=reference, reads=Words(*READS)), Words(several, ref=Words(reference)), Words(reads=Word(several), ref=reference)):
+            self.run_wrapper("count", {}, inputs)
+            self.check("count")
 
     @unittest.skipUnless(yaml, "no module yaml")
     def test_descriptions(self):

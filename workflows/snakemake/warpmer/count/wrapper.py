@@ -4,6 +4,9 @@ import tempfile
 
 from snakemake.shell import shell
 
+# A rule also names what is no reads, such as a reference. Inputs without a name come first.
+named = sum(1 if isinstance(files, str) else len(files) for _, files in snakemake.input.items())
+reads = snakemake.input.get("reads") or snakemake.input[: len(snakemake.input) - named]
 k = snakemake.params.get("k", 31)
 extra = snakemake.params.get("extra", "")
 log = snakemake.log_fmt_shell(stdout=True, stderr=True)
@@ -13,5 +16,5 @@ memory = f"--memory {memory}M" if memory else ""
 with tempfile.TemporaryDirectory() as tmp_dir:
     shell(
         "warpmer count -k {k} {extra} --threads {snakemake.threads} {memory} "
-        "--tmp-dir {tmp_dir:q} --output {snakemake.output[0]:q} {snakemake.input:q} {log}"
+        "--tmp-dir {tmp_dir:q} --output {snakemake.output[0]:q} {reads:q} {log}"
     )
