@@ -29,6 +29,7 @@ except ImportError:
 FILES = SOURCE / "workflows"
 READS = ("reads_1.fq.gz", "reads 2.fq.gz")
 NAMES = ("count", "histo", "query")
+LOG = "log of it"
 OUTPUTS = {"count": "x.wmi", "histo": "x.hist", "query": "x.tsv.gz"}
 
 
@@ -159,8 +160,7 @@ class SnakemakeWrappers(WorkflowTest):
             bash(self.folder, command.format(**{key: as_formatted(value) for key, value in caller.items()}))
 
         files, params, _ = self.RULES[name]
-        snakemake = types.SimpleNamespace(input=inputs or files, output=[Word(OUTPUTS[name])], params=params, threads=2, resources=resources,
-                                          log_fmt_shell=lambda stdout, stderr: "> log 2>&1")
+        snakemake = types.SimpleNamespace(input=inputs or files, output=[Word(OUTPUTS[name])], params=params, threads=2, resources=resources, log=[LOG])
         modules = {"snakemake": types.ModuleType("snakemake"), "snakemake.shell": types.ModuleType("snakemake.shell")}
         modules["snakemake.shell"].shell = shell
         sys.modules.update(modules)
@@ -175,6 +175,8 @@ class SnakemakeWrappers(WorkflowTest):
             for resources in ({}, self.RULES[name][2]):
                 self.run_wrapper(name, resources)
                 self.check(name)
+                self.assertIn(LOG, self.files())
+                self.assertNotIn("log", self.files())
 
     def test_inputs_that_are_no_reads(self):
         reference = Word("reference.fa")

@@ -1,5 +1,6 @@
 """Snakemake wrapper for warpmer count."""
 
+import shlex
 import tempfile
 
 from snakemake.shell import shell
@@ -9,7 +10,7 @@ named = sum(1 if isinstance(files, str) else len(files) for _, files in snakemak
 reads = snakemake.input.get("reads") or snakemake.input[: len(snakemake.input) - named]
 k = snakemake.params.get("k", 31)
 extra = snakemake.params.get("extra", "")
-log = snakemake.log_fmt_shell(stdout=True, stderr=True)
+log = f"> {shlex.quote(snakemake.log[0])} 2>&1" if snakemake.log else ""  # log_fmt_shell quotes nothing
 memory = snakemake.resources.get("mem_mib") or snakemake.resources.get("mem_mb")
 memory = f"--memory {memory}M" if memory else ""
 
