@@ -60,7 +60,7 @@ void append_bash_values(std::string& out, const CommandDoc& command) {
       out += fmt::format("        {}) _warpmer_offer -W '{}'; return ;;\n", join(option.names, "|"),
                          join(choices, " "));
     } else if (completes_files(option)) {
-      out += fmt::format("        {}) _warpmer_offer -f; return ;;\n", join(option.names, "|"));
+      out += fmt::format("        {}) _warpmer_offer_files; return ;;\n", join(option.names, "|"));
     } else {
       plain.insert(plain.end(), option.names.begin(), option.names.end());
     }
@@ -80,6 +80,9 @@ void append_bash_command(std::string& out, const CommandDoc& command, const std:
   out += fmt::format("      esac\n      options='{}'\n      arguments='{}' ;;\n", join(flags, " "),
                      argument_words);
 }
+
+/// Zsh: files, and lists of them, @FILE.
+constexpr const char* kZshFiles = "{ compset -P @; _files }";
 
 /// Inside zsh's `[...]` and single quotes.
 std::string zsh_text(const std::string& text) {
@@ -110,7 +113,7 @@ std::string zsh_value(const OptionDoc& option) {
   if (!choices.empty()) {
     return ":value:(" + join(choices, " ") + ")";
   }
-  return completes_files(option) ? ":file:_files" : ":" + option.value + ":";
+  return ":" + option.value + ":" + (completes_files(option) ? kZshFiles : "");
 }
 
 void append_zsh_command(std::string& out, const CommandDoc& command, const std::string& argument_action) {
@@ -165,6 +168,15 @@ std::string render_bash_completion(const CommandDoc& root) {
       "_warpmer_offer() {\n"
       "  mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$word\")  # names may have blanks\n"
       "}\n\n"
+      "_warpmer_offer_files() {\n"
+      "  if [[ $word == @* || $word == '\\@'* ]]; then  # readline writes @ as \\@\n"
+      "    word=${word#*@}\n"
+      "    _warpmer_offer -P @ -f\n"
+      "    compopt -o nospace  # it may be a folder\n"
+      "  else\n"
+      "    _warpmer_offer -f\n"
+      "  fi\n"
+      "}\n\n"
       "_warpmer() {\n"
       "  local word=$2 previous=${COMP_WORDS[COMP_CWORD-1]} options arguments\n"
       "  [[ $previous != = ]] || previous=${COMP_WORDS[COMP_CWORD-2]}\n"
@@ -182,12 +194,8 @@ std::string render_bash_completion(const CommandDoc& root) {
       "    _warpmer_offer -W \"$options\"\n"
       "  elif [[ -n $arguments ]]; then\n"
       "    _warpmer_offer -W \"$arguments\"\n"
-      "  elif [[ $word == @* || $word == '\\@'* ]]; then  # readline writes @ as \\@\n"
-      "    word=${word#*@}\n"
-      "    _warpmer_offer -P @ -f\n"
-      "    compopt -o nospace  # it may be a folder\n"
       "  else\n"
-      "    _warpmer_offer -f\n"
+      "    _warpmer_offer_files\n"
       "  fi\n"
       "}\n\n"
       "complete -o filenames -F _warpmer warpmer\n";
@@ -216,7 +224,7 @@ std::string render_zsh_completion(const CommandDoc& root) {
       "      case ${words[1]} in\n";
   for (const CommandDoc& command : root.commands) {
     const std::string choices = argument_choices(root, command);
-    append_zsh_command(out, command, choices.empty() ? "{ compset -P @; _files }" : "(" + choices + ")");
+    append_zsh_command(out, command, choices.empty() ? kZshFiles : "(" + choices + ")");
   }
   out +=
       "      esac ;;\n"

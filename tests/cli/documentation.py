@@ -105,7 +105,7 @@ class Documentation(CliTest):
         zsh, fish = (COMPLETIONS / "_warpmer").read_text(), (COMPLETIONS / "warpmer.fish").read_text()
         self.assertEqual(sorted(self.complete("")), sorted((*COMMANDS, "--help", "--version")))
         self.assertIn("'*--output=[", zsh)
-        self.assertIn("{ compset -P @; _files }", zsh)
+        self.assertIn(":FILE:{ compset -P @; _files }", zsh)
         self.assertIn("-a '@(", fish)
         for command in COMMANDS:
             with self.subTest(command):
@@ -196,6 +196,7 @@ class Documentation(CliTest):
             "warpmer merqury -o pl": "warpmer merqury -o plain.fq ",
             "warpmer count --to=kf": "warpmer count --to=kff ",
             "warpmer count --output=pl": "warpmer count --output=plain.fq ",
+            "warpmer update --add @pl": r"warpmer update --add \@plain.fq",
             "warpmer count --output=": "warpmer count --output=",
         }
         self.assertEqual(dict(zip(expected, self.typed(*expected))), expected)
