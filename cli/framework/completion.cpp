@@ -37,6 +37,7 @@ std::string join(const std::vector<std::string>& words, const char* separator) {
 
 std::vector<std::string> names_of(const std::vector<CommandDoc>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CommandDoc& command : commands) {
     names.push_back(command.name);
   }
