@@ -188,24 +188,6 @@ TEST_CASE("a batch for which there is no room on a GPU is an error, and nothing 
     CHECK(what.find("is full") != std::string::npos);
     CHECK((what.find("could not take its place: the child tables") != std::string::npos) ==
           (plan.scheme == backend::LiveScheme::automatic));
-    // Removals beside additions that are taken back do not find them there.
-    std::atomic<bool> is_over{false};
-    run_team(
-        2,
-        [&](unsigned thread) {
-          if (thread == 0) {
-            const io::Batch refused = random_batch(12000, 2000);
-            for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(table->add(refused, false), ResourceError);
-            is_over = true;
-          }
-          const io::Batch some = random_batch(200, 2000);  // its first reads
-          do {
-            const backend::Removal removal = table->remove(some, false);
-            REQUIRE(removal.shortfall.absent_occurrences == removal.kmers);
-          } while (!is_over);
-        },
-        [&] { is_over = true; });
-    CHECK(table->tally().totals().counted_kmers == added);
     // What is there can still be asked for, and removed.
     const io::Batch first = random_batch(6000, 0);
     CHECK(table->remove(first, false).shortfall.is_none());
