@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>

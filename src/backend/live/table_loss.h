@@ -9,7 +9,7 @@
 
 namespace warpmer::backend {
 
-/// Whether a live table is lost, and why. Thread-safe.
+/// The end of a live table, if it has come, and why. Thread-safe.
 class TableLoss {
  public:
   /// Throws a ResourceError that says why, if the table is lost.

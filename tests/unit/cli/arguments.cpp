@@ -46,7 +46,8 @@ TEST_CASE("every command and option is documented, in all three forms") {
       const std::size_t of_command = fish.find("_from " + command.name + "'");
       REQUIRE(of_command != std::string::npos);
       CHECK(fish.find(in_fish, of_command) != std::string::npos);
-      CHECK(zsh.find("'*" + option.names.back() + "[") != std::string::npos);
+      const char* const in_zsh = is_long && !option.value.empty() ? "=[" : "[";
+      CHECK(zsh.find("'*" + name + in_zsh) != std::string::npos);
     }
   }
 }
