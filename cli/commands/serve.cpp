@@ -14,6 +14,7 @@
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
+#include "cli/framework/command_files.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
@@ -137,6 +138,7 @@ void save(const ServeCommand& command, const host::Resources& resources, const K
   const auto [report, seconds] = run_with_meter(ProgressStyle::none, [&](backend::JobProgress& progress) {
     return jobs::write_live(table, {command.save, kmers, resources, command.provenance}, progress);
   });
+  name_outputs();  // while signals are held back
   print_last_line(fmt::format("{}, {:.1f} s, {} {}", counted(report.totals.stored_distinct, "distinct k-mer"),
                               seconds, shown_output(command.save), format_bytes(report.index_bytes)));
 }

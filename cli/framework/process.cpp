@@ -102,19 +102,17 @@ extern "C" void end_for_lost_input(int signal, siginfo_t* info, void* /*context*
 
 constexpr int kStopSignals[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t stop_pipe = -1;
+volatile std::sig_atomic_t is_stopping = 0;
 
 /// Sets the handler of a signal that is not ignored; async-signal-safe.
-void handle(int signal, void (*handler)(int)) {
+void handle(int signal, void (*handler)(int), int flags = 0) {
   struct sigaction action = {}, present = {};
   action.sa_handler = handler;
+  action.sa_flags = flags;
   sigemptyset(&action.sa_mask);
   for (const int other : kHandledSignals) sigaddset(&action.sa_mask, other);
   if (sigaction(signal, nullptr, &present) == 0 && present.sa_handler != SIG_IGN)
     sigaction(signal, &action, nullptr);
-}
-
-void handle_stop_signals(void (*handler)(int)) {
-  for (const int signal : kStopSignals) handle(signal, handler);
 }
 
 extern "C" void pass_over(int /*signal*/) {}
@@ -123,7 +121,8 @@ extern "C" void note_stop(int /*signal*/) {
   const int error = errno;
   const char byte = 0;
   static_cast<void>(!write(stop_pipe, &byte, sizeof byte));
-  handle_stop_signals(pass_over);
+  is_stopping = 1;
+  for (const int signal : kStopSignals) handle(signal, pass_over, SA_RESTART);
   handle(SIGINT, clean_up_and_die);
   errno = error;
 }
@@ -148,12 +147,16 @@ StopSignals::StopSignals() {
   if (const int error = system::make_pipe(pipe_, true); error != 0)
     throw ResourceError("cannot wait for signals: " + std::string(std::strerror(error)));
   stop_pipe = pipe_[1];
-  handle_stop_signals(note_stop);
+  is_stopping = 0;
+  for (const int signal : kStopSignals) handle(signal, note_stop);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
+/// A process that was told to stop is about to end, and goes on passing over what it is told again.
 StopSignals::~StopSignals() {
-  handle_stop_signals(clean_up_and_die);
+  if (is_stopping == 0) {
+    for (const int signal : kStopSignals) handle(signal, clean_up_and_die);
+  }
   stop_pipe = -1;
   close(pipe_[0]);
   close(pipe_[1]);

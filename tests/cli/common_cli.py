@@ -25,6 +25,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(os.environ.get("WARPMER_DATA", SOURCE / "data"))
 WARPMER = os.environ.get("WARPMER", "")
 
+# Some signals would leave a core beside a test's files.
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
 DONE, NOTHING_FOUND, USAGE, INPUT, RESOURCE = 0, 1, 2, 3, 4
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
