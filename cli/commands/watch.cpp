@@ -56,6 +56,11 @@ class SaveSignal {
 
   /// Returns whether it has come since.
   static bool take() { return system::take_signal(SIGUSR1); }
+  /// Returns the same, and leaves it there.
+  static bool has_come() {
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigismember(&pending, SIGUSR1) == 1;
+  }
 
  private:
   sigset_t before_{};
@@ -83,6 +88,7 @@ class WatchConsole final : public jobs::WatchListener {
     return SaveSignal::take() ? Wish::save : Wish::go_on;
   }
   bool must_end() override { return is_told_to_end(0); }
+  bool has_wish() override { return must_end() || SaveSignal::has_come(); }
 
  private:
   [[nodiscard]] bool is_told_to_end(double seconds) const {

@@ -228,14 +228,16 @@ class WatchJob {
     return options_.until.seconds && seconds_since(start_) >= *options_.until.seconds;
   }
   [[nodiscard]] bool is_line_due() const { return seconds_since(last_line_) >= options_.line_seconds; }
+  /// A limit of no time is for who wants what is there now.
+  [[nodiscard]] bool is_late_after_all() const { return is_late() && *options_.until.seconds > 0; }
   [[nodiscard]] double seconds_to_wait() const {
     double seconds = std::min(options_.look_seconds, options_.line_seconds - seconds_since(last_line_));
     if (options_.until.seconds) seconds = std::min(seconds, *options_.until.seconds - seconds_since(start_));
     return std::max(seconds, 0.0);
   }
 
-  /// Reads parts, each by one thread, until all are read, the job is to end, or a line is due. What is left
-  /// then is found again at the next look.
+  /// Reads parts, each by one thread, until all are read, the job is to end, or there is something else to
+  /// do. What is left then is found again at the next look.
   void read(const std::vector<FilePart>& parts) {
     std::atomic<std::size_t> next{0};
     std::atomic<bool> has_failed{false};
@@ -246,7 +248,7 @@ class WatchJob {
         [&](unsigned /*thread*/) {
           for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();) {
             read_part(parts[i], decompressing);
-            if (is_line_due()) return;
+            if (is_line_due() || is_late_after_all() || listener_.has_wish()) return;
           }
         },
         [&] { has_failed = true; });

@@ -4,6 +4,7 @@
 ctest: long
 """
 
+import bz2
 import gzip
 import json
 import os
@@ -161,12 +162,14 @@ class Watch(WatchTest):
 
     def test_limits_hold_while_many_files_wait(self):
         reads = ["".join(self.chance.choices("ACGT", k=10000)) for _ in range(100)]
-        for i in range(60):
-            self.write(f"{i}.fastq", fastq(reads))
-        lines, _ = self.start("--until", "time=0", "-t", "1").end(None)
+        packed = bz2.compress(fastq(reads).encode())  # takes longest to read
+        for i in range(100):
+            (self.run_folder / f"{i}.fastq.bz2").write_bytes(packed)
+        lines, _ = self.start("--until", "new<0.5", "-t", "1").end(None)
         files = int(lines[-1]["files"])
-        self.assertTrue(0 < files < 60, lines)
-        self.check_index(reads * files)
+        self.assertTrue(0 < files < 100, lines)
+        once = naive_count(reads, 21)
+        self.assertEqual(self.dump(self.folder / "x.wmi"), {kmer: count * files for kmer, count in once.items()})
 
     def test_nobody_reads_the_last_line(self):
         self.write("0.fastq", fastq(self.reads[:100]))
