@@ -129,8 +129,8 @@ void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
            directory = text;
          },
          "Where k-mers go that -m leaves no memory for, in a file without a name, of which nothing is left "
-         "however the process ends. A directory that is not there is made in one that is, and removed again. "
-         "Default: "
+         "however the process ends. A directory that is not there is made in one that is, and removed again "
+         "unless other jobs use it then. Default: "
          "$TMPDIR, else the directory of the output, or /var/tmp where that is standard output or a pipe.")
       ->type_name("DIR");
 }

@@ -113,7 +113,9 @@ int status_of_named(int status) {
 }
 
 std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message) {
-  const bool is_of_memory = kind != ErrorKind::usage && (" " + message).find(" -m") != std::string::npos;
+  const std::string words = " " + message + " ";
+  const bool names_it = words.find(" -m ") != std::string::npos || words.find(" -m, ") != std::string::npos;
+  const bool is_of_memory = kind != ErrorKind::usage && names_it;
   if (!is_of_memory) return "";
   return fmt::format(" (-m is WARPMER_MEMORY here{})", call.program == "FastK" ? ", or FastK's -M"
                                                        : call.program == "kmc" ? ", or KMC's -m"

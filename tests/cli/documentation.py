@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import shutil
 import subprocess
 
@@ -171,6 +172,8 @@ class Documentation(CliTest):
     def shown_until(terminal, pattern):
         shown = ""
         while not (match := re.search(pattern, shown)):
+            if not select.select([terminal], [], [], 30)[0]:
+                raise AssertionError(f"no {pattern} in {shown!r}")
             shown += os.read(terminal, 4096).decode()
         return match
 

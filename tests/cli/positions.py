@@ -24,7 +24,7 @@ from common_cli import (
     read_sequences,
     reverse_complement,
 )
-from common_tier import FULL, by_tier, one_thread, some
+from common_tier import FULL, by_tier, one_thread, some, without_sanitizers
 from common_wmp import PositionIndex
 
 HEADER = "query\tquery_pos\tsequence\tposition\tstrand\n"
@@ -363,6 +363,7 @@ class Positions(CliTest):
         self.assertGreater(one_pass, 0)
         self.assertGreater(several, 0)
 
+    @without_sanitizers
     def test_a_pipe_needs_what_is_said(self):
         """Of which it is not known how much follows."""
         text = fasta([("s", random.Random(3).randbytes(5_000_000).hex().translate(str.maketrans("0123456789abcdef", "ACGT" * 4)))] * 2)

@@ -30,9 +30,10 @@ class TableLoss {
   /// Ends the table, and throws the ResourceError that says so.
   [[noreturn]] void lose(const std::exception& error) {
     const std::lock_guard lock(mutex_);
-    if (why_.empty())
+    if (why_.empty()) {
       why_ =
           std::string("the live table is lost, because a change of it was left half made: ") + error.what();
+    }
     throw ResourceError(why_);
   }
 

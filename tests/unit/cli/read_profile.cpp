@@ -3,6 +3,7 @@
 #include "cli/output/read_profile.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <random>
@@ -45,8 +46,7 @@ TEST_CASE("numbers of every length") {
     for (const std::uint64_t n : {number, number - 1, digits == 20 ? UINT64_MAX : 10 * number - 1}) {
       std::string line;
       append_summary_line(line, "", {n + (n == 0 ? 1 : 0), n, n, n, n});
-      const std::string text = std::to_string(n), first = n == 0 ? "1" : text;
-      CHECK(line == "\t" + first + "\t" + text + "\t" + text + "\t" + text + "\t" + text + "\n");
+      CHECK(line == fmt::format("\t{}\t{}\t{}\t{}\t{}\n", n == 0 ? 1 : n, n, n, n, n));
     }
   }
 }
