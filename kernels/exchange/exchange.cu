@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/start_thread.h"
+#include "base/thread_without_signals.h"
 #include "kernels/exchange/exchange.cuh"
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
@@ -43,7 +43,7 @@ std::uint32_t Exchange<Words>::first_bin(std::uint32_t number) const {
 
 template <int Words>
 void Exchange<Words>::start() {
-  thread_ = start_thread("moves data between GPUs", [this] { run(); });
+  thread_ = start_thread_without_signals([this] { run(); }, "that moves data between GPUs");
 }
 
 template <int Words>

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/start_thread.h"
+#include "base/thread_without_signals.h"
 #include "file/checksum.h"
 #include "kernels/memory/current_device.cuh"
 #include "kernels/memory/pinned_ring.cuh"
@@ -84,7 +84,7 @@ class SpilledSegments<Words>::SpillThread {
   ~SpillThread() { let_copies_end(); }
 
   void start() {
-    thread_ = start_thread("takes k-mers off the GPU", [this] { owner_.work(*this); });
+    thread_ = start_thread_without_signals([this] { owner_.work(*this); }, "that takes k-mers off the GPU");
   }
   void join() {
     if (thread_.joinable()) thread_.join();

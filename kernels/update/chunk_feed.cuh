@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/start_thread.h"
+#include "base/thread_without_signals.h"
 #include "kernels/freeze/frozen_chunk.cuh"
 #include "kernels/session/device_counter.cuh"
 
@@ -23,7 +23,8 @@ class ChunkFeed : private ChunkSink {
  public:
   /// Begins to count what the counter has, on GPU `gpu`. The counter must outlive the feed.
   ChunkFeed(DeviceCounter& counter, int gpu)
-      : thread_(start_thread("counts on the GPU", [this, &counter, gpu] { count(counter, gpu); })) {}
+      : thread_(start_thread_without_signals([this, &counter, gpu] { count(counter, gpu); },
+                                             "that counts on the GPU")) {}
   /// After an error, too, the counter is left alone afterwards.
   ~ChunkFeed() override {
     {
