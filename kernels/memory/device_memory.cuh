@@ -103,10 +103,7 @@ struct Pinned {
     const DriverLock::Shared use;
     void* memory = nullptr;
     const cudaError_t status = cudaMallocHost(&memory, bytes);
-    if (status == cudaErrorMemoryAllocation) {  // the host's, though it has the name of the GPU's
-      cudaGetLastError();                       // or the next launch would seem to have failed
-      throw_no_pages(bytes);
-    }
+    if (status == cudaErrorMemoryAllocation) throw_no_pages(bytes);  // it has the name of the GPU's
     check(status, "allocating pinned host memory");
     return memory;
   }

@@ -62,11 +62,11 @@ void touch_pages(void* begin, std::size_t bytes, unsigned threads) {
 void register_pages(void* begin, std::size_t bytes) {
   const DriverLock::Shared use;
   if (cudaHostRegister(begin, bytes, cudaHostRegisterPortable) == cudaSuccess) return;
-  cudaGetLastError();  // or the next launch would seem to have failed
   throw_no_pages(bytes);
 }
 
 void throw_no_pages(std::size_t bytes) {
+  cudaGetLastError();  // or the next launch would seem to have failed
   throw ResourceError("the system has no " + megabytes_up(bytes) +
                       " of host memory left that a GPU can copy from; give warpmer more memory, or lower -t "
                       "if it is above 1");
