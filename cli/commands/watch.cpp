@@ -88,7 +88,7 @@ class WatchConsole final : public jobs::WatchListener {
     return SaveSignal::take() ? Wish::save : Wish::go_on;
   }
   bool must_end() override { return is_told_to_end(0); }
-  bool has_wish() override { return must_end() || SaveSignal::has_come(); }
+  bool must_save() override { return SaveSignal::has_come(); }
 
  private:
   [[nodiscard]] bool is_told_to_end(double seconds) const {

@@ -248,7 +248,7 @@ class WatchJob {
         [&](unsigned /*thread*/) {
           for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();) {
             read_part(parts[i], decompressing);
-            if (is_line_due() || is_late_after_all() || listener_.has_wish()) return;
+            if (is_line_due() || is_late_after_all() || listener_.must_save()) return;
           }
         },
         [&] { has_failed = true; });

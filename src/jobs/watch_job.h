@@ -50,7 +50,7 @@ struct WatchLine {
 };
 
 /// Is told what a job does, and says when it is to end. All are called by one thread, but for `must_end` and
-/// `has_wish`.
+/// `must_save`.
 class WatchListener {
  public:
   enum class Wish : std::uint8_t { go_on, save, end };
@@ -64,8 +64,8 @@ class WatchListener {
   virtual Wish wait(double seconds) = 0;
   /// True when the job is to end soon: nothing more is begun. Any thread calls it.
   [[nodiscard]] virtual bool must_end() = 0;
-  /// True when the next `wait` has a wish. Any thread calls it.
-  [[nodiscard]] virtual bool has_wish() { return must_end(); }
+  /// True when `wait` would have the wish to save. Any thread calls it.
+  [[nodiscard]] virtual bool must_save() { return false; }
 };
 
 struct WatchReport : IndexReport {
