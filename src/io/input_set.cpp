@@ -61,10 +61,7 @@ struct InputSet::Impl {
   void choose_sample_share();
   std::unique_ptr<RecordReader> open_compressed(const InputFile& input, std::unique_ptr<file::ByteFile> file,
                                                 InputContent content) const;
-  bool takes_raw(RawFormat format) const {
-    return text_memory != nullptr &&
-           (format == RawFormat::fastq || (format == RawFormat::fasta && has_raw_fasta));
-  }
+  bool gives_raw(const InputFile& input, RawFormat format) const;
   bool is_shared(const InputFile& input) const;
   std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
                                              const InputFile& input) const;
@@ -154,7 +151,7 @@ std::unique_ptr<RecordReader> InputSet::Impl::open(const InputFile& input, const
   const InputContent content = detect_content(*file);
   const RawFormat format = content == InputContent::text ? raw_format(input, *file) : RawFormat::none;
   // Batches that one process reads for all go to others as pieces.
-  if (takes_raw(format) && !share.for_all && RawTextReader::is_large(input.disk_bytes, format, options)) {
+  if (gives_raw(input, format) && !share.for_all) {
     auto text = std::make_shared<RawTextReader>(input, format, share, options, *text_memory, cancelled);
     return std::make_unique<SharedReader<RawTextReader>>(std::move(text));
   }
@@ -200,6 +197,13 @@ std::unique_ptr<RecordReader> InputSet::Impl::share_stream(std::unique_ptr<Block
                                                            const InputFile& input) const {
   return std::make_unique<SharedReader<SharedStreamReader>>(
       std::make_shared<SharedStreamReader>(std::move(blocks), input.shown, options, cancelled));
+}
+
+/// True when the text of a file of this format is handed over as it is.
+bool InputSet::Impl::gives_raw(const InputFile& input, RawFormat format) const {
+  return text_memory != nullptr &&
+         (format == RawFormat::fastq || (format == RawFormat::fasta && has_raw_fasta)) &&
+         RawTextReader::is_large(input.disk_bytes, format, options);
 }
 
 /// True when several threads should read a FASTQ file at once.
@@ -350,10 +354,9 @@ bool InputSet::enable_raw_fastq(const TextMemory& memory) {
   enable_raw_text(memory);
   impl_->has_raw_fasta = false;
   const auto is_raw = [&](const InputFile& input) {
-    if (!input.is_regular || !can_be_opened_again(input)) return false;
-    if (!RawTextReader::is_large(input.disk_bytes, RawFormat::fastq, impl_->options)) return false;
+    if (!impl_->gives_raw(input, RawFormat::fastq)) return false;
     file::ByteFile file(input.path, input.shown, impl_->cancelled);
-    return detect_content(file) == InputContent::text && impl_->takes_raw(Impl::raw_format(input, file));
+    return detect_content(file) == InputContent::text && Impl::raw_format(input, file) == RawFormat::fastq;
   };
   return std::any_of(impl_->inputs.begin(), impl_->inputs.end(), is_raw);
 }
