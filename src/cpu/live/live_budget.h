@@ -13,6 +13,7 @@
 #include "backend/live/live_table.h"
 #include "base/error.h"
 #include "base/memory_text.h"
+#include "host/limits.h"
 
 namespace warpmer::cpu {
 
@@ -135,7 +136,8 @@ class LiveBytes {
       "a live table of {}-mers takes {} with {} before anything is in it, and {} are left for it; "
       "raise -m by {}{}",
       plan.kmers.k, mebibytes_needed(enough), number_of_threads(plan.threads), mebibytes(plan.memory_bytes),
-      mebibytes_needed((enough - plan.memory_bytes) / 7 * 8), plan.threads > 1 ? " or lower -t" : ""));
+      mebibytes_needed((enough - plan.memory_bytes) / 7 * 8 + host::kResidentVariation),
+      plan.threads > 1 ? " or lower -t" : ""));
 }
 
 }  // namespace warpmer::cpu
