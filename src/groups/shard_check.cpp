@@ -62,6 +62,12 @@ class ShardCheck {
     }
   };
 
+  /// The flanks of a string of a small group, each with the bit behind its bases: so that two flanks, which
+  /// are compared for each pair of strings, differ where the shorter one ends.
+  struct BoundedFlanks {
+    Flanks left, right, left_end, right_end;
+  };
+
   bool fail(std::string_view what) {
     fault_ = what;
     return false;
@@ -200,7 +206,7 @@ class ShardCheck {
       if (strings == 1) {
         bases.at += 2 * string.bases();
       } else {
-        small_group_[i] = read_string(string, bases);
+        small_group_[i] = bounded(read_string(string, bases));
       }
       kmers_ += shard_.kmers(string);
       if (!check_counts(shard_.kmers(string), codes, end_)) return false;
@@ -215,15 +221,23 @@ class ShardCheck {
     const Flanks left = bases.template read_flank<Flanks>(lengths.left);
     return {lengths, left, bases.template read_flank<Flanks>(lengths.right)};
   }
+  [[nodiscard]] static BoundedFlanks bounded(const CheckedString& string) {
+    return {string.left, string.right, end_bit(string.lengths.left), end_bit(string.lengths.right)};
+  }
+  /// Returns the lowest bit behind so many bases, or 0 where that is behind all bits.
+  [[nodiscard]] static Flanks end_bit(std::uint32_t bases) {
+    return 2 * bases < 8 * sizeof(Flanks) ? Flanks{1} << 2 * bases : Flanks{0};
+  }
   /// True when no two strings of the group have a k-mer in common.
   [[nodiscard]] bool are_distinct(std::uint32_t strings) const {
+    constexpr std::uint32_t kAll = 4 * sizeof(Flanks);
     for (std::uint32_t i = 1; i < strings; ++i) {
-      const CheckedString& a = small_group_[i];
+      const BoundedFlanks& a = small_group_[i];
       for (std::uint32_t j = 0; j < i; ++j) {
-        const CheckedString& b = small_group_[j];
-        const std::uint32_t left = common_bases(a.left, b.left, std::min(a.lengths.left, b.lengths.left));
+        const BoundedFlanks& b = small_group_[j];
+        const std::uint32_t left = common_bases((a.left ^ b.left) | a.left_end | b.left_end, Flanks{0}, kAll);
         const std::uint32_t right =
-            common_bases(a.right, b.right, std::min(a.lengths.right, b.lengths.right));
+            common_bases((a.right ^ b.right) | a.right_end | b.right_end, Flanks{0}, kAll);
         if (left + right >= n_) return false;
       }
     }
@@ -231,6 +245,7 @@ class ShardCheck {
   }
   /// Reads the counts of a string that may take the bits up to `end`.
   bool check_counts(std::uint32_t kmers, BitCursor& codes, std::uint64_t end) {
+    if (is_all_ones(codes)) return codes.at <= end || fail_here("has a count without an end");
     std::uint64_t width = 0, smallest = 0;
     if (!read_two(codes, end, width, smallest)) return fail_here("has a count without an end");
     if (--width > 64) return fail_here("has a count of more than 64 bits");
@@ -243,6 +258,15 @@ class ShardCheck {
       if (beyond.read(static_cast<std::uint32_t>(width)) > most)
         return fail_here("has a count of more than 64 bits");
     }
+    return true;
+  }
+  /// Reads the two bits that say that all counts are 1, if they do. Most strings are errors of the sequencer
+  /// or of a genome, and where they end is known before their bits have come from memory.
+  static bool is_all_ones(BitCursor& codes) {
+    constexpr std::uint64_t kTwoOnes = 3;
+    BitCursor peek = codes;
+    if (read_short(peek, 2) != kTwoOnes) return false;
+    codes.at = peek.at;
     return true;
   }
   /// Reads two numbers in gamma code: of small ones, from the same 64 bits.
@@ -341,7 +365,7 @@ class ShardCheck {
   std::uint64_t ids_end_ = 0;            ///< of the bucket
   std::vector<FlankLengths> lengths_;    ///< of the bucket's strings
   std::vector<std::uint64_t> is_there_;  ///< a bit for each id of the bucket
-  std::array<CheckedString, kMostInlineStrings> small_group_;
+  std::array<BoundedFlanks, kMostInlineStrings> small_group_;
   std::vector<CheckedString> group_;  ///< a large one
   std::uint64_t kmers_ = 0, groups_ = 0, large_groups_ = 0;
   std::uint64_t strings_ = 0;  ///< in buckets: a large group is one
