@@ -194,6 +194,21 @@ class Fastk(NamesTest):
         self.named("Fastmv", "nothing", "x", status=1)
         self.named("Fastmv", "a", status=USAGE)
 
+    def test_two_sources_of_one_name(self):
+        """The second would replace the first, which -n and -i could not see."""
+        for folder in ("x", "y", "there"):
+            (self.folder / folder).mkdir()
+        self.named("FastK", "-k9", "-t1", "-T2", "-Nx/a", "a.fastq")
+        self.named("FastK", "-k9", "-t1", "-T1", "-Ny/a", "b.fastq")
+        before = {name: sorted(os.listdir(self.folder / name)) for name in "xy"}
+        for words in (("Fastcp", "x/a", "y/a"), ("Fastcp", "-n", "x/a", "y/a"), ("Fastcp", "-f", "x/a", "y/a.ktab"), ("Fastmv", "x/a", "y/a")):
+            self.named(*words, "there", status=USAGE)
+            self.assertRegex(self.error, rf"{words[0]}: x/a.(hist|ktab) and y/a.\1 would both become there/a.\1; give them one after the other\n\Z")
+            self.assertEqual({name: sorted(os.listdir(self.folder / name)) for name in "xy"}, before)
+            self.assertEqual(os.listdir(self.folder / "there"), [])
+        self.named("Fastmv", "x/a.hist", "y/a.ktab", "there")
+        self.assertEqual(sorted(os.listdir(self.folder / "there")), [".a.ktab.1", "a.hist", "a.ktab"])
+
     def test_copies_have_their_names_when_all_are_complete(self):
         self.file("a.fasta", ">a\n" + "".join(random.Random(7).choices("ACGT", k=300000)) + "\n")
         self.named("FastK", "-k21", "-t1", "-T2", "a.fasta")
@@ -210,7 +225,8 @@ class Fastk(NamesTest):
         self.named("Fastcp", "a", "./a", status=USAGE)
         self.named("Fastcp", "a", "x")
         self.assertEqual(stat.S_IMODE((self.folder / ".x.ktab.1").stat().st_mode), 0o640)
-        with tempfile.TemporaryDirectory(dir="/dev/shm") as other:  # most often another file system
+        other_system = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        with tempfile.TemporaryDirectory(dir=other_system) as other:
             self.named("Fastmv", "a", f"{other}/b")
             self.assertFalse([name for name in self.files() if name.startswith((".a.", "a.")) and name not in ("a.fasta", "a.fastq")])
             self.assertEqual({name.replace("b", "a", 1): (pathlib.Path(other) / name).read_bytes() for name in os.listdir(other)},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,8 +126,9 @@ void copy(const std::string& from, const std::string& to) {
   jobs::check_is_no_input(to, {from});
   const file::MappedInput input(from);
   file::BufferedOutput output(to);
-  std::error_code ignored;
-  fs::permissions(output.temporary(), fs::status(from, ignored).permissions(), ignored);
+  std::error_code failed;
+  const fs::perms mode = fs::status(from, failed).permissions();
+  if (!failed) output.set_mode(static_cast<unsigned>(mode & fs::perms::all));
   output.write({reinterpret_cast<const char*>(input.bytes().data()), input.bytes().size()});
   output.finish();
 }
@@ -141,9 +143,49 @@ void transfer(const NamedCall& call, const fs::path& from, const fs::path& to,
   copied.push_back(from);
 }
 
-void transfer_all(const NamedCall& call, const FileFlags& flags, const NamedFiles& from, const NamedFiles& to,
+/// Files that are to be moved or copied, and where.
+struct Transfer {
+  NamedFiles from, to;
+};
+
+/// Returns the transfers of all sources. InputError for a source that is not there.
+std::vector<Transfer> transfers_of(const NamedCall& call, const std::vector<std::string>& arguments,
+                                   bool is_folder) {
+  std::error_code failed;
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const NamedFiles from = named_files(arguments[i]);
+    const bool is_any = std::ranges::any_of(
+        from.kinds, [&](std::string_view kind) { return fs::exists(from.stub(kind), failed); });
+    if (!is_any) throw InputError(missing_text(call, from, arguments[i]));
+    NamedFiles to{fs::path(arguments.back()), from.root, {}};
+    if (!is_folder) to = named_files(arguments.back());
+    transfers.push_back({from, std::move(to)});
+  }
+  return transfers;
+}
+
+/// UsageError where two sources would go to one place: the second would replace the first, unseen by -n and
+/// -i, since copies get their names in the end.
+void check_targets_differ(const NamedCall& call, const std::vector<Transfer>& transfers) {
+  std::error_code failed;
+  std::map<fs::path, fs::path> sources;
+  for (const auto& [from, to] : transfers) {
+    for (const std::string_view kind : from.kinds) {
+      if (!fs::exists(from.stub(kind), failed)) continue;
+      const auto [other, is_new] = sources.emplace(to.stub(kind), from.stub(kind));
+      if (is_new) continue;
+      throw UsageError(fmt::format("{}: {} and {} would both become {}; give them one after the other",
+                                   call.program, other->second.string(), from.stub(kind).string(),
+                                   other->first.string()));
+    }
+  }
+}
+
+void transfer_all(const NamedCall& call, const FileFlags& flags, const Transfer& files,
                   std::vector<fs::path>& copied) {
   std::error_code failed;
+  const auto& [from, to] = files;
   for (const std::string_view kind : from.kinds) {
     if (!fs::exists(from.stub(kind), failed)) continue;
     if (fs::exists(to.stub(kind), failed)) {
@@ -195,15 +237,9 @@ int run_fastmv(const NamedCall& call) {
                                  arguments.back()));
   }
   std::vector<fs::path> copied;
-  for (std::size_t i = 0; i + 1 < arguments.size(); ++i) {
-    const NamedFiles from = named_files(arguments[i]);
-    const bool is_any = std::ranges::any_of(
-        from.kinds, [&](std::string_view kind) { return fs::exists(from.stub(kind), failed); });
-    if (!is_any) throw InputError(missing_text(call, from, arguments[i]));
-    NamedFiles to{fs::path(arguments.back()), from.root, {}};
-    if (!is_folder) to = named_files(arguments.back());
-    transfer_all(call, flags, from, to, copied);
-  }
+  const std::vector<Transfer> transfers = transfers_of(call, arguments, is_folder);
+  check_targets_differ(call, transfers);
+  for (const Transfer& each : transfers) transfer_all(call, flags, each, copied);
   if (call.program == "Fastcp") return kDone;
   name_outputs();
   for (const fs::path& file : copied) {

@@ -42,6 +42,9 @@ class BufferedOutput {
   /// Writes bytes again that have been taken, from `offset` on: not to a stream.
   void rewrite(std::uint64_t offset, std::string_view bytes);
 
+  /// See OutputFile::set_mode.
+  void set_mode(unsigned mode) noexcept { file_.set_mode(mode); }
+
   /// Says how much is to be written in all, about: for a caller that knows it beforehand.
   void expect(std::uint64_t bytes) noexcept { file_.expect(bytes); }
 

@@ -137,6 +137,12 @@ const std::string& OutputFile::temporary() {
   return temporary_.path();
 }
 
+void OutputFile::set_mode(unsigned mode) noexcept {
+  if (!is_stream_ && ::fchmod(fd_, static_cast<mode_t>(mode)) != 0) {
+    // It keeps those of new files.
+  }
+}
+
 void OutputFile::write(std::uint64_t offset, std::span<const WritePiece> pieces) {
   const std::uint64_t bytes = bytes_of(pieces), end = offset + bytes;
   if (shared_ && bytes >= SharedMemoryFile::kLeastBytes) {

@@ -42,6 +42,10 @@ class OutputFile {
   /// streams.
   [[nodiscard]] const std::string& temporary();
 
+  /// Gives the file these rights. One that replaces another gets those of that one when it is complete. What
+  /// the file system does not take is passed over, as with a stream.
+  void set_mode(unsigned mode) noexcept;
+
   /// Says how much is to be written in all, about: so a full disk's error can say how much is needed.
   void expect(std::uint64_t bytes) noexcept { expected_ = bytes; }
 
