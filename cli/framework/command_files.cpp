@@ -110,10 +110,13 @@ std::vector<std::string> inputs_of(const CLI::App& command) {
   return inputs;
 }
 
+/// A device or pipe replaces nothing, so that several outputs may go to it: benchmarks write to /dev/null.
+/// Standard output may be a file.
 void check_they_differ(const std::vector<Output>& outputs) {
   for (auto a = outputs.begin(); a != outputs.end(); ++a) {
     for (auto b = a + 1; b != outputs.end(); ++b) {
-      if (a->place() == b->place())
+      const bool is_device = file::is_stream(a->path) && a->place() != "-";
+      if (a->place() == b->place() && !is_device)
         throw UsageError(fmt::format("{} and {} cannot be the same", a->flag, b->flag));
     }
   }
