@@ -67,14 +67,23 @@ std::optional<FoundOption> find_or_begun(const OptionTable& table, std::string_v
   std::optional<FoundOption> found = find(table, word);
   if (found || !table.is_getopt || !is_long(word)) return found;
   const std::string_view begun = word.substr(0, word.find('='));
+  const OptionRow* begun_row = nullptr;
+  std::string_view begun_name;
+  bool is_whole = false;  // a whole name is none of those that begin with it
   for (const OptionRow& row : table.rows) {
     for_each_name(row, [&](std::string_view name) {
-      if (!name.starts_with(begun)) return;
-      if (found && found->row != &row)
-        refuse(table, fmt::format("'{}' may be {} or {}", begun, found->name, name));
-      found = with_rest(row, name, word.substr(begun.size()));
+      if (!name.starts_with(begun) || (is_whole && name != begun)) return;
+      is_whole = name == begun;
+      if (begun_row != nullptr && begun_row != &row && !is_whole)
+        refuse(table, fmt::format("'{}' may be {} or {}", begun, begun_name, name));
+      begun_row = &row;
+      begun_name = name;
     });
+    if (is_whole) break;
   }
+  if (begun_row == nullptr) return found;
+  found = with_rest(*begun_row, begun_name, word.substr(begun.size()));
+  if (!found) refuse(table, fmt::format("{} takes no value", begun_name));
   return found;
 }
 

@@ -286,6 +286,22 @@ class Alone(CliTest):
         self.assertEqual(sorted(self.run_process("jellyfish", "dump", "-c", "m.jf").stdout.split()),
                          sorted(b"ACGTACGTACG 4294967295 CCCTACGTACG 10".split()))
 
+    def test_outputs_to_a_device(self):
+        """Several may go there, as nothing is replaced."""
+        self.file("a.fa", ">a\nACGTACGTTGCA\n")
+        count = ("jellyfish", "count", "-m", "5", "-s", "1k", "a.fa", "-o")
+        self.assertEqual(self.run_process(*count, "/dev/null", "--timing", "/dev/null").returncode, DONE)
+        self.assertEqual(self.run_process(*count, "x", "--timing", "./x").returncode, USAGE)
+
+    def test_names_that_are_begun(self):
+        """A whole name is none of those that begin with it; one that takes no value is not another."""
+        self.file("a.fa", ">a\nACGTACGTTGCA\n")
+        for option, said in (("--canonical=1", "--canonical takes no value"), ("--canon=1", "--canonical takes no value"),
+                             ("--out=x", "'--out' may be --output or --out-counter-len")):
+            process = self.run_process("jellyfish", "count", "-m", "5", "-s", "1k", option, "a.fa")
+            self.assertEqual((process.returncode, process.stderr),
+                             (USAGE, f"warpmer: error: jellyfish count: {said} (see 'jellyfish --help')\n".encode()))
+
     def test_help(self):
         for arguments in (("--help",), ("-h",), ("count", "--help"), ("histo", "--help"), ("merge", "--help"), ("query", "--usage")):
             process = self.run_process("jellyfish", *arguments)
