@@ -54,8 +54,21 @@ void append_read(const io::Batch& batch, const io::Piece& piece, const KeptBases
   }
 }
 
+namespace {
+
+[[noreturn]] void refuse_level() {
+  throw UsageError(
+      "--compress-level needs an output that is compressed: --bgzf, a name that ends in .gz, or BAM");
+}
+
+}  // namespace
+
 void check_read_output(const std::string& path, const ReadOutputOptions& options) {
   using formats::Content;
+  const Content named = formats::content_of_path(path).content;
+  const bool is_plain = options.names_only || named == Content::fastq || named == Content::fasta;
+  if (options.compression_level && is_plain && !options.bgzf && !formats::is_compressed_name(path))
+    refuse_level();
   if (options.names_only) {
     formats::check_ending(path, {Content::text, Content::tsv});
   } else {
@@ -74,9 +87,8 @@ ReadOutput::ReadOutput(const std::string& path, const ReadOutputOptions& options
 
 std::string ReadOutput::pack(std::string&& reads, bool are_alignments) const {
   if (!is_compressed(are_alignments)) {
-    if (!options_.compression_level) return std::move(reads);
-    throw UsageError(
-        "--compress-level needs an output that is compressed: --bgzf, a name that ends in .gz, or BAM");
+    if (options_.compression_level) refuse_level();
+    return std::move(reads);
   }
   std::string packed;
   io::append_bgzf(reads, options_.compression_level.value_or(io::kDefaultCompressionLevel), packed);

@@ -516,6 +516,10 @@ class Refusals(FilterTest):
             with self.subTest(arguments):
                 self.refused(USAGE, pattern, "filter", self.index, *arguments)
 
+    def test_a_level_for_nothing_is_refused_before_any_work(self):
+        for arguments in (("-o", "x.fq"), ("-o", "x.fa"), ("--names-only",)):
+            self.refused(USAGE, "--compress-level needs an output that is compressed", "filter", "none.wmi", "-l", 1, "none.fq", *arguments)
+
     @one_thread
     def test_a_damaged_header(self):
         text = b"@RG\tSM:no_name\n"
