@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,6 +82,16 @@ void remove_stale(const std::string& path, const sockaddr_un& address) {
   fail_to_serve(path, "a server answers there already; stop it, or choose another path");
 }
 
+/// Locks a folder. A server has it for a moment; who has it for longer is no server (`flock FOLDER warpmer
+/// serve ...`), and not waited for.
+void lock_for_a_while(int folder) {
+  constexpr int kTries = 100, kMilliseconds = 20;
+  for (int i = 0; i < kTries && flock(folder, LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return;
+    poll(nullptr, 0, kMilliseconds);
+  }
+}
+
 }  // namespace
 
 void check_socket_path(const std::string& path) {
@@ -98,7 +109,7 @@ Listener::Listener(const std::string& path) : path_(path) {
   // Of two servers that begin at once, one finds the other's socket. Not all file systems have locks.
   const Descriptor folder(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0) fail_to_serve(path, file::system_message(errno));
-  flock(folder.get(), LOCK_EX);
+  lock_for_a_while(folder.get());
   remove_stale(path, address);
   Descriptor made(new_socket());
   if (const int error = system::bind_for_user(made.get(), address); error != 0)

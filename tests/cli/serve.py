@@ -5,6 +5,7 @@ the reads that are in; and neither clients nor servers that are killed leave any
 ctest: long"""
 
 import contextlib
+import fcntl
 import json
 import os
 import random
@@ -376,12 +377,21 @@ class Ends(Serve):
             for _ in range(2000):
                 stuck.sendall(struct.pack("<II", 4, 8 + 5 * 1 + 20000) + struct.pack("<IIIB", 0, 1, 20000, 3) + b"ACGT" * 5000)
         server.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        deadline = time.monotonic() + 20
+        while (self.folder / SOCKET).exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         self.assertEqual(self.stop(server, signal.SIGINT, -signal.SIGINT), "")
         self.assertEqual(self.files(), [])
 
 
 class Sockets(Serve):
+    def test_in_a_folder_that_another_holds(self):
+        """As with `flock FOLDER warpmer serve`, which waited for itself."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        self.stop(self.serve("-k", 31))
+
     def test_are_their_users_alone(self):
         before = os.umask(0)
         try:
