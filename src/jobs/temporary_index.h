@@ -1,8 +1,10 @@
 #pragma once
 /// An index on its way to something else.
 
+#include <optional>
 #include <string>
 
+#include "file/output/temp_file_registry.h"
 #include "file/output/temporary_name.h"
 
 namespace warpmer::jobs {
@@ -32,6 +34,7 @@ class TemporaryIndex {
   file::TemporaryName holder_;
   file::TemporaryName name_;
   bool made_directory_ = false;
+  std::optional<file::UnfinishedOutput> unfinished_directory_;  ///< for a signal, if it was made
 };
 
 }  // namespace warpmer::jobs

@@ -4,9 +4,11 @@
 ctest: one thread (the threads that compress are those of test_threads_do_not_matter)
 """
 
+import errno
 import gzip
 import json
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -266,10 +268,30 @@ class OneStep(EndingsTest):
         command = [WARPMER, "count", "-q", "-k", "21", "--tmp-dir", "shared", "-o", f"{name}.tsv", f"{name}.pipe"]
         job = subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE, text=True)
         self.addCleanup(job.kill)
-        pipe = open(self.folder / f"{name}.pipe", "wb")
+        pipe = self.opened(f"{name}.pipe", job)
         self.addCleanup(pipe.close)
         pipe.write(b"@r\nACGTTGCATGCATGCATCATGACTGACTGCATGCAT\n+\n" + b"I" * 36 + b"\n")
         return job, pipe
+
+    def opened(self, name, job):
+        """A pipe that a job reads, to write to. To open it would wait for ever if the job has ended."""
+        while True:
+            try:
+                return os.fdopen(os.open(self.folder / name, os.O_WRONLY | os.O_NONBLOCK), "wb", buffering=0)
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise
+            if job.poll() is not None:
+                raise AssertionError(job.stderr.read())
+            time.sleep(0.02)
+
+    def test_a_directory_for_temporary_files_after_a_signal(self):
+        job, _ = self.begin("x")
+        self.assertTrue((self.folder / "shared").is_dir())
+        job.terminate()
+        _, error = job.communicate(timeout=60)
+        self.assertEqual((job.returncode, error), (-signal.SIGTERM, ""))
+        self.assertFalse((self.folder / "shared").exists())
 
     def test_a_directory_for_temporary_files_of_two_jobs(self):
         """The first makes it, and ends first: the second still has use for it."""

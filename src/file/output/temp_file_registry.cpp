@@ -26,7 +26,8 @@ struct PathSlot {
 };
 static_assert(std::atomic<PathState>::is_always_lock_free);
 
-constexpr int kSlots = 32;
+/// A table of FastK has up to three files a thread; on NFS each has a name while it is written.
+constexpr int kSlots = 128;
 constinit std::array<PathSlot, kSlots> slots{};
 
 constinit std::atomic<int> waits{0};  ///< number of objects that let signals wait
@@ -39,6 +40,16 @@ struct LeftBehind {
 LeftBehind& left_behind() {
   static LeftBehind all;
   return all;
+}
+
+/// Removes what `remove_one` can, and leaves folders in the register to the call that removes them.
+void remove_all(int (*remove_one)(const char*)) noexcept {
+  for (PathSlot& slot : slots) {
+    PathState expected = PathState::armed;
+    if (!slot.state.compare_exchange_strong(expected, PathState::busy)) continue;
+    const bool is_folder = remove_one(slot.path.data()) != 0 && (errno == EISDIR || errno == EPERM);
+    slot.state.store(is_folder ? PathState::armed : PathState::free);
+  }
 }
 
 }  // namespace
@@ -81,12 +92,8 @@ void remove_temp_files() noexcept {
     const timespec a_little{0, 1'000'000};
     ::nanosleep(&a_little, nullptr);
   }
-  for (PathSlot& slot : slots) {
-    PathState expected = PathState::armed;
-    if (!slot.state.compare_exchange_strong(expected, PathState::busy)) continue;
-    ::unlink(slot.path.data());
-    slot.state.store(PathState::free);
-  }
+  remove_all(&::unlink);
+  remove_all(&::rmdir);  // of folders, which are empty now
   errno = saved_errno;
 }
 

@@ -23,8 +23,8 @@ class UnfinishedOutput {
 /// True when a file of this path is registered. Not async-signal-safe.
 bool is_unfinished(const std::string& path) noexcept;
 
-/// Unlinks every registered file. Async-signal-safe: for the handler of SIGINT and SIGTERM, which
-/// ends the process afterwards. Waits while a SignalsWait lives.
+/// Unlinks every registered file, and removes folders that are empty then. Async-signal-safe: for the handler
+/// of SIGINT and SIGTERM, which ends the process afterwards. Waits while a SignalsWait lives.
 void remove_temp_files() noexcept;
 
 /// While one lives, no signal stops what this thread does: its own are held back, and handlers that run on
