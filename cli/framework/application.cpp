@@ -203,6 +203,7 @@ int Application::run(std::vector<std::string> arguments) {
   const CLI::App& command = *root_.get_subcommands().front();
   check_told_alike(command);
   check_ranks(command.get_name());
+  note_lone_tasks(command.get_name());
   check_values(command);
   if (ranks_.is_first()) check_files(command);  // what others would find does not count
   file::OutputGroup outputs;
@@ -231,6 +232,17 @@ void Application::check_ranks(const std::string& command) const {
       fmt::format("'warpmer {}' was started as {} processes, but only {} run on several ranks of MPI; "
                   "start it without mpirun or srun",
                   command, ranks_.size(), list_of(of_ranks_)));
+}
+
+/// No error: with --multi-prog each task may have an output of its own.
+void Application::note_lone_tasks(const std::string& command) const {
+  if (std::find(of_ranks_.begin(), of_ranks_.end(), command) == of_ranks_.end()) return;
+  const unsigned tasks = mpi::lone_tasks();
+  if (tasks == 1) return;
+  print_last_line(
+      fmt::format("note: srun has started {} tasks, and each does all of its job by itself, though they may "
+                  "write the same output: start one (srun -n 1), or ranks of MPI (srun --mpi=pmix)",
+                  tasks));
 }
 
 /// Options of a rank's own node may be otherwise on each: also which of its GPUs it takes.

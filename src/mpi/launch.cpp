@@ -1,8 +1,11 @@
 // Finds out whether this process is one of several, and how they find each other.
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 #include "base/environment.h"
 #include "file/program_module.h"
@@ -36,6 +39,14 @@ unsigned launched_rank() {
     if (const auto rank = environment_number(name)) return static_cast<unsigned>(*rank);
   }
   return 0;
+}
+
+unsigned lone_tasks() {
+  if (launched_ranks() > 1 || environment_number("SLURM_PROCID")) return 1;  // the number 0 is none
+  std::string parent;
+  std::ifstream(fmt::format("/proc/{}/comm", ::getppid())) >> parent;
+  if (parent != "slurmstepd") return 1;
+  return static_cast<unsigned>(environment_number("SLURM_STEP_NUM_TASKS").value_or(1));
 }
 
 std::unique_ptr<ProcessGroup> join_ranks() {

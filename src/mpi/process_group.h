@@ -221,6 +221,9 @@ class MessageReader {
 unsigned launched_ranks();
 /// Returns which of them this one is.
 unsigned launched_rank();
+/// Returns to the first task of one srun how many run its command, each as a job of its own: without MPI. 1
+/// to the others, and where a script is between srun and this process, which may give tasks other commands.
+unsigned lone_tasks();
 
 /// Returns the ranks that this process was launched among. ResourceError when there are several and the
 /// module that speaks MPI is not there, or MPI does not find them all.

@@ -8,7 +8,9 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
+import unittest
 
 from common_cli import DATA, INPUT, USAGE, WARPMER, CliTest, main
 from common_tier import some
@@ -149,6 +151,27 @@ class LastLine(CliTest):
 
     def test_errors_are_never_quiet(self):
         self.refused(INPUT, "no such", "count", "-q", "-o", "x.wmi", "no such")
+
+
+class TasksOfSlurm(CliTest):
+    """A job for each task of one srun, where ranks of one job may have been meant; a shell plays its daemon."""
+
+    def said(self, script, command="count", **variables):
+        daemon = self.folder / "slurmstepd"
+        if not daemon.exists():
+            shutil.copy("/bin/sh", daemon)
+        process = subprocess.run([daemon, "-c", script.format(f"'{WARPMER}' {command} -k 15 -o x.wmi '{DATA / 'reads_1.fq.gz'}'")], cwd=self.folder,
+                                 env={**os.environ, "SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "4", **variables}, capture_output=True, check=True)
+        return "srun has started 4 tasks, and each does all of its job by itself" in process.stderr.decode()
+
+    @unittest.skipUnless(os.path.exists("/proc/self/comm"), "names of processes are in /proc")
+    def test_that_do_the_same(self):
+        self.assertTrue(self.said("{}; true"))
+        self.assertTrue(self.said("{} --strict; true"))
+        self.assertFalse(self.said("{} -q; true"))
+        self.assertFalse(self.said("{}; true", SLURM_PROCID="1"))
+        self.assertFalse(self.said("{}; true", SLURM_STEP_NUM_TASKS="1"))
+        self.assertFalse(self.said('sh -c "{}; true"; true'))
 
 
 class Suggestions(CliTest):
