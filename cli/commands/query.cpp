@@ -261,16 +261,18 @@ io::InputOptions input_options_of(const Query& query) {
 void read_once(Query& query, BatchJoiner& joiner, bool may_take_text) {
   io::InputSet inputs(query.options.reads, input_options_of(query));
   const io::TextMemory* const text_memory = query.lookup.text_memory();
-  const bool has_text =
-      may_take_text && query.is_summary() && text_memory != nullptr && inputs.enable_raw_fastq(*text_memory);
+  const bool takes_text = may_take_text && query.is_summary() && text_memory != nullptr;
+  const std::size_t texts = takes_text ? inputs.enable_raw_fastq(*text_memory) : 0;
   Progress so_far{0, inputs.alike_bytes()};
   const auto answer = [&, memory = AnswerMemory()](const io::Batch& batch) mutable {
     BatchAnswer result = answer_batch(query, batch, memory);
     query.note_found(result.found);
     return result;
   };
-  // Who has given a text to the device waits for its lines; others read meanwhile.
-  const OrderedTeam team(query.lookup, has_text ? 2 * query.threads : query.threads);
+  // Who has given a text to the device waits for its lines; others read meanwhile. Other files are work for
+  // as many threads as read them.
+  const bool are_all_texts = texts > 0 && texts == inputs.files().size();
+  const OrderedTeam team(query.lookup, are_all_texts ? 2 * query.threads : query.threads);
   work_in_order<io::Batch>(inputs, team, answer, [&](BatchAnswer&& result) {
     so_far.done += result.input_bytes;
     joiner.write(std::move(result.text), so_far);

@@ -350,7 +350,7 @@ void InputSet::enable_raw_text(const TextMemory& memory) {
   if (can_begin_again) impl_->text_memory = &memory;
 }
 
-bool InputSet::enable_raw_fastq(const TextMemory& memory) {
+std::size_t InputSet::enable_raw_fastq(const TextMemory& memory) {
   enable_raw_text(memory);
   impl_->has_raw_fasta = false;
   const auto is_raw = [&](const InputFile& input) {
@@ -358,7 +358,7 @@ bool InputSet::enable_raw_fastq(const TextMemory& memory) {
     file::ByteFile file(input.path, input.shown, impl_->cancelled);
     return detect_content(file) == InputContent::text && Impl::raw_format(input, file) == RawFormat::fastq;
   };
-  return std::any_of(impl_->inputs.begin(), impl_->inputs.end(), is_raw);
+  return static_cast<std::size_t>(std::count_if(impl_->inputs.begin(), impl_->inputs.end(), is_raw));
 }
 
 bool InputSet::next(Batch& batch) { return impl_->next(batch); }

@@ -1,6 +1,7 @@
 #pragma once
 /// Inputs: any mix of FASTA and FASTQ (plain, gzip, BGZF), BAM and CRAM, from files and stdin.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,8 +34,8 @@ class InputSet {
   /// (Batch::raw_format), in such memory, which outlives the batches; if all inputs can be read again
   /// should that turn out to be wrong. To be called before the first `next`.
   void enable_raw_text(const TextMemory& memory);
-  /// Does the same with FASTQ files alone. Looks into the inputs, and returns whether there is such a file.
-  bool enable_raw_fastq(const TextMemory& memory);
+  /// Does the same with FASTQ files alone. Looks into the inputs, and returns how many are such files.
+  std::size_t enable_raw_fastq(const TextMemory& memory);
 
   /// Fills `batch` with the next pieces; false when every input is exhausted. Throws InputError
   /// (file, record, what) for malformed, corrupt or truncated input. After a throw, or `cancel`,
