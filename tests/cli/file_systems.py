@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from common_cli import DATA, DONE, INPUT, WARPMER, CliTest, main
+from common_cli import DATA, DONE, INPUT, RESOURCE, WARPMER, CliTest, main
 from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
 from common_ranks import RanksTest
 
@@ -128,6 +128,19 @@ class TemporaryNames(LackingTest, CliTest):
                 with self.subTest(lacks=lacks, number=number):
                     self.end_by(self.begin(lacks), number)
                     self.assertEqual(self.files(), ["out.wmi"])
+
+    def test_read_only(self):
+        """Nothing was made there, so that there is nothing that could not be removed."""
+        (self.folder / "mounted").mkdir()
+        script = f"mount -t tmpfs -o ro none mounted || exit 77; '{WARPMER}' count -k 15 '{READS}' -o x.kff --tmp-dir mounted"
+        try:
+            process = subprocess.run(["unshare", "-m", "sh", "-c", script], cwd=self.folder, capture_output=True, check=False)
+        except FileNotFoundError:
+            self.skipTest("there is no unshare")
+        if process.returncode not in (RESOURCE, DONE):
+            self.skipTest("nothing may be mounted")
+        self.assertEqual(process.returncode, RESOURCE)
+        self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*Read-only[^\n]*\n\Z")
 
     def test_killed(self):
         """The one file with a temporary name is left, and a later run minds it not."""

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +114,8 @@ SignalsWait::~SignalsWait() {
 void remove_temporary(const std::string& path) noexcept {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
   const int error = errno;
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 && errno == ENOENT) return;  // read-only file systems say EROFS
   try {
     const std::lock_guard lock(left_behind().mutex);
     left_behind().sentences.push_back(fmt::format(
