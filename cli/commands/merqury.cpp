@@ -14,6 +14,7 @@
 #include "backend/indexes/copy_spectra.h"
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
+#include "base/ordered_stage.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
@@ -33,6 +34,7 @@
 #include "cli/pictures/blob_plot.h"
 #include "cli/pictures/png_picture.h"
 #include "file/output/output_group.h"
+#include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "io/input_set.h"
 #include "io/text/input_list.h"
@@ -154,7 +156,7 @@ void write_spectra(const MerquryFiles& files, const AssemblySpectra& spectra) {
 /// The numbers that a piece of a sequence adds.
 struct ContigPart {
   std::string name;
-  std::vector<std::uint64_t> missing;  ///< where k-mers begin that reads do not have
+  std::vector<MissingRun> missing;  ///< k-mers that reads do not have
   std::uint64_t kmers = 0;
   std::uint64_t missing_kmers = 0;
   std::vector<std::uint64_t> of_hapmers;  ///< k-mers that each set of hap-mers has
@@ -168,17 +170,20 @@ struct ContigPart {
 class ContigJob {
  public:
   ContigJob(const MerquryCommand& command, const MerquryFiles& files,
-            const std::vector<std::unique_ptr<backend::Lookup>>& lookups)
-      : command_(command), files_(files), lookups_(lookups), k_(lookups.front()->kmers().k) {
+            const std::vector<std::unique_ptr<backend::Lookup>>& lookups, std::uint64_t mapped_bytes)
+      : command_(command),
+        files_(files),
+        lookups_(lookups),
+        mapped_bytes_(mapped_bytes),
+        k_(lookups.front()->kmers().k) {
     if (files.hapmers().empty()) return;
     hapmers_.emplace(files.path("hapmers.count"));
     hapmers_->print("Assembly\tContig\t{}\t{}\tSize\n", files.hapmers()[0], files.hapmers()[1]);
   }
 
   void run(std::size_t assembly) {
-    const unsigned threads = threads_or_default(command_.job.resources.threads);
-    io::InputSet input({command_.job.assemblies[assembly]},
-                       input_in_order(command_.job.reading, k_, threads));
+    const unsigned threads = command_.job.resources.threads;
+    io::InputSet input({command_.job.assemblies[assembly]}, reading(threads));
     TextOutput quality(files_.path(files_.assemblies()[assembly] + ".qv"));
     MissingTrack track(files_.track(assembly, ".bed"), files_.track(assembly, ".wig"), k_, threads);
     std::optional<PhaseTrack> phases;
@@ -222,6 +227,24 @@ class ContigJob {
   }
 
  private:
+  /// Returns options with batches so small that those in flight, and what is made of them, fit the cap beside
+  /// the mapped indexes.
+  [[nodiscard]] io::InputOptions reading(unsigned threads) const {
+    const std::uint64_t cap = command_.job.resources.memory_bytes, sets = lookups_.size() - 1;
+    io::InputOptions options = input_in_order(command_.job.reading, k_, threads);
+    options.longest_record_bytes = host::longest_record_bytes(cap, threads);
+    constexpr std::uint64_t kOfText = 4, kOfResult = 16;  // bytes for a base, at most
+    const std::uint64_t of_base = kOfText + sizeof(std::uint32_t) * lookups_.size() +
+                                  kResultsAhead * (kOfResult + sets * 2 * sizeof(stats::HapMarker));
+    constexpr std::uint64_t kOfLookup = std::uint64_t{6} << 20;  // for each thread
+    const std::uint64_t others = mapped_bytes_ + kOfLookup * lookups_.size() * threads;
+    const std::uint64_t left = host::memory_left(cap);
+    const std::uint64_t bytes = (left - std::min(left, others)) / threads / of_base;
+    constexpr std::uint64_t kSmallestBatch = std::uint64_t{64} << 10;
+    options.batch_bytes = std::clamp<std::uint64_t>(bytes, kSmallestBatch, options.batch_bytes);
+    return options;
+  }
+
   static std::vector<ContigPart> parts_of(const io::Batch& batch,
                                           const std::vector<backend::Profile>& profiles, std::uint32_t k) {
     std::vector<ContigPart> parts(batch.pieces.size());
@@ -233,9 +256,12 @@ class ContigJob {
       const auto counts = profiles.front().narrow(i);
       for (std::size_t at = 0; at < counts.size(); ++at) {
         part.kmers += counts[at] != backend::Profile::kNarrowNoKmer ? 1 : 0;
-        if (counts[at] == 0) part.missing.push_back(piece.first_base + at);
+        if (counts[at] != 0) continue;
+        const std::uint64_t start = piece.first_base + at;
+        if (part.missing.empty() || part.missing.back().end != start) part.missing.push_back({start, start});
+        ++part.missing.back().end;
+        ++part.missing_kmers;
       }
-      part.missing_kmers = part.missing.size();
       add_markers(profiles, i, piece.first_base, k, part);
       if (profiles.size() == 1) continue;
       const std::uint32_t repeated = piece.length - piece.new_bases(k);
@@ -279,6 +305,7 @@ class ContigJob {
   const MerquryCommand& command_;
   const MerquryFiles& files_;
   const std::vector<std::unique_ptr<backend::Lookup>>& lookups_;
+  const std::uint64_t mapped_bytes_;  ///< of the indexes that k-mers are looked up in
   const std::uint32_t k_;
   std::optional<TextOutput> hapmers_;
   LargestBlobs blobs_;
@@ -330,21 +357,26 @@ void check_outputs(const MerquryCommand& command) {
 int run_merqury(MerquryCommand command) {
   const MerquryFiles files(command.prefix, command.job.assemblies, command.job.hapmers);
   complete(command, files);
+  command.job.resources = host::settled(command.job.resources);
   const index::IndexFile reads(command.job.reads);
   check_reads_of_assembly(reads);
   const std::optional<stats::SolidKmers> solid = solid_kmers_of(reads, command.solid_count);
   TextOutput quality(files.path("qv"));  // now, so that a path that cannot be written costs no run
   std::deque<index::IndexFile> hapmers;
   const backend::LookupOptions lookup{.lenient = command.job.reading.lenient,
-                                      .threads = threads_or_default(command.job.resources.threads)};
+                                      .threads = command.job.resources.threads};
   const auto [spectra, seconds] =
       run_with_meter(progress_style(command.progress), [&](backend::JobProgress& progress) {
         AssemblySpectra found = jobs::assembly_spectra(command.job, progress);
+        host::return_freed_memory_at_once();
         std::vector<std::unique_ptr<backend::Lookup>> lookups;
         lookups.push_back(backend::make_cpu_lookup(reads, lookup));
-        for (const std::string& path : command.job.hapmers)
+        std::uint64_t mapped_bytes = reads.file_bytes();
+        for (const std::string& path : command.job.hapmers) {
           lookups.push_back(backend::make_cpu_lookup(hapmers.emplace_back(path), lookup));
-        ContigJob contigs(command, files, lookups);
+          mapped_bytes += hapmers.back().file_bytes();
+        }
+        ContigJob contigs(command, files, lookups, mapped_bytes);
         for (std::size_t a = 0; a < files.assemblies().size(); ++a) contigs.run(a);
         contigs.finish();
         return found;

@@ -11,15 +11,20 @@
 
 namespace warpmer::cli {
 
+/// K-mers that begin at positions [begin, end) of a sequence, from 0.
+struct MissingRun {
+  std::uint64_t begin = 0, end = 0;
+};
+
 /// Writes BED, a line for each such k-mer, and WIG, the number of such k-mers over each base that has some.
-/// Sequences come in order, each with its positions in increasing order, in any number of parts.
+/// Sequences come in order, each with its runs in increasing order, in any number of parts.
 class MissingTrack {
  public:
   MissingTrack(const std::string& bed, const std::string& wig, std::uint32_t k, unsigned threads)
       : bed_(bed, threads), depths_(wig, k, threads), k_(k) {}
 
-  /// Adds positions, from 0, of a sequence's k-mers. With the `last` ones the sequence is complete.
-  void add(std::string_view name, std::span<const std::uint64_t> starts, bool last);
+  /// Adds k-mers of a sequence. With the `last` ones the sequence is complete.
+  void add(std::string_view name, std::span<const MissingRun> runs, bool last);
   void finish() {
     bed_.finish();
     depths_.finish();
