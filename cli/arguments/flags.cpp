@@ -110,6 +110,10 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
 }
 
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
+  // When -q and --strict are known, too.
+  app.final_callback([&memory_bytes] {
+    if (memory_bytes > 0) host::warn_above_grant(memory_bytes);
+  });
   return add_size_flag(
       app, "-m,--memory", memory_bytes,
       "Memory the whole process may use, for example 16G or 512M (binary units); a hard "

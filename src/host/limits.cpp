@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/memory_text.h"
+#include "base/warning.h"
 #include "host/node_share.h"
 #include "host/resident_memory.h"
 #include "host/slurm_grant.h"
@@ -24,11 +26,17 @@ namespace {
 /// Returns the number of cores of the machine, whichever process may use them.
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
+std::optional<std::uint64_t> granted_bytes(const system::MemoryRoom& room, const NodeShare& share) {
+  std::optional<std::uint64_t> bytes = slurm_grant(share).memory_bytes;
+  if (room.limit_bytes == system::MemoryRoom::kNoLimit) return bytes;
+  const std::uint64_t limit = part_of(room.limit_bytes, share);
+  return std::min(bytes.value_or(limit), limit);
+}
+
 std::uint64_t allowed_bytes(const system::MemoryRoom& room, const NodeShare& share) {
   const auto pages = static_cast<std::uint64_t>(std::max(sysconf(_SC_PHYS_PAGES), 1L));
-  const std::uint64_t machine = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const std::uint64_t bytes = part_of(std::min(machine, room.limit_bytes), share);
-  return std::min(bytes, slurm_grant(share).memory_bytes.value_or(bytes));
+  const std::uint64_t machine = part_of(pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)), share);
+  return std::min(machine, granted_bytes(room, share).value_or(machine));
 }
 
 }  // namespace
@@ -45,6 +53,15 @@ unsigned usable_cores() {
 }
 
 std::uint64_t allowed_memory_bytes() { return allowed_bytes(system::memory_room(), node_share()); }
+
+void warn_above_grant(std::uint64_t cap) {
+  const std::uint64_t granted = granted_bytes(system::memory_room(), node_share()).value_or(cap);
+  if (cap <= granted) return;
+  warn(
+      fmt::format("-m {} is more than the {} that this process is granted (by its cgroup, Slurm or ulimit), "
+                  "and it may be killed for it; lower -m, or ask for more",
+                  mebibytes(cap), mebibytes(granted)));
+}
 
 std::uint64_t usable_memory_bytes() {
   const NodeShare share = node_share();
@@ -91,6 +108,10 @@ std::uint64_t resident_bytes() { return resident_bytes_with(0); }
 std::uint64_t peak_resident_bytes() { return system::peak_resident_bytes(); }
 
 void return_freed_memory_at_once() noexcept { system::return_freed_memory_at_once(); }
+
+void return_freed_memory_near(std::uint64_t cap) noexcept {
+  if (system::resident_bytes().value_or(0) > cap / 4 * 3) system::return_freed_memory();
+}
 
 double cpu_seconds() {
   rusage usage{};

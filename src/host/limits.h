@@ -12,10 +12,13 @@ namespace warpmer::host {
 /// run on the node (host/node_share.h), its part of what is for all of them. At least 1.
 unsigned usable_cores();
 
-/// Returns the bytes of memory that this process is allowed: the least of its cgroup's limit, Slurm's
-/// (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's GPUs) and the
-/// machine's memory; its part of them, as of cores.
+/// Returns the bytes of memory that this process is allowed: the least of its cgroup's limit, ulimit's (-v,
+/// -d), Slurm's (SLURM_MEM_PER_NODE, SLURM_MEM_PER_CPU times its cores, SLURM_MEM_PER_GPU times the node's
+/// GPUs) and the machine's memory; its part of them, as of cores.
 std::uint64_t allowed_memory_bytes();
+
+/// Warns if a cap is more than what of these its cgroup, ulimit and Slurm say.
+void warn_above_grant(std::uint64_t cap);
 
 /// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
 /// cgroups allow (system/process_limits.h); its part of that, and what it holds already. So it may be another
@@ -60,6 +63,10 @@ std::uint64_t peak_resident_bytes();
 /// Makes memory that is freed go back to the system at once from now on, so that it counts no longer for the
 /// resident set. For jobs that are short of it: it makes allocating slower.
 void return_freed_memory_at_once() noexcept;
+
+/// Gives what has been freed back to the system if the process comes near to a cap. For jobs that go on for
+/// long, and allocate and free in small pieces, to call from time to time.
+void return_freed_memory_near(std::uint64_t cap) noexcept;
 
 /// Returns the user and system time of this process so far.
 double cpu_seconds();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "backend/lookup/lookup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "base/thread_team.h"
 #include "host/limits.h"
 #include "io/fastx/input_shares.h"
@@ -33,8 +35,47 @@ namespace warpmer::jobs {
 namespace {
 
 constexpr std::size_t kWatchedBatchBytes = std::size_t{4} << 20;
-/// Memory that a thread reads in: some batches, and what decompressing takes.
-constexpr std::uint64_t kReadingBytes = std::uint64_t{32} << 20;
+/// Returns the memory that is set aside for reading, before it is known which files come: enough for a file
+/// a thread as programs write them, and of a large cap more, for large windows of compressed ones.
+std::uint64_t bytes_for_reading(const host::Resources& resources) {
+  constexpr std::uint64_t kOfThread = std::uint64_t{32} << 20, kShare = 8;
+  return std::max(resources.threads * kOfThread, resources.memory_bytes / kShare);
+}
+
+/// The memory for reading, which files take as they need. Thread-safe.
+class ReadingRoom {
+ public:
+  explicit ReadingRoom(std::uint64_t bytes) : bytes_(bytes) {}
+
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  /// Holds bytes, at most all that there are; waits while others have them.
+  class Held {
+   public:
+    Held(ReadingRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {
+      std::unique_lock lock(room_.mutex_);
+      room_.ended_.wait(lock, [&] { return room_.held_ + bytes_ <= room_.bytes_; });
+      room_.held_ += bytes_;
+    }
+    ~Held() {
+      const std::lock_guard lock(room_.mutex_);
+      room_.held_ -= bytes_;
+      room_.ended_.notify_all();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    ReadingRoom& room_;
+    const std::uint64_t bytes_;
+  };
+
+ private:
+  const std::uint64_t bytes_;
+  std::mutex mutex_;  ///< guards what follows
+  std::uint64_t held_ = 0;
+  std::condition_variable ended_;
+};
 
 /// The state of a watch, as the provenance of its index tells it.
 struct WatchState {
@@ -174,7 +215,7 @@ class WatchJob {
   }
 
   [[nodiscard]] backend::LiveTablePlan table_plan() const {
-    const std::uint64_t reading = resources_.threads * kReadingBytes;
+    const std::uint64_t reading = room_.bytes();
     host::check_memory(resources_.memory_bytes, host::resident_bytes() + reading, resources_.threads);
     const std::uint64_t left = host::memory_left(resources_.memory_bytes);
     return {.kmers = options_.kmers,
@@ -303,8 +344,9 @@ class WatchJob {
   }
 
   /// Calls `visit` with batches, which are the same each time as long as the file is, until it says false.
+  /// InputError, too, for a file that takes more memory than there is for reading.
   template <class Visit>
-  void for_each_batch(const FilePart& part, unsigned threads, const Visit& visit) const {
+  void for_each_batch(const FilePart& part, unsigned threads, const Visit& visit) {
     io::InputOptions reading{.reading = options_.reading,
                              .overlap_bases = options_.kmers.k - 1,
                              .threads = threads,
@@ -312,9 +354,22 @@ class WatchJob {
                              .in_order = true,
                              .one_caller = true};
     reading.longest_record_bytes = host::longest_record_bytes(resources_.memory_bytes, resources_.threads);
-    io::InputSet input(io::all_for_one({folder_.input(part)}), 0, reading);
+    const io::InputShares file = io::all_for_one({folder_.input(part)});
+    std::uint64_t needed = io::InputSet(file, 0, reading).memory_bytes(1);
+    if (needed > room_.bytes() / resources_.threads && threads > 1) {
+      reading.threads = 1;
+      needed = io::InputSet(file, 0, reading).memory_bytes(1);
+    }
+    if (needed > room_.bytes()) {
+      throw InputError(fmt::format("{}: to read it takes {}, and -m {} leaves {} for reading; raise -m",
+                                   folder_.input(part).shown, mebibytes_needed(needed),
+                                   mebibytes(resources_.memory_bytes), mebibytes(room_.bytes())));
+    }
+    const ReadingRoom::Held held(room_, needed);
+    io::InputSet input(file, 0, reading);
     io::Batch batch;
-    while (input.next(batch) && visit(batch)) continue;
+    // A table that grows leaves pieces of freed memory everywhere.
+    while (input.next(batch) && visit(batch)) host::return_freed_memory_near(resources_.memory_bytes);
   }
 
   /// The k-mers of a part stay counted, because it cannot be read again, and its file counts as read.
@@ -425,6 +480,7 @@ class WatchJob {
   const std::unique_ptr<index::IndexFile> base_;
   std::unique_ptr<index::IndexFile> against_index_;
   std::unique_ptr<backend::Lookup> against_;
+  ReadingRoom room_{bytes_for_reading(resources_)};
   std::mutex mutex_;  ///< guards the folder, problems and matches while threads read
   WatchedFolder folder_;
   std::vector<std::string> problems_;

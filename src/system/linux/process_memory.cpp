@@ -20,6 +20,12 @@ std::optional<std::uint64_t> resident_bytes() { return bytes_in_status("VmRSS:")
 std::uint64_t peak_resident_bytes() { return bytes_in_status("VmHWM:"); }
 std::uint64_t resident_bytes_of_no_file() { return bytes_in_status("RssAnon:"); }
 
+void return_freed_memory() noexcept {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 void return_freed_memory_at_once() noexcept {
 #ifdef __GLIBC__
   // Left to itself, the allocator raises both with every large block that is freed, up to 32 and 64 MB.

@@ -31,6 +31,7 @@ std::uint64_t peak_resident_bytes() {
 
 std::uint64_t resident_bytes_of_no_file() { return 0; }
 
+void return_freed_memory() noexcept {}
 void return_freed_memory_at_once() noexcept {}
 
 }  // namespace warpmer::system
