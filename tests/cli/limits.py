@@ -5,10 +5,12 @@ ctest: long; ctest: release only (sanitizers' shadow memory is not ours to answe
 """
 
 import filecmp
+import gzip
 import json
 import os
 import random
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,7 @@ def check(name, right, seen=""):
         print(f"FAILED: {name}: {seen}")
 
 
-def count(folder, arguments, environment=None, cpus=None):
+def count(folder, arguments, environment=None, cpus=None, limit=None):
     """Runs a count and returns (exit status, its --stats, standard error)."""
     stats = Path(folder) / "stats.json"
     stats.unlink(missing_ok=True)
@@ -42,7 +44,7 @@ def count(folder, arguments, environment=None, cpus=None):
     done = subprocess.run(
         [WARPMER, "count", "-o", str(Path(folder) / "out.wmi"), "--stats", str(stats), *arguments],
         env=environment, capture_output=True, text=True, timeout=600,
-        preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else None)
+        preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else (lambda: resource.setrlimit(*limit)) if limit else None)
     return done.returncode, json.loads(stats.read_text()) if stats.exists() else {}, done.stderr
 
 
@@ -67,6 +69,15 @@ def main():
         status, stats, _ = count(folder, [genome], {"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_PER_TASK": "2"})
         check("memory per core by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
               stats.get("memory_cap_bytes"))
+        limit = [resource.RLIMIT_AS, (2 << 30, 2 << 30)]
+        status, stats, _ = count(folder, [genome], limit=limit)
+        check("memory by ulimit -v", status == 0 and 0 < stats["memory_cap_bytes"] <= 2 << 30, stats.get("memory_cap_bytes"))
+        status, _, errors = count(folder, ["-m", "3G", genome], limit=limit)
+        check("-m beyond ulimit -v is told", status == 0 and "warning: -m 3072 MiB is more than the" in errors, errors)
+        status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "200"})
+        check("-m beyond Slurm's grant is told", status == 0 and errors.count("warning: -m 300 MiB is more than the 200 MiB") == 1, errors)
+        status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "300"})
+        check("-m within it is not", status == 0 and "warning" not in errors, errors)
         status, stats, _ = count(folder, ["-m", "300M", genome])
         check("-m is the cap", status == 0 and stats["memory_cap_bytes"] == 300 << 20, stats.get("memory_cap_bytes"))
         status, _, errors = count(folder, ["-m", "5M", genome])
@@ -77,6 +88,8 @@ def main():
         status, _, errors = count(folder, ["-t", "2", "-m", "400M", str(reads)])
         check("an index for what follows", status == 0, errors)
         check_other_caps(Path(folder))
+        check_watch_cap(Path(folder))
+        check_merqury_cap(Path(folder))
         check_caps_of_several_indexes(Path(folder))
         check_long_records(Path(folder))
         check_long_headers(Path(folder))
@@ -116,6 +129,34 @@ def check_other_caps(folder):
         check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
         check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
         check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
+
+
+def check_watch_cap(folder):
+    """A table that grows while files are read stays below the cap with all that it has freed."""
+    watched = folder / "watched"
+    watched.mkdir()
+    chance = random.Random(9)
+    genome = chance.randbytes(5_000_000).translate(BASES)
+    for part in range(4):  # each has much that the one before had
+        with gzip.open(watched / f"{part}.fa.gz", "wb", compresslevel=1) as out:
+            for number in range(100_000):
+                at = chance.randrange(len(genome) - 150)
+                out.write(b">%d\n%s\n" % (number, genome[at:at + 150]))
+    cap = 260
+    status, bytes_taken, errors = peak(["watch", "-t", "2", "-m", f"{cap}M", "--settle", "0", "--until", "time=1", "-o", folder / "watch.wmi", watched])
+    check(f"watch: {cap}M will do", status == 0, errors)
+    check("watch: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+
+
+def check_merqury_cap(folder):
+    """An assembly that reads have nothing of: it has a line for every k-mer, and they are not kept."""
+    (folder / "few.fa").write_text(">few\n" + "ACGTTGCA" * 10 + "\n")
+    peak(["count", "-t", "2", "-o", folder / "few.wmi", folder / "few.fa"])
+    (folder / "asm.fa").write_bytes(b">asm\n" + random.Random(10).randbytes(12_000_000).translate(BASES) + b"\n")
+    cap = 130
+    status, bytes_taken, errors = peak(["merqury", "-t", "2", "-m", f"{cap}M", "--solid-count", "1", folder / "few.wmi", folder / "asm.fa", "-o", folder / "merqury", "--no-plots"])
+    check(f"merqury: {cap}M will do", status == 0, errors)
+    check("merqury: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
 
 
 def check_caps_of_several_indexes(folder):
