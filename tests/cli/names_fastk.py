@@ -396,6 +396,19 @@ class Yak(NamesTest):
             for value in ("1e400", "nan", "-1", "0x1", "", "1kk", "k"):
                 self.named("yak", "qv", option, value, "reads.yak", "asm.fa", status=USAGE)
 
+    def test_quality_of_long_sequences(self):
+        """One that comes in several pieces, and repeats itself, so that it is known where k-mers are not found."""
+        unit, copies = self.assembly()[0][:900], 2500
+        counts = naive_count(self.sequences("reads.fa"), 21)
+        missing = [at for at, kmer in enumerate(kmers_of(unit + unit[:20], 21)) if canonical(kmer) not in counts]
+        bases = copies * len(unit)
+        self.file("long.fa", f">long\n{unit * copies}\n>short\n{unit}\n")
+        expected = [at + copy * len(unit) for copy in range(copies) for at in missing if at + copy * len(unit) + 21 <= bases]
+        rows = [line.split("\t") for line in self.named("yak", "qv", "-p", "-E", "-l", 2_000_000, "reads.yak", "long.fa").splitlines()]
+        self.assertEqual([row[1:] for row in rows if row[0] == "EK"], [["long", str(at)] for at in expected])
+        self.assertEqual([row[1:5] for row in rows if row[0] == "SQ"],
+                         [["long", str(bases), str(bases - 20), str(bases - 20 - len(expected))]])
+
     @unittest.skipUnless(YAK, "WARPMER_YAK names no yak")
     def test_quality_as_of_yak(self):
         self.assembly()

@@ -88,47 +88,78 @@ double quality(double all, double found, double k) {
   return kDecibelsOfE * std::log(std::log(all / found) / k);
 }
 
-/// Prints what is asked about one sequence, and adds its counts.
-void add_sequence(const QvCall& call, std::string_view name, std::span<const std::uint64_t> counts,
-                  std::uint64_t bases, double k, CountRow& sum, TextOutput& output) {
-  std::uint64_t kmers = 0, found = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] == backend::Profile::kNoKmer) continue;
-    ++kmers;
-    found += counts[i] > 0 ? 1 : 0;
-    if (counts[i] == 0 && call.prints_errors) output.print("EK\t{}\t{}\n", name, i);
-  }
-  if (call.prints_sequences) {
-    double qv = -1;
-    if (kmers > 0) {
-      constexpr double kNoError = 99;
-      qv = found == 0       ? 0
-           : found == kmers ? kNoError
-                            : quality(static_cast<double>(kmers), static_cast<double>(found), k);
+/// A sequence of the assembly, which comes in pieces.
+class QvSequence {
+ public:
+  QvSequence(const QvCall& call, double k, CountRow& sum, TextOutput& output)
+      : call_(call), k_(k), sum_(sum), output_(output) {}
+
+  /// Adds a piece's counts; with the last one prints what is asked, and adds the counts to the sum.
+  void add(std::string_view name, std::span<const std::uint64_t> counts, const io::Piece& piece) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == backend::Profile::kNoKmer) continue;
+      ++kmers_;
+      found_ += counts[i] > 0 ? 1 : 0;
+      counts_.at(counts[i]) += 1;
+      if (counts[i] == 0 && call_.prints_errors) errors_.push_back(piece.first_base + i);
     }
-    output.print("SQ\t{}\t{}\t{}\t{}\t{:.2f}\n", name, bases, kmers, found, qv);
+    const std::uint64_t bases = piece.first_base + piece.length;
+    const bool is_long = bases >= call_.least_bases;
+    if (is_long) print_errors(name);
+    if (!piece.last) return;
+    if (is_long) print(name, bases);
+    errors_.clear();
+    counts_ = {};
+    kmers_ = found_ = 0;
   }
-  if (static_cast<double>(found) < static_cast<double>(kmers) * call.least_share) return;
-  for (const std::uint64_t count : counts) {
-    if (count != backend::Profile::kNoKmer) sum.at(count) += 1;
+
+ private:
+  void print_errors(std::string_view name) {
+    for (const std::uint64_t position : errors_) output_.print("EK\t{}\t{}\n", name, position);
+    errors_.clear();
   }
-}
+  void print(std::string_view name, std::uint64_t bases) {
+    const auto kmers = static_cast<double>(kmers_), found = static_cast<double>(found_);
+    if (call_.prints_sequences) {
+      constexpr double kNoError = 99;
+      const double qv = kmers_ == 0        ? -1
+                        : found_ == 0      ? 0
+                        : found_ == kmers_ ? kNoError
+                                           : quality(kmers, found, k_);
+      output_.print("SQ\t{}\t{}\t{}\t{}\t{:.2f}\n", name, bases, kmers_, found_, qv);
+    }
+    if (found < kmers * call_.least_share) return;
+    for (std::size_t count = 0; count < counts_.size(); ++count) sum_.at(count) += counts_.at(count);
+  }
+
+  const QvCall& call_;
+  const double k_;
+  CountRow& sum_;
+  TextOutput& output_;
+  CountRow counts_{};
+  std::uint64_t kmers_ = 0, found_ = 0;
+  std::vector<std::uint64_t> errors_;  ///< as long as the sequence may be too short to be printed
+};
 
 CountRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
                    TextOutput& output) {
-  io::InputSet input({assembly}, whole_sequences());
+  const std::uint32_t k = index.params().k;
+  io::InputSet input({assembly}, {.reading = named_reading(),
+                                  .overlap_bases = k - 1,
+                                  .batch_bytes = std::size_t{1} << 20,
+                                  .in_order = true,
+                                  .one_caller = true});
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   io::Batch batch;
   backend::Profile profile;
   std::vector<std::uint64_t> counts;
   CountRow sum{};
+  QvSequence sequence(call, k, sum, output);
   while (input.next(batch)) {
     lookup->profile(batch, profile);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
       const io::Piece& piece = batch.pieces[i];
-      if (piece.length < call.least_bases) continue;
-      add_sequence(call, {batch.text.data() + piece.name_offset, piece.name_length}, profile.exact(i, counts),
-                   piece.length, index.params().k, sum, output);
+      sequence.add(batch.name(piece), profile.exact(i, counts), piece);
     }
   }
   return sum;
