@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backend/backend.h"
 #include "cli/arguments/quantity.h"
@@ -21,8 +22,19 @@
 namespace warpmer::cli {
 namespace {
 
-struct DeviceReport {
+host::GpuSurvey measured_gpus() {
   host::GpuSurvey survey = host::survey_gpus();
+  std::vector<int> all;
+  for (const host::Gpu& gpu : survey.gpus) {
+    all.push_back(gpu.ordinal);
+  }
+  host::measure_gpus(survey, all);
+  survey.measure = nullptr;
+  return survey;
+}
+
+struct DeviceReport {
+  host::GpuSurvey survey = measured_gpus();
   jobs::DeviceChoice automatic = jobs::choose_device("auto", 0, [this] { return survey; });
 
   [[nodiscard]] std::string automatic_name() const {

@@ -17,13 +17,21 @@ inline int current_gpu() {
   return ordinal;
 }
 
+/// Says whether this process has a context on a device, which takes some of its memory until the process
+/// ends; true where the driver does not know.
+[[nodiscard]] bool has_context(int ordinal) noexcept;
+
+/// Makes a device current that was so before. One without a context, on which the thread has made nothing,
+/// does not become current: that would make one, on a GPU that nobody asked for.
+void make_current_again(int ordinal) noexcept;
+
 /// Makes a device current in this thread; its destructor makes the earlier one current again.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int ordinal) : before_(current_gpu()) {
     check(cudaSetDevice(ordinal), "choosing a GPU");
   }
-  ~CurrentDevice() { cudaSetDevice(before_); }
+  ~CurrentDevice() { make_current_again(before_); }
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
 
@@ -47,7 +55,7 @@ class OnOneDevice {
     cudaGetDevice(&before);
     cudaSetDevice(ordinal_);
     object_.reset();
-    cudaSetDevice(before);
+    make_current_again(before);
   }
   OnOneDevice(OnOneDevice&&) noexcept = default;
   OnOneDevice& operator=(OnOneDevice&&) = delete;

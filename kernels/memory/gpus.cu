@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include "base/error.h"
+#include "base/thread_without_signals.h"
 #include "host/gpus.h"
 #include "kernels/memory/host_fence.cuh"
 
@@ -9,6 +11,10 @@ namespace {
 
 std::string version_name(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string words_of(cudaError_t status) {
+  return std::string("the driver says \"") + cudaGetErrorString(status) + "\"";
 }
 
 /// Returns the link by which a GPU reaches the memory of another.
@@ -35,7 +41,7 @@ Gpu describe(int ordinal, int count) {
   Gpu gpu;
   gpu.ordinal = ordinal;
   cudaDeviceProp properties{};
-  cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+  const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
   if (status == cudaSuccess) {
     gpu.name = properties.name;
     gpu.major = properties.major;
@@ -55,21 +61,36 @@ Gpu describe(int ordinal, int count) {
       gpu.problem = std::string("its driver has no ") + feature + " for it, which warpmer needs";
       return gpu;
     }
-    std::size_t free = 0, total = 0;
-    status = cudaSetDevice(ordinal);
-    if (status == cudaSuccess) status = cudaMemGetInfo(&free, &total);
-    gpu.free_bytes = free;
+  } else {
+    gpu.problem = words_of(status);
   }
-  if (status != cudaSuccess)
-    gpu.problem = std::string("the driver says \"") + cudaGetErrorString(status) + "\"";
   cudaGetLastError();
   return gpu;
+}
+
+/// Works in a thread of its own, so that the caller's device stays current.
+void measure(Gpu& gpu) noexcept {
+  try {
+    start_thread_without_signals(
+        [&gpu] {
+          std::size_t free = 0, total = 0;
+          cudaError_t status = cudaSetDevice(gpu.ordinal);
+          if (status == cudaSuccess) status = cudaMemGetInfo(&free, &total);
+          gpu.free_bytes = free;
+          if (status != cudaSuccess) gpu.problem = words_of(status);
+        },
+        "that asks a GPU for its free memory")
+        .join();
+  } catch (const ResourceError& error) {
+    gpu.problem = error.what();
+  }
 }
 
 }  // namespace
 
 GpuSurvey survey_gpus() {
   GpuSurvey survey;
+  survey.measure = measure;
   int version = 0, count = 0;
   if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0) survey.driver = version_name(version);
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -81,7 +102,7 @@ GpuSurvey survey_gpus() {
   } else if (status == cudaErrorNoDevice || (status == cudaSuccess && count == 0)) {
     survey.problem = "the driver sees no GPU (is CUDA_VISIBLE_DEVICES empty?)";
   } else if (status != cudaSuccess) {
-    survey.problem = std::string("the driver says \"") + cudaGetErrorString(status) + "\"";
+    survey.problem = words_of(status);
   } else {
     for (int i = 0; i < count; ++i) survey.gpus.push_back(describe(i, count));
   }

@@ -1,24 +1,12 @@
 #include <cudaTypedefs.h>
 
 #include "base/error.h"
+#include "kernels/memory/driver_call.cuh"
 #include "kernels/memory/host_fence.cuh"
 
 namespace warpmer::gpu {
 
 namespace {
-
-/// Finds a call of the driver, of the version of its type; null when there is none. The runtime has no such
-/// calls, and the driver's library is not linked, so that there need not be one.
-template <class Call>
-cudaError_t find_call(const char* name, unsigned version, Call& call) {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  const cudaError_t status =
-      cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found);
-  const bool is_there = status == cudaSuccess && found == cudaDriverEntryPointSuccess;
-  call = is_there ? reinterpret_cast<Call>(function) : nullptr;
-  return status;
-}
 
 PFN_cuStreamWriteValue64_v11070 find_write_value() {
   PFN_cuStreamWriteValue64_v11070 call = nullptr;

@@ -97,6 +97,13 @@ std::string slow_way_between(const std::vector<int>& chosen, const std::vector<h
   return "";
 }
 
+/// Measures the GPUs that are this process's own. On others it leaves nothing.
+void measure_own(host::GpuSurvey& survey) {
+  std::vector<int> own;
+  for (const host::Gpu& gpu : host::own_gpus(survey.gpus, host::node_share())) own.push_back(gpu.ordinal);
+  host::measure_gpus(survey, own);
+}
+
 /// Returns all GPUs that can be used, of those that are this process's own.
 std::vector<int> usable_own(const host::GpuSurvey& survey) {
   std::vector<int> usable;
@@ -121,11 +128,12 @@ DeviceChoice choose_automatically(std::uint64_t input_bytes,
     choice.note = "the input is too small for a GPU to be worth starting";
     return choice;
   }
-  const host::GpuSurvey survey = survey_now();
+  host::GpuSurvey survey = survey_now();
   if (host::are_gpus_shared(survey.gpus, host::node_share()) && !survey.gpus.empty()) {
     choice.note = "this node has more processes of the job than GPUs";
     return choice;
   }
+  measure_own(survey);
   if (const std::vector<int> gpus = granted(survey); gpus.size() > 1) {
     choice.gpus = gpus;
     choice.note = "all GPUs that this job was given";
@@ -185,7 +193,12 @@ void check_usable(int ordinal, const std::string& request, const host::GpuSurvey
 
 DeviceChoice choose_gpus(const std::string& request, const std::function<host::GpuSurvey()>& survey_now) {
   const std::vector<int> asked = parse_gpus(request);
-  const host::GpuSurvey survey = survey_now();
+  host::GpuSurvey survey = survey_now();
+  if (asked.empty()) {
+    measure_own(survey);
+  } else {
+    host::measure_gpus(survey, asked);
+  }
   DeviceChoice choice;
   for (const int gpu : asked) check_usable(gpu, request, survey);
   choice.gpus = asked.empty() ? all_usable(request, survey) : asked;

@@ -225,9 +225,12 @@ class PlanJob {
   /// The device's pending words, as far as there is room: what else it holds depends on what it finds.
   void predict_device_memory(const DeviceChoice& device) {
     double cap = static_cast<double>(device.memory_bytes);
-    for (const host::Gpu& gpu : host::survey_gpus().gpus) {
-      if (cap == 0 && !device.gpus.empty() && gpu.ordinal == device.gpus.front())
-        cap = static_cast<double>(gpu.free_bytes);
+    if (cap == 0 && !device.gpus.empty()) {
+      host::GpuSurvey survey = host::survey_gpus();
+      host::measure_gpus(survey, {device.gpus.front()});
+      for (const host::Gpu& gpu : survey.gpus) {
+        if (gpu.ordinal == device.gpus.front()) cap = static_cast<double>(gpu.free_bytes);
+      }
     }
     const stats::Range& pending = report_.kmers.pending_bytes;
     report_.device_memory_bytes =
