@@ -11,11 +11,11 @@
 #include <cstdint>
 
 #include "groups/group_key.h"
+#include "kernels/freeze/quick_place.cuh"
 #include "kernels/live/live_entries.cuh"
 #include "kernels/memory/device_memory.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/tile_cuda.cuh"
-#include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "table/tile.h"
 
@@ -58,11 +58,9 @@ __device__ void for_each_element(const Scheme& scheme, Visit&& visit) {
 template <class Scheme, class Visit>
 __device__ void for_each_kmer(const Scheme& scheme, const KmerParams& kmers, Visit&& visit) {
   using Key = typename Scheme::Key;
-  const KmerHash<Key> hash(kmers.k);
   const groups::GroupKeys<Key, Key> keys(kmers.k);
-  for_each_element(scheme, [&](Key key, std::uint32_t count) {
-    visit(keys.place(hash.inverse(key), kmers.canonical), count);
-  });
+  const QuickPlace<Key, Key> placing(keys, kmers.canonical);
+  for_each_element(scheme, [&](Key key, std::uint32_t count) { visit(placing(key), count); });
 }
 
 /// Tallies of most counts are in a block's memory.
