@@ -8,25 +8,27 @@ namespace warpmer::gpu {
 Peers::Relay::Relay(int sender, int receiver) {
   {
     const CurrentDevice current(sender);
-    memory = PinnedArray<char>(kBytes);
+    memory = PinnedArray<char>(2 * kPieceBytes);
     left.emplace();
   }
   const CurrentDevice current(receiver);
   arrivals.emplace();
-  arrived.emplace();
+  for (std::optional<Event>& event : arrived) event.emplace();
 }
 
 void Peers::Relay::copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream) {
-  for (std::size_t at = 0; at < bytes; at += kBytes) {
-    const std::size_t n = std::min(kBytes, bytes - at);
-    copy_to_host(memory.data(), from + at, n, stream);
+  for (std::size_t at = 0; at < bytes; at += kPieceBytes, turn ^= 1) {
+    const std::size_t n = std::min(kPieceBytes, bytes - at);
+    char* const piece = memory.data() + turn * kPieceBytes;
+    arrived[turn]->let_follow(stream);  // the place is free
+    copy_to_host(piece, from + at, n, stream);
     left->record(stream);
     left->let_follow(*arrivals);
-    copy_to_device(to + at, memory.data(), n, *arrivals);
-    arrived->record(*arrivals);
-    // The next piece comes into its place, and what follows in the stream may rely on its being there.
-    arrived->let_follow(stream);
+    copy_to_device(to + at, piece, n, *arrivals);
+    arrived[turn]->record(*arrivals);
   }
+  // What follows in the stream may rely on the last piece's being there, and so on all.
+  arrived[turn ^ 1]->let_follow(stream);
 }
 
 Peers::Peers(std::vector<int> gpus, bool through_host)

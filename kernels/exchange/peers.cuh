@@ -40,16 +40,17 @@ class Peers {
 
  private:
   /// The way of bytes between two GPUs that do not reach each other: they go piece after piece into pinned
-  /// memory, and out of it in a stream of the receiver.
+  /// memory, and out of it in a stream of the receiver. A piece comes while the one before leaves.
   struct Relay {
-    static constexpr std::size_t kBytes = std::size_t{8} << 20;
+    static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
     Relay(int sender, int receiver);
     void copy(char* to, const char* from, std::size_t bytes, cudaStream_t stream);
 
-    PinnedArray<char> memory;   ///< made with the sender current
+    PinnedArray<char> memory;   ///< of two pieces; made with the sender current
     std::optional<Event> left;  ///< so, too
     std::optional<Stream> arrivals;
-    std::optional<Event> arrived;
+    std::optional<Event> arrived[2];  ///< the last piece in each place
+    std::uint32_t turn = 0;           ///< the place of the next piece
   };
 
   std::vector<int> gpus_;

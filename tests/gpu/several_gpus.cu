@@ -241,7 +241,7 @@ TEST_CASE("copies between GPUs arrive, directly and through the host") {
       gpu::Peers peers(gpus, through_host);
       CHECK((!through_host || !peers.reaches(0, 1)));
       for (const std::size_t bytes :
-           {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{20} << 20}) {
+           {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{20} << 20, std::size_t{9} << 20}) {
         std::string sent(bytes, ' '), received(bytes, '?');
         std::mt19937 random(static_cast<unsigned>(bytes));
         for (char& c : sent) c = static_cast<char>(random());
