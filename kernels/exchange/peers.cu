@@ -2,6 +2,7 @@
 
 #include "kernels/exchange/peers.cuh"
 #include "kernels/exchange/transposition.cuh"
+#include "kernels/memory/held_memory.cuh"
 
 namespace warpmer::gpu {
 
@@ -41,6 +42,10 @@ Peers::Peers(std::vector<int> gpus, bool through_host)
         relays_[from * size() + to] = std::make_unique<Relay>(gpu(from), gpu(to));
     }
   }
+}
+
+Peers::~Peers() {
+  for (const int gpu : gpus_) give_back_unused(gpu);
 }
 
 void Peers::copy(void* to, std::uint32_t receiver, const void* from, std::uint32_t sender, std::size_t bytes,

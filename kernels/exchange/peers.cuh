@@ -19,6 +19,8 @@ class Peers {
   /// Gives every GPU access to the memory of the others, if the machine can do that. With `through_host`,
   /// copies go as if it could not.
   explicit Peers(std::vector<int> gpus, bool through_host = false);
+  /// Gives back what the pools of the GPUs keep, so that a program of which this was a part can use it.
+  ~Peers();
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 #include "base/error.h"
@@ -36,6 +37,19 @@ inline void forget_peak() {
   check(cudaMemPoolTrimTo(pool, 0), "giving device memory back");
   std::uint64_t zero = 0;
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReservedMemHigh, &zero), "asking the memory pool");
+}
+
+/// Gives unused memory of a GPU's pool back to others, once what is being freed has been; where that fails,
+/// the pool keeps it.
+inline void give_back_unused(int gpu) noexcept {
+  try {
+    const CurrentDevice current(gpu);
+    check(cudaStreamSynchronize(memory_stream()), "giving device memory back");
+    const DriverLock::Shared use;
+    check(cudaMemPoolTrimTo(detail::current_pool(), 0), "giving device memory back");
+  } catch (const std::exception&) {
+    // The GPU has failed, which its job has told.
+  }
 }
 
 /// Returns the memory of each GPU that a job may take unasked: that of the GPU with the least. A GPU that is
