@@ -59,8 +59,9 @@ AskedTable::~AskedTable() = default;
 jobs::DeviceChoice AskedTable::choose_device(const DeviceFlags& flags, const std::vector<std::string>& inputs,
                                              unsigned threads) const {
   if (!index_) return cli::choose_device(flags, inputs);
+  std::optional<index::EarlyChecks> checks;  // until the driver has started and has its contexts
   return cli::choose_device(flags, inputs, [&] {
-    const index::EarlyChecks checks(*index_, index::EarlyChecks::useful_threads(*index_, threads));
+    checks.emplace(*index_, index::EarlyChecks::useful_threads(*index_, threads));
     return host::survey_gpus();
   });
 }
