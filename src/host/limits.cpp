@@ -27,10 +27,12 @@ namespace {
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
 std::optional<std::uint64_t> granted_bytes(const system::MemoryRoom& room, const NodeShare& share) {
-  std::optional<std::uint64_t> bytes = slurm_grant(share).memory_bytes;
-  if (room.limit_bytes == system::MemoryRoom::kNoLimit) return bytes;
-  const std::uint64_t limit = part_of(room.limit_bytes, share);
-  return std::min(bytes.value_or(limit), limit);
+  constexpr std::uint64_t kNoLimit = system::MemoryRoom::kNoLimit;
+  std::uint64_t limit = room.own_limit_bytes;
+  if (room.limit_bytes != kNoLimit) limit = std::min(limit, part_of(room.limit_bytes, share));
+  limit = std::min(limit, slurm_grant(share).memory_bytes.value_or(kNoLimit));
+  if (limit == kNoLimit) return std::nullopt;
+  return limit;
 }
 
 std::uint64_t allowed_bytes(const system::MemoryRoom& room, const NodeShare& share) {

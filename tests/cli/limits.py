@@ -70,10 +70,14 @@ def main():
         check("memory per core by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
               stats.get("memory_cap_bytes"))
         limit = [resource.RLIMIT_AS, (2 << 30, 2 << 30)]
-        status, stats, _ = count(folder, [genome], limit=limit)
+        status, stats, _ = count(folder, ["-t", "2", genome], limit=limit)  # stacks of more threads take it all
         check("memory by ulimit -v", status == 0 and 0 < stats["memory_cap_bytes"] <= 2 << 30, stats.get("memory_cap_bytes"))
-        status, _, errors = count(folder, ["-m", "3G", genome], limit=limit)
+        status, _, errors = count(folder, ["-t", "2", "-m", "3G", genome], limit=limit)
         check("-m beyond ulimit -v is told", status == 0 and "warning: -m 3072 MiB is more than the" in errors, errors)
+        status, _, errors = count(folder, ["--dry-run", "-m", "3G", genome], limit=limit)
+        check("a plan is for another machine, perhaps", status in (0, 2) and "is more than" not in errors, errors)
+        status, stats, _ = count(folder, ["-t", "2", genome], {"OMPI_COMM_WORLD_LOCAL_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}, limit=limit)
+        check("a ulimit is each process's own", status == 0 and stats["memory_cap_bytes"] > 1 << 29, stats.get("memory_cap_bytes"))
         status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "200"})
         check("-m beyond Slurm's grant is told", status == 0 and errors.count("warning: -m 300 MiB is more than the 200 MiB") == 1, errors)
         status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "300"})

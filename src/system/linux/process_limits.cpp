@@ -40,7 +40,7 @@ MemoryRoom memory_room() {
   for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
     if (::getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-      room.limit_bytes = std::min<std::uint64_t>(room.limit_bytes, limit.rlim_cur);
+      room.own_limit_bytes = std::min<std::uint64_t>(room.own_limit_bytes, limit.rlim_cur);
   }
   return room;
 }

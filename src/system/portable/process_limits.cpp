@@ -14,7 +14,7 @@ MemoryRoom memory_room() {
   MemoryRoom room;
   const auto consider = [&room](const rlimit& limit) {
     if (limit.rlim_cur == RLIM_INFINITY) return;
-    room.limit_bytes = std::min<std::uint64_t>(room.limit_bytes, limit.rlim_cur);
+    room.own_limit_bytes = std::min<std::uint64_t>(room.own_limit_bytes, limit.rlim_cur);
   };
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) == 0) consider(limit);
