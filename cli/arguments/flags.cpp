@@ -109,15 +109,25 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
       "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and Slurm.");
 }
 
+namespace {
+
+/// Says whether a command only predicts a job, which may run where more memory is granted.
+bool is_prediction(const CLI::App& app) {
+  const CLI::Option* const dry_run = app.get_option_no_throw("--dry-run");
+  return app.get_name() == "plan" || (dry_run != nullptr && dry_run->count() > 0);
+}
+
+}  // namespace
+
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
   // When -q and --strict are known, too.
-  app.final_callback([&memory_bytes] {
-    if (memory_bytes > 0) host::warn_above_grant(memory_bytes);
+  app.final_callback([&app, &memory_bytes] {
+    if (memory_bytes > 0 && !is_prediction(app)) host::warn_above_grant(memory_bytes);
   });
   return add_size_flag(
       app, "-m,--memory", memory_bytes,
       "Memory the whole process may use, for example 16G or 512M (binary units); a hard "
-      "cap. Default: nine tenths of what the cgroup, Slurm and the machine allow and have free.");
+      "cap. Default: nine tenths of what the cgroup, Slurm, ulimit and the machine allow and have free.");
 }
 
 void add_resource_flags(CLI::App& app, host::Resources& resources) {
