@@ -53,6 +53,7 @@ void TemporaryIndex::hold_directory() {
   constexpr int kTries = 10;  // between the two calls it may go
   for (int i = 0; i < kTries; ++i) {
     made_directory_ = make_directory(directory_);
+    unfinished_directory_.reset();
     if (made_directory_) unfinished_directory_.emplace(directory_);
     if (holder_.take(directory_ + "/warpmer-index", make_file) != ENOENT) return;
   }
