@@ -236,7 +236,9 @@ void Application::check_ranks(const std::string& command) const {
 
 /// No error: with --multi-prog each task may have an output of its own.
 void Application::note_lone_tasks(const std::string& command) const {
-  if (std::find(of_ranks_.begin(), of_ranks_.end(), command) == of_ranks_.end()) return;
+  constexpr std::string_view kOfEachTask = "devices";  // says what each has, and writes no file
+  if (command == kOfEachTask || std::find(of_ranks_.begin(), of_ranks_.end(), command) == of_ranks_.end())
+    return;
   const unsigned tasks = mpi::lone_tasks();
   if (tasks == 1) return;
   print_last_line(

@@ -80,7 +80,7 @@ TEST_CASE("a long name can be cut off where a program does that") {
   CHECK(read({"--si=7"}).size == 7);
   CHECK(read({"--s", "7"}).size == 7);
   CHECK(refusal_of({"--can"}, false).find("'--can'") != std::string::npos);
-  CHECK(refusal_of({"--can=1"}).find("'--can=1'") != std::string::npos);
+  CHECK(refusal_of({"--can=1"}).find("--canonical takes no value") != std::string::npos);
   CHECK(refusal_of({"--=1"}).find("'--' may be --size or --canonical") != std::string::npos);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("what cannot be done is refused by name") {
   CHECK(refusal_of({"--size"}).find("--size needs a value") != std::string::npos);
   CHECK(refusal_of({"-k65"}).find("-k must have a whole number from 1 to 64, not '65'") != std::string::npos);
   CHECK(refusal_of({"-s1e9"}).find("not '1e9'") != std::string::npos);
-  CHECK(refusal_of({"--canonical=1"}).find("no option '--canonical=1'") != std::string::npos);
+  CHECK(refusal_of({"--canonical=1"}).find("--canonical takes no value") != std::string::npos);
 }
 
 TEST_CASE("help says of each option what becomes of it") {
