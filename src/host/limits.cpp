@@ -111,9 +111,7 @@ std::uint64_t peak_resident_bytes() { return system::peak_resident_bytes(); }
 
 void return_freed_memory_at_once() noexcept { system::return_freed_memory_at_once(); }
 
-void return_freed_memory_near(std::uint64_t cap) noexcept {
-  if (system::resident_bytes().value_or(0) > cap / 4 * 3) system::return_freed_memory();
-}
+void return_freed_memory() noexcept { system::return_freed_memory(); }
 
 double cpu_seconds() {
   rusage usage{};

@@ -64,9 +64,9 @@ std::uint64_t peak_resident_bytes();
 /// resident set. For jobs that are short of it: it makes allocating slower.
 void return_freed_memory_at_once() noexcept;
 
-/// Gives what has been freed back to the system if the process comes near to a cap. For jobs that go on for
-/// long, and allocate and free in small pieces, to call from time to time.
-void return_freed_memory_near(std::uint64_t cap) noexcept;
+/// Gives what has been freed back to the system now. For jobs that go on for long, and allocate and free in
+/// small pieces, to call from time to time.
+void return_freed_memory() noexcept;
 
 /// Returns the user and system time of this process so far.
 double cpu_seconds();

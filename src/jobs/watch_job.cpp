@@ -368,8 +368,7 @@ class WatchJob {
     const ReadingRoom::Held held(room_, needed);
     io::InputSet input(file, 0, reading);
     io::Batch batch;
-    // A table that grows leaves pieces of freed memory everywhere.
-    while (input.next(batch) && visit(batch)) host::return_freed_memory_near(resources_.memory_bytes);
+    while (input.next(batch) && visit(batch)) continue;
   }
 
   /// The k-mers of a part stay counted, because it cannot be read again, and its file counts as read.

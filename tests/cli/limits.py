@@ -146,7 +146,7 @@ def check_watch_cap(folder):
             for number in range(100_000):
                 at = chance.randrange(len(genome) - 150)
                 out.write(b">%d\n%s\n" % (number, genome[at:at + 150]))
-    cap = 400
+    cap = 320
     status, bytes_taken, errors = peak(["watch", "-t", "2", "-m", f"{cap}M", "--settle", "0", "--until", "time=1", "-o", folder / "watch.wmi", watched])
     check(f"watch: {cap}M will do", status == 0, errors)
     check("watch: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
