@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "backend/index_params.h"
 #include "backend/live/live_table.h"
 #include "backend/lookup/lookup.h"
+#include "base/byte_room.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory_text.h"
@@ -35,47 +35,13 @@ namespace warpmer::jobs {
 namespace {
 
 constexpr std::size_t kWatchedBatchBytes = std::size_t{4} << 20;
+
 /// Returns the memory that is set aside for reading, before it is known which files come: enough for a file
 /// a thread as programs write them, and of a large cap more, for large windows of compressed ones.
 std::uint64_t bytes_for_reading(const host::Resources& resources) {
   constexpr std::uint64_t kOfThread = std::uint64_t{32} << 20, kShare = 8;
   return std::max(resources.threads * kOfThread, resources.memory_bytes / kShare);
 }
-
-/// The memory for reading, which files take as they need. Thread-safe.
-class ReadingRoom {
- public:
-  explicit ReadingRoom(std::uint64_t bytes) : bytes_(bytes) {}
-
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
-  /// Holds bytes, at most all that there are; waits while others have them.
-  class Held {
-   public:
-    Held(ReadingRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {
-      std::unique_lock lock(room_.mutex_);
-      room_.ended_.wait(lock, [&] { return room_.held_ + bytes_ <= room_.bytes_; });
-      room_.held_ += bytes_;
-    }
-    ~Held() {
-      const std::lock_guard lock(room_.mutex_);
-      room_.held_ -= bytes_;
-      room_.ended_.notify_all();
-    }
-    Held(const Held&) = delete;
-    Held& operator=(const Held&) = delete;
-
-   private:
-    ReadingRoom& room_;
-    const std::uint64_t bytes_;
-  };
-
- private:
-  const std::uint64_t bytes_;
-  std::mutex mutex_;  ///< guards what follows
-  std::uint64_t held_ = 0;
-  std::condition_variable ended_;
-};
 
 /// The state of a watch, as the provenance of its index tells it.
 struct WatchState {
@@ -365,7 +331,7 @@ class WatchJob {
                                    folder_.input(part).shown, mebibytes_needed(needed),
                                    mebibytes(resources_.memory_bytes), mebibytes(room_.bytes())));
     }
-    const ReadingRoom::Held held(room_, needed);
+    const ByteRoom::Held held(room_, needed);
     io::InputSet input(file, 0, reading);
     io::Batch batch;
     while (input.next(batch) && visit(batch)) continue;
@@ -479,7 +445,7 @@ class WatchJob {
   const std::unique_ptr<index::IndexFile> base_;
   std::unique_ptr<index::IndexFile> against_index_;
   std::unique_ptr<backend::Lookup> against_;
-  ReadingRoom room_{bytes_for_reading(resources_)};
+  ByteRoom room_{bytes_for_reading(resources_)};  ///< for reading; the table is planned with it
   std::mutex mutex_;  ///< guards the folder, problems and matches while threads read
   WatchedFolder folder_;
   std::vector<std::string> problems_;

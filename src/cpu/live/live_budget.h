@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 #include "backend/live/live_table.h"
+#include "base/byte_room.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"
@@ -27,7 +26,7 @@ enum class LiveUse : std::uint8_t { addition, removal };
 class LiveBudget {
  public:
   explicit LiveBudget(std::uint64_t most)
-      : most_(most), for_removals_(part_for_removals(most)), set_aside_(most / 16) {}
+      : most_(most), for_removals_(part_for_removals(most)), folding_(most / 16) {}
 
   /// Returns the part that additions leave free: a batch is cut there, and at least a shard of it noted.
   static std::uint64_t part_for_removals(std::uint64_t most) {
@@ -60,48 +59,22 @@ class LiveBudget {
       host::return_freed_memory();  // one of the threads that come here does
   }
 
-  [[nodiscard]] std::uint64_t held() const { return held_.load() + folding_.load(); }
+  [[nodiscard]] std::uint64_t held() const { return held_.load() + folding_.held(); }
   [[nodiscard]] std::uint64_t most() const { return most_; }
 
-  /// Memory to fold in. Waits while others have what is set aside; one that is larger gets it alone.
-  class FoldingRoom {
-   public:
-    FoldingRoom(LiveBudget& budget, std::uint64_t bytes) : budget_(budget), bytes_(bytes) {
-      budget_.begin_folding(bytes_);
-    }
-    ~FoldingRoom() { budget_.end_folding(bytes_); }
-    FoldingRoom(const FoldingRoom&) = delete;
-    FoldingRoom& operator=(const FoldingRoom&) = delete;
-
-   private:
-    LiveBudget& budget_;
-    const std::uint64_t bytes_;
-  };
+  /// Returns the memory to fold in. One that takes more than is set aside gets it alone.
+  [[nodiscard]] ByteRoom& folding_room() { return folding_; }
 
  private:
   [[nodiscard]] std::uint64_t room_for(LiveUse use) const {
-    const std::uint64_t others = set_aside_.load() + (use == LiveUse::addition ? for_removals_ : 0);
+    const std::uint64_t others = folding_.bytes() + (use == LiveUse::addition ? for_removals_ : 0);
     return most_ - std::min(most_, others);
-  }
-  void begin_folding(std::uint64_t bytes) {
-    std::unique_lock lock(mutex_);
-    set_aside_ = std::max(set_aside_.load(), bytes);
-    ended_.wait(lock, [&] { return folding_ == 0 || folding_ + bytes <= set_aside_; });
-    folding_ += bytes;
-  }
-  void end_folding(std::uint64_t bytes) {
-    const std::lock_guard lock(mutex_);
-    folding_ -= bytes;
-    ended_.notify_all();
   }
 
   const std::uint64_t most_, for_removals_;
-  std::atomic<std::uint64_t> set_aside_;
+  ByteRoom folding_;  ///< what is set aside
   std::atomic<std::uint64_t> held_{0};
-  std::atomic<std::uint64_t> kept_{0};     ///< freed since freed memory was given back to the system
-  std::atomic<std::uint64_t> folding_{0};  ///< of what is set aside
-  std::mutex mutex_;                       ///< held to change that
-  std::condition_variable ended_;
+  std::atomic<std::uint64_t> kept_{0};  ///< freed since freed memory was given back to the system
 };
 
 /// Bytes that an owner of memory has told a budget of.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/live/live_table.h"
+#include "base/byte_room.h"
 #include "cpu/live/change_table.h"
 #include "cpu/live/live_budget.h"
 #include "cpu/live/shard_folder.h"
@@ -190,7 +191,8 @@ class LiveShards {
   void fold(std::uint32_t number, ShardFolder<Key>& folder) {
     Shard& shard = shards_[number];
     const std::uint64_t kmers = string_kmers(number);
-    const LiveBudget::FoldingRoom room(budget_, ShardFolder<Key>::bytes_for(kmers, shard.changes->size()));
+    const ByteRoom::Held room(budget_.folding_room(),
+                              ShardFolder<Key>::bytes_for(kmers, shard.changes->size()));
     backend::Tally tally;
     groups::EncodedShard folded = folder.fold(strings(number), kmers, shard.changes.get(), tally);
     const std::uint64_t bytes = folded.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);

@@ -25,6 +25,7 @@
 #include "backend/live/read_totals.h"
 #include "backend/lookup/kmer_text.h"
 #include "base/buffer_pool.h"
+#include "base/byte_room.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "base/thread_team.h"
@@ -498,13 +499,13 @@ class ShardedLiveTable : public backend::LiveTable {
 
   void note(std::uint32_t number, ShardFolder<Key>& folder, backend::Tally& tally) {
     const std::shared_lock lock(shards_[number].mutex);
-    const LiveBudget::FoldingRoom room(budget_, folding_bytes(number));
+    const ByteRoom::Held room(budget_.folding_room(), folding_bytes(number));
     folder.note(shards_.strings(number), shards_.string_kmers(number), changes_of(number), tally);
   }
   [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, ShardFolder<Key>& folder,
                                           backend::Tally& tally, std::vector<std::uint64_t>&& spent) {
     const std::shared_lock lock(shards_[number].mutex);
-    const LiveBudget::FoldingRoom room(budget_, folding_bytes(number));
+    const ByteRoom::Held room(budget_.folding_room(), folding_bytes(number));
     const groups::ShardBits strings = shards_.strings(number);
     const std::uint64_t kmers = shards_.string_kmers(number);
     groups::EncodedShard shard;

@@ -1,0 +1,53 @@
+#pragma once
+/// Memory that threads share: who finds too little of it waits.
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace warpmer {
+
+/// Bytes that are set aside for one purpose, and held for a while. Thread-safe. It counts; it allocates
+/// nothing.
+class ByteRoom {
+ public:
+  explicit ByteRoom(std::uint64_t bytes) : bytes_(bytes) {}
+
+  /// Holds bytes; waits until others have given back enough. For more than there are, more are set aside from
+  /// then on.
+  class Held {
+   public:
+    Held(ByteRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {
+      std::unique_lock lock(room_.mutex_);
+      room_.bytes_ = std::max(room_.bytes_.load(), bytes_);
+      room_.ended_.wait(lock, [&] { return room_.held_ + bytes_ <= room_.bytes_; });
+      room_.held_ += bytes_;
+    }
+    ~Held() {
+      const std::lock_guard lock(room_.mutex_);
+      room_.held_ -= bytes_;
+      room_.ended_.notify_all();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    ByteRoom& room_;
+    const std::uint64_t bytes_;
+  };
+
+  /// Returns the bytes that are set aside.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(); }
+  /// Returns those of them that are held.
+  [[nodiscard]] std::uint64_t held() const { return held_.load(); }
+
+ private:
+  std::mutex mutex_;  ///< held to change what follows
+  std::atomic<std::uint64_t> bytes_;
+  std::atomic<std::uint64_t> held_{0};
+  std::condition_variable ended_;
+};
+
+}  // namespace warpmer
