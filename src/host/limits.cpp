@@ -26,9 +26,20 @@ namespace {
 /// Returns the number of cores of the machine, whichever process may use them.
 unsigned online_cores() { return static_cast<unsigned>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
 
+/// Returns the least of the limits that hold for this process alone, as `ulimit` sets them.
+std::uint64_t own_limit_bytes() {
+  std::uint64_t least = system::MemoryRoom::kNoLimit;
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      least = std::min<std::uint64_t>(least, limit.rlim_cur);
+  }
+  return least;
+}
+
 std::optional<std::uint64_t> granted_bytes(const system::MemoryRoom& room, const NodeShare& share) {
   constexpr std::uint64_t kNoLimit = system::MemoryRoom::kNoLimit;
-  std::uint64_t limit = room.own_limit_bytes;
+  std::uint64_t limit = own_limit_bytes();
   if (room.limit_bytes != kNoLimit) limit = std::min(limit, part_of(room.limit_bytes, share));
   limit = std::min(limit, slurm_grant(share).memory_bytes.value_or(kNoLimit));
   if (limit == kNoLimit) return std::nullopt;

@@ -18,8 +18,6 @@ struct MemoryRoom {
   static constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   /// The least of all limits that hold for this process together with others.
   std::uint64_t limit_bytes = kNoLimit;
-  /// The least of those that hold for it alone.
-  std::uint64_t own_limit_bytes = kNoLimit;
   /// Bytes that are free now, of the machine and below each of these limits. Files that the system holds in
   /// memory count as free: they give way. Memory that this process holds does not.
   std::uint64_t free_bytes = kNoLimit;

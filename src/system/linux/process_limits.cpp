@@ -1,9 +1,7 @@
 #include "system/process_limits.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <memory>
@@ -34,15 +32,6 @@ std::optional<unsigned> affinity_cores() {
 }
 
 std::optional<double> quota_cores() { return cgroup_cores(""); }
-
-MemoryRoom memory_room() {
-  MemoryRoom room = cgroup_memory("");
-  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit{};
-    if (::getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-      room.own_limit_bytes = std::min<std::uint64_t>(room.own_limit_bytes, limit.rlim_cur);
-  }
-  return room;
-}
+MemoryRoom memory_room() { return cgroup_memory(""); }
 
 }  // namespace warpmer::system
