@@ -69,17 +69,17 @@ std::optional<FoundOption> find_or_begun(const OptionTable& table, std::string_v
   const std::string_view begun = word.substr(0, word.find('='));
   const OptionRow* begun_row = nullptr;
   std::string_view begun_name;
-  bool is_whole = false;  // a whole name is none of those that begin with it
-  for (const OptionRow& row : table.rows) {
-    for_each_name(row, [&](std::string_view name) {
-      if (!name.starts_with(begun) || (is_whole && name != begun)) return;
-      is_whole = name == begun;
-      if (begun_row != nullptr && begun_row != &row && !is_whole)
-        refuse(table, fmt::format("'{}' may be {} or {}", begun, begun_name, name));
-      begun_row = &row;
-      begun_name = name;
-    });
-    if (is_whole) break;
+  for (const bool wants_whole : {true, false}) {  // a whole name is none of those that begin with it
+    for (const OptionRow& row : table.rows) {
+      for_each_name(row, [&](std::string_view name) {
+        if (wants_whole ? name != begun : !name.starts_with(begun)) return;
+        if (begun_row != nullptr && begun_row != &row)
+          refuse(table, fmt::format("'{}' may be {} or {}", begun, begun_name, name));
+        begun_row = &row;
+        begun_name = name;
+      });
+    }
+    if (begun_row != nullptr) break;
   }
   if (begun_row == nullptr) return found;
   found = with_rest(*begun_row, begun_name, word.substr(begun.size()));
