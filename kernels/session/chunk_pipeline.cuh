@@ -24,9 +24,6 @@ namespace warpmer::gpu {
 /// Adds up numbers of k-mers by count.
 void launch_add_tallies(unsigned long long* sums, const unsigned long long* tallies, std::uint32_t n,
                         cudaStream_t stream);
-/// Adds the numbers of k-mers of all counts to `sum`.
-void launch_sum_tallies(unsigned long long* sum, const unsigned long long* tallies, std::uint32_t n,
-                        cudaStream_t stream);
 
 template <class Key, int Words>
 class ChunkPipeline {
@@ -163,7 +160,6 @@ class ChunkPipeline {
   /// The results of counting a chunk.
   struct ChunkResult {
     unsigned long long size;
-    unsigned long long tallied;  ///< distinct k-mers with a count that has a tally, if not all are kept
     CountFault fault;
     std::uint32_t large_size;
   };
@@ -228,8 +224,6 @@ class ChunkPipeline {
     fill_bytes(buffers.tallies.data(), 0, buffers.tallies.size(), stream_);
     fill_bytes(buffers.counted.big_size(), 0, 1, stream_);
     counting_.count(task);
-    if (!plan_.kept.contains_all())
-      launch_sum_tallies(&found->tallied, buffers.tallies.data(), CountHistogram::kTallies, stream_);
     copy_small(buffers.host_found.data(), found, 1, stream_);
     buffers.counted_fence.record(stream_);
   }
@@ -266,7 +260,7 @@ class ChunkPipeline {
       return count_in_halves(chunk, entries, buffers);
     }
     counting_.throw_fault(buffers.result().fault);
-    counting_.learn(task_for(chunk), distinct_in(buffers.result()));
+    counting_.learn(task_for(chunk), entries);
     note_kept(chunk, entries);
     take_large_counts(buffers);
     launch_add_tallies(tallies_.data(), buffers.tallies.data(), CountHistogram::kTallies, freeze_stream_);
@@ -280,11 +274,6 @@ class ChunkPipeline {
     frozen.payload = room.words;
     frozen.ready = room.ready;
     chunks_->put(std::move(frozen));
-  }
-
-  /// Returns the number of k-mers that tables had to hold: more than are kept, perhaps.
-  [[nodiscard]] std::uint64_t distinct_in(const ChunkResult& result) const {
-    return plan_.kept.contains_all() ? result.size : result.tallied + result.large_size;
   }
 
   /// Enqueues the making of strings. The sizes of payloads come from the device; meanwhile it counts the next
