@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "mpi/process_group.h"
@@ -53,6 +54,17 @@ class Variable {
  private:
   const char* name_;
 };
+
+std::vector<int> measured;
+
+/// Returns the ordinals of the GPUs whose free memory is measured, of four, when a device is chosen.
+std::vector<int> measured_for(const std::string& request) {
+  GpuSurvey survey = machine({gpu(0, 80), gpu(1, 80), gpu(2, 80, "too old"), gpu(3, 80)});
+  survey.measure = [](Gpu& gpu) { measured.push_back(gpu.ordinal); };
+  measured.clear();
+  choose(request, survey);
+  return measured;
+}
 
 /// The message of the error of type E; empty when there is none.
 template <class E>
@@ -257,6 +269,16 @@ TEST_CASE("cuda:N,... are those GPUs and no others") {
   CHECK(error_of<ResourceError>("cuda:3", survey).find("no such GPU") != std::string::npos);
   CHECK(error_of<ResourceError>("cuda:0", no_driver()) ==
         "--device cuda:0: there is no NVIDIA driver; use --device cpu");
+}
+
+TEST_CASE("nothing is made on GPUs that nobody asked for, or that are other processes'") {
+  using Ordinals = std::vector<int>;
+  CHECK(measured_for("cpu").empty());
+  CHECK(measured_for("cuda:1") == Ordinals{1});
+  CHECK(measured_for("cuda:3,0") == Ordinals{0, 3});
+  CHECK(measured_for("cuda") == Ordinals{0, 1, 3});
+  const Variable ranks("OMPI_COMM_WORLD_LOCAL_SIZE", "2"), rank("OMPI_COMM_WORLD_LOCAL_RANK", "1");
+  CHECK(measured_for("cuda") == Ordinals{3});
 }
 
 }  // namespace
