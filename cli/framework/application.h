@@ -59,8 +59,8 @@ class Application {
  private:
   void check_command_name(const std::vector<std::string>& arguments) const;
   int print_overview() const;
-  void note_lone_tasks(const std::string& command) const;
   void check_ranks(const std::string& command) const;
+  void note_lone_tasks(const std::string& command) const;
   void check_told_alike(const CLI::App& command) const;
 
   CLI::App root_;
