@@ -12,15 +12,17 @@ namespace warpmer::backend {
 /// same, because it may wait for them. A turn may be taken by one thread and end on another.
 class Gate {
  public:
+  /// Who passes `alone` waits for those that have passed before, and no other passes meanwhile.
   class Pass {
    public:
-    explicit Pass(Gate& gate) : gate_(gate) { gate_.begin_pass(); }
-    ~Pass() { gate_.end_pass(); }
+    explicit Pass(Gate& gate, bool alone = false) : gate_(gate), alone_(alone) { gate_.begin_pass(alone); }
+    ~Pass() { gate_.end_pass(alone_); }
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
    private:
     Gate& gate_;
+    const bool alone_;
   };
   /// Of those that are `alone`, one exists at a time.
   class Stop {
@@ -36,15 +38,23 @@ class Gate {
   };
 
  private:
-  void begin_pass() {
+  void begin_pass(bool alone) {
     std::unique_lock lock(mutex_);
     ++waiting_;
-    moved_.wait(lock, [&] { return stops_ == 0; });
+    if (alone) {
+      // Those that come later wait from now on, so that one after the other ends.
+      moved_.wait(lock, [&] { return !is_for_one_; });
+      is_for_one_ = true;
+      moved_.wait(lock, [&] { return stops_ == 0 && passes_ == 0; });
+    } else {
+      moved_.wait(lock, [&] { return stops_ == 0 && !is_for_one_; });
+    }
     ++passes_;
     if (--waiting_ == 0) moved_.notify_all();
   }
-  void end_pass() {
+  void end_pass(bool alone) {
     const std::lock_guard lock(mutex_);
+    if (alone) is_for_one_ = false;
     if (--passes_ == 0) moved_.notify_all();
   }
   void begin_stop(bool alone) {
@@ -64,8 +74,9 @@ class Gate {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable moved_;
   unsigned passes_ = 0, stops_ = 0;
-  unsigned waiting_ = 0;   ///< who wait to pass
-  bool is_taken_ = false;  ///< there is a stop that is alone
+  unsigned waiting_ = 0;     ///< who wait to pass
+  bool is_for_one_ = false;  ///< one passes alone, or waits to
+  bool is_taken_ = false;    ///< there is a stop that is alone
 };
 
 }  // namespace warpmer::backend

@@ -130,30 +130,28 @@ class ShardedLiveTable : public backend::LiveTable {
   }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
-    const auto changer = changers_.take();
-    Work work(*this, *changer);
-    work.begin(batch, lenient, LiveUse::addition);
-    const backend::Gate::Pass turn(gate_);
-    Reservation reservation(*this, *changer, changer->cut.shards(), LiveUse::addition);
-    reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, *changer); });
-    totals_.add(batch, plan_.kmers.k);
-    return changer->cut.kmers();
+    return in_turn([&](Changer& changer) {
+      const Work work(*this, changer, batch, lenient, LiveUse::addition);
+      Reservation reservation(*this, changer, changer.cut.shards(), LiveUse::addition);
+      reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, changer); });
+      totals_.add(batch, plan_.kmers.k);
+      return changer.cut.kmers();
+    });
   }
 
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
-    const auto changer = changers_.take();
-    Work work(*this, *changer);
-    work.begin(batch, lenient, LiveUse::removal);
-    const backend::Gate::Pass turn(gate_);
-    // What may be damaged is looked at before anything is changed.
-    for (const std::uint16_t shard : changer->cut.shards()) {
-      const std::shared_lock lock(shards_[shard].mutex);
-      static_cast<void>(shards_.strings(shard));
-    }
-    backend::Removal removal{changer->cut.kmers(), {}};
-    if (!remove_at_once(*changer, removal.shortfall)) remove_one_by_one(*changer, removal.shortfall);
-    totals_.remove(batch, plan_.kmers.k);
-    return removal;
+    return in_turn([&](Changer& changer) {
+      const Work work(*this, changer, batch, lenient, LiveUse::removal);
+      // What may be damaged is looked at before anything is changed.
+      for (const std::uint16_t shard : changer.cut.shards()) {
+        const std::shared_lock lock(shards_[shard].mutex);
+        static_cast<void>(shards_.strings(shard));
+      }
+      backend::Removal removal{changer.cut.kmers(), {}};
+      if (!remove_at_once(changer, removal.shortfall)) remove_one_by_one(changer, removal.shortfall);
+      totals_.remove(batch, plan_.kmers.k);
+      return removal;
+    });
   }
 
   [[nodiscard]] const backend::Lookup& lookup(bool lenient) const override {
@@ -244,33 +242,41 @@ class ShardedLiveTable : public backend::LiveTable {
   /// back.
   class Work {
    public:
-    Work(ShardedLiveTable& table, Changer& changer) : table_(table), changer_(changer) {}
     /// Cuts the batch. ResourceError where there is no memory for it.
-    void begin(const io::Batch& batch, bool lenient, LiveUse use) {
-      const bool removes = use == LiveUse::removal;
+    Work(ShardedLiveTable& table, Changer& changer, const io::Batch& batch, bool lenient, LiveUse use)
+        : table_(table), changer_(changer) {
       try {
-        const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
-        changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes, use); });
-        std::size_t kmers = 0;
-        for (const std::uint16_t shard : changer_.cut.shards()) {
-          const std::size_t of_shard = changer_.cut.kmers(shard);
-          if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
-        }
-        hold(changer_.bytes_with_room(kmers, removes), use);
-        changer_.get_room(kmers, removes);
+        cut(batch, lenient, use);
       } catch (const std::bad_alloc&) {
+        give_back();
         throw_no_memory();
+      } catch (...) {
+        give_back();
+        throw;
       }
     }
-    ~Work() {
-      const std::uint64_t kept = table_.budget_.most() / (kKeptShare * table_.plan_.threads);
-      if (changer_.memory_bytes() > kept) changer_.trim();
-      changer_.bytes.set(changer_.memory_bytes());
-    }
+    ~Work() { give_back(); }
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
    private:
+    void cut(const io::Batch& batch, bool lenient, LiveUse use) {
+      const bool removes = use == LiveUse::removal;
+      const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
+      changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes, use); });
+      std::size_t kmers = 0;
+      for (const std::uint16_t shard : changer_.cut.shards()) {
+        const std::size_t of_shard = changer_.cut.kmers(shard);
+        if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
+      }
+      hold(changer_.bytes_with_room(kmers, removes), use);
+      changer_.get_room(kmers, removes);
+    }
+    void give_back() {
+      const std::uint64_t kept = table_.budget_.most() / (kKeptShare * table_.plan_.threads);
+      if (changer_.memory_bytes() > kept) changer_.trim();
+      changer_.bytes.set(changer_.memory_bytes());
+    }
     void hold(std::uint64_t bytes, LiveUse use) {
       if (changer_.bytes.try_set(bytes, use)) return;
       table_.make_room(bytes - changer_.bytes.bytes(), use, changer_);
@@ -363,6 +369,21 @@ class ShardedLiveTable : public backend::LiveTable {
 
   [[noreturn]] static void throw_no_memory() {
     throw ResourceError("the system has no memory for more k-mers in a live table; lower -m or free memory");
+  }
+
+  /// Returns `change(changer)`. Batches under way hold memory that nobody can fold: where one finds none
+  /// beside others, it is tried again alone. ResourceError when there is none then; nothing is changed.
+  template <class Change>
+  auto in_turn(const Change& change) {
+    const auto changer = changers_.take();
+    try {
+      const backend::Gate::Pass turn(gate_);
+      return change(*changer);
+    } catch (const ResourceError&) {
+      // They are waited for below, where no turn of this one is left.
+    }
+    const backend::Gate::Pass alone(gate_, true);
+    return change(*changer);
   }
 
   /// False when there is no room for a whole batch; then nothing is changed.

@@ -48,3 +48,30 @@ TEST_CASE("beside a stop that is alone others begin, whoever waits to pass") {
   first.reset();
   changing.join();
 }
+
+TEST_CASE("one that passes alone waits for the others, and they for it") {
+  Gate gate;
+  unsigned beside = 0;  // changed by one alone only, which ThreadSanitizer sees
+  std::vector<std::thread> threads;
+  std::atomic<unsigned> passed = 0;
+  for (unsigned thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (unsigned i = 0; i < 200; ++i) {
+        if (i % 4 == thread) {
+          const Gate::Pass change(gate, true);
+          const unsigned others = passed;
+          ++beside;
+          std::this_thread::yield();
+          CHECK(passed == others);
+        } else if (i % 50 == 10) {
+          const Gate::Stop view(gate, thread == 0);
+        } else {
+          const Gate::Pass change(gate);
+          ++passed;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(beside == 200);
+}

@@ -260,3 +260,23 @@ TEST_CASE("more threads than a live table was made for wait for their turn, and 
     check_same(*table, oracle, 2);
   }
 }
+
+TEST_CASE("batches that have room one after another have it side by side") {
+  constexpr unsigned kThreads = 3, kRounds = 4;
+  backend::LiveTablePlan plan = live_plan(31);
+  plan.threads = kThreads;
+  plan.fold_kmers = 1000000;  // never but for want of memory
+  plan.memory_bytes = std::uint64_t{40} << 20;
+  const auto table = backend::make_cpu_live_table(plan);
+  std::vector<std::function<void()>> threads;
+  std::atomic<std::uint64_t> kmers = 0;
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      std::mt19937_64 random(thread);
+      for (unsigned round = 0; round < kRounds; ++round)
+        kmers += table->add(batches_of({random_bases(random, 400000)}, 1).front(), false);
+    });
+  }
+  run_all(threads);
+  CHECK(table->tally().totals().counted_kmers == kmers);
+}
