@@ -1,9 +1,10 @@
 #pragma once
-/// Hashes of k-mers to their shards and keys, in fewer steps than the definition (groups/flanked_kmer.h).
+/// Hashes of k-mers to their shards and keys (groups/quick_place.h).
 
 #include <cstdint>
 
 #include "groups/group_key.h"
+#include "groups/quick_place.h"
 #include "kmer/hash.h"
 
 namespace warpmer::gpu {
@@ -19,33 +20,14 @@ class QuickPlace {
   __device__ typename Keys::Place operator()(Kmer hash) const {
     const Kmer kmer = hash_.inverse(hash);
     const groups::GroupShape& shape = keys_.shape();
-    const std::uint32_t n = shape.flank_bases();
     const Kmer other = reverse_complement(kmer, shape.k);
     const Windows windows(other, ~kmer, shape, canonical_);
-    // The number of a place takes the lowest bits of its hash: of places that differ in no others, which are
-    // ties, one smallest value is that of the first and the other that of the last.
-    std::uint32_t best = UINT32_MAX, last_best = UINT32_MAX;
-    windows.for_each([&](std::uint32_t i, std::uint32_t mmer) {
-      const std::uint32_t hash = minimizer_hash(mmer) & ~kPlaces;
-      best = min(best, hash + i);  // one instruction, of DPX
-      last_best = min(last_best, hash + (kPlaces - i));
-    });
-    // Where the minimizer stands twice only the definition says which place counts; that is rare.
-    if ((best ^ last_best) != kPlaces) return keys_.place(kmer, canonical_);
-    const std::uint32_t at = best & kPlaces;
-    const std::uint32_t mask = ~0u >> (32 - 2 * shape.m);
-    const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
-    const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
-    const bool is_forward = !canonical_ || mmer < reversed;
-    const std::uint32_t layer = is_forward ? at : n - at;
-    const Key flanks = groups::flanks_of<Key>(is_forward ? kmer : other, layer, shape);
-    const std::uint32_t id = GroupHash(shape.m)(is_forward ? mmer : reversed);
-    return {shape.shard_of(id), keys_.pack(shape.rest_of(id), layer, flanks)};
+    groups::SmallestMmer smallest;
+    windows.for_each([&](std::uint32_t i, std::uint32_t mmer) { smallest.note(i, mmer); });
+    return groups::place_at(kmer, other, smallest, keys_, canonical_);
   }
 
  private:
-  static constexpr std::uint32_t kPlaces = 63;  ///< there are at most k - m + 1 = 50 of them
-
   /// The m-mers of a k-mer, each as it stands or, of canonical k-mers, in its canonical form.
   class Windows {
    public:

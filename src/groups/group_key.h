@@ -54,9 +54,11 @@ class GroupKeys {
   };
   template <class Kmer>
   WARPMER_HD constexpr Place place(Kmer kmer, bool canonical) const {
-    const FlankedKmer<Flanks> flanked = flanked_kmer<Flanks>(kmer, shape_, canonical);
-    const std::uint32_t id = hash_(flanked.mmer);
-    return {shape_.shard_of(id), pack(shape_.rest_of(id), flanked.layer, flanked.flanks)};
+    return place_of(flanked_kmer<Flanks>(kmer, shape_, canonical));
+  }
+  WARPMER_HD constexpr Place place_of(const FlankedKmer<Flanks>& kmer) const {
+    const std::uint32_t id = hash_(kmer.mmer);
+    return {shape_.shard_of(id), pack(shape_.rest_of(id), kmer.layer, kmer.flanks)};
   }
   /// Returns the k-mer of a place, in the orientation of its minimizer.
   template <class Kmer>

@@ -21,6 +21,7 @@
 #include "cpu/sets/entry_store.h"
 #include "cpu/sets/sorted_lists.h"
 #include "groups/group_key.h"
+#include "groups/quick_place.h"
 
 namespace warpmer::cpu {
 namespace {
@@ -58,11 +59,12 @@ class ImportWorker {
  public:
   ImportWorker(const Kernels& kernels, const ImportPlan& plan, EntryStore& store)
       : plan_(plan),
+        kernels_(kernels.shard<Key, 2>()),
         store_(store),
         group_keys_(plan.k),
         codec_(group_keys_.bits()),
         shard_ends_(std::size_t{1} << kShardBits),
-        buckets_(kernels.shard<Key, 2>(), group_keys_.bits()),
+        buckets_(kernels_, group_keys_.bits()),
         encoder_(plan.k) {}
 
   /// Returns the bytes of so many entries that `make` needs: bytes, keys, weights, counts, keys in buckets,
@@ -79,13 +81,7 @@ class ImportWorker {
     entries_ += kmers.size();
     if (!has_room) return;
     stored_ += kmers.size();
-    keys_.resize(kmers.size());
-    shards_.resize(kmers.size());
-    for (std::size_t i = 0; i < kmers.size(); ++i) {
-      const auto place = group_keys_.place(static_cast<Key>(kmers[i].kmer), plan_.canonical);
-      keys_[i] = place.key;
-      shards_[i] = static_cast<std::uint16_t>(place.shard);
-    }
+    place(kmers);
     order_by_shard();
     encoded_.resize(kmers.size() * EntryCodec<Key>::kMostBytes);
     for (std::size_t i = 0; i < kmers.size();) {
@@ -129,6 +125,21 @@ class ImportWorker {
  private:
   static constexpr std::size_t kAhead = 64;
   static constexpr std::uint64_t kKeptBytes = std::uint64_t{8} << 20;
+
+  /// Finds the shards of k-mers, and their keys there.
+  void place(std::span<const CountedKmer> kmers) {
+    keys_.resize(kmers.size());
+    shards_.resize(kmers.size());
+    minimizers_.resize(kmers.size());
+    for (std::size_t i = 0; i < kmers.size(); ++i) keys_[i] = static_cast<Key>(kmers[i].kmer);
+    kernels_.find_minimizers(keys_.data(), keys_.size(), {plan_.k, plan_.canonical}, minimizers_.data());
+    for (std::size_t i = 0; i < kmers.size(); ++i) {
+      const auto place = groups::place_at(keys_[i], reverse_complement(keys_[i], plan_.k), minimizers_[i],
+                                          group_keys_, plan_.canonical);
+      keys_[i] = place.key;
+      shards_[i] = static_cast<std::uint16_t>(place.shard);
+    }
+  }
 
   /// Fills `order_` with the numbers of k-mers, shard by shard.
   void order_by_shard() {
@@ -180,6 +191,7 @@ class ImportWorker {
   }
 
   const ImportPlan& plan_;
+  const ShardKernels<Key, 2>& kernels_;
   EntryStore& store_;
   groups::GroupKeys<Key, Key> group_keys_;
   EntryCodec<Key> codec_;
@@ -188,6 +200,7 @@ class ImportWorker {
   // K-mers that are being added.
   std::vector<Key> keys_;
   std::vector<std::uint16_t> shards_;
+  std::vector<groups::SmallestMmer> minimizers_;
   std::vector<std::uint32_t> order_, shard_ends_;
   std::vector<char> encoded_;
   // The shard that is being made.

@@ -9,6 +9,7 @@
 
 #include "cpu/simd/word_format.h"
 #include "groups/flanked_word.h"
+#include "groups/quick_place.h"
 #include "groups/shard_bits.h"
 
 namespace warpmer::cpu {
@@ -89,6 +90,9 @@ struct ShardKernels {
   /// Sorts the buckets and adds up what is equal: writes distinct keys in increasing order with their
   /// counts, and returns how many. Both arrays have room for 8 more; reads entries 8 past the last.
   std::size_t (*reduce)(const Buckets<Key>&, Key* keys, std::uint64_t* counts);
+  /// Finds the minimizers of k-mers, for groups::place_at.
+  void (*find_minimizers)(const Key* kmers, std::size_t size, const FlankedCutParams&,
+                          groups::SmallestMmer* smallest);
 };
 
 /// The instruction sets; where it is no x86, there is only the first, which then is the machine's own.

@@ -505,8 +505,5 @@ std::size_t reduce(const Buckets<Key64>& all, Key64* keys, std::uint64_t* counts
 
 #endif
 
-template <class Key, int Words>
-constexpr ShardKernels<Key, Words> kShardKernels = {append<Key, Words>, place<Key>, reduce<Key>};
-
 #undef WARPMER_BASE_BY_NIBBLE
 #undef WARPMER_CODE_BY_NIBBLE

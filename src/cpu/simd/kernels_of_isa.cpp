@@ -9,6 +9,7 @@
 #include <span>
 
 #include "cpu/simd/kernels.h"
+#include "groups/quick_place.h"
 #include "groups/string_lookup.h"
 #include "kmer/minimizer.h"
 
@@ -19,6 +20,11 @@ namespace {
 #include "cpu/simd/kernels_cut_lanes_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_lookup_body.h"
+#include "cpu/simd/kernels_place_body.h"
+
+template <class Key, int Words>
+constexpr ShardKernels<Key, Words> kShardKernels = {append<Key, Words>, place<Key>, reduce<Key>,
+                                                    find_minimizers<Key>};
 }  // namespace
 
 #define WARPMER_TEXT_OF(isa) #isa

@@ -211,3 +211,52 @@ TEST_CASE("shards one after the other, in a list or in a table") {
   count_shards(32);  // leaves the least room for weights
   count_shards(13);  // has fewer keys than buckets that so many k-mers would get
 }
+
+namespace {
+
+/// Compares places by `find_minimizers` with the definition: of random k-mers, and of those that repeat few
+/// bases, whose minimizers stand in several places.
+template <class Key, int Words>
+void check_places(const Kernels& kernels, std::uint32_t k, bool canonical) {
+  std::mt19937_64 random(k);
+  std::vector<Key> kmers;
+  for (std::uint32_t period = 1; period <= k; ++period) {
+    for (unsigned i = 0; i < 5; ++i) {
+      const std::string repeated = random_text(random, period, "ACGT");
+      std::string text;
+      while (text.size() < k) text += repeated;
+      Key kmer = 0;
+      kmer_from_text(std::string_view(text).substr(0, k), kmer);
+      kmers.push_back(kmer);
+    }
+  }
+  std::vector<groups::SmallestMmer> smallest(kmers.size());
+  kernels.shard<Key, Words>().find_minimizers(kmers.data(), kmers.size(), {k, canonical}, smallest.data());
+  const groups::GroupKeys<Key, Key> keys(k);
+  std::size_t wrong = 0, ties = 0;
+  for (std::size_t i = 0; i < kmers.size(); ++i) {
+    const auto place =
+        groups::place_at(kmers[i], reverse_complement(kmers[i], k), smallest[i], keys, canonical);
+    const auto defined = keys.place(kmers[i], canonical);
+    wrong += place.shard != defined.shard || place.key != defined.key ? 1 : 0;
+    ties += smallest[i].is_one() ? 0 : 1;
+  }
+  CHECK(wrong == 0);
+  CHECK(ties > 0);
+  CHECK(ties < kmers.size());
+}
+
+}  // namespace
+
+TEST_CASE("places of k-mers one by one, for every k and instruction set") {
+  for (const Kernels* kernels : cpu::available_kernels()) {
+    CAPTURE(kernels->name);
+    for (std::uint32_t k = kMaxDenseK + 1; k <= kMaxK; ++k) {
+      CAPTURE(k);
+      for (const bool canonical : {true, false}) {
+        if (k <= kMaxNarrowK) check_places<Key64, 2>(*kernels, k, canonical);
+        check_places<Key128, 2>(*kernels, k, canonical);
+      }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+#pragma once
+/// The place of a k-mer in its group, in fewer steps than the definition (flanked_kmer.h).
+
+#include <cstdint>
+
+#include "groups/flanked_kmer.h"
+#include "groups/group_key.h"
+#include "kmer/hash.h"
+
+namespace warpmer::groups {
+
+/// Finds which m-mer of a k-mer has the smallest hash, and notices most ties by the way. A hash gives its
+/// lowest bits to the number of its m-mer: `first` is the smallest with these, and `last` with the numbers
+/// that count down. Of m-mers that differ in no other bits, which are ties, `first` is that of the first and
+/// `last` that of the last.
+struct SmallestMmer {
+  static constexpr std::uint32_t kNumbers = 63;  ///< there are at most k - m + 1 = 50 of them
+
+  std::uint32_t first = UINT32_MAX, last = UINT32_MAX;
+
+  /// Looks at the m-mer of a number; of canonical k-mers it is canonical.
+  WARPMER_HD constexpr void note(std::uint32_t number, std::uint32_t mmer) {
+    const std::uint32_t hash = minimizer_hash(mmer) & ~kNumbers;
+    const std::uint32_t up = hash + number, down = hash + (kNumbers - number);
+    first = up < first ? up : first;
+    last = down < last ? down : last;
+  }
+  /// True when there is no tie.
+  [[nodiscard]] WARPMER_HD constexpr bool is_one() const { return (first ^ last) == kNumbers; }
+  [[nodiscard]] WARPMER_HD constexpr std::uint32_t number() const { return first & kNumbers; }
+};
+
+/// Returns the place of a k-mer, of which `other` is the reverse complement.
+template <class Kmer, class Key>
+WARPMER_HD constexpr typename GroupKeys<Key, Key>::Place place_at(Kmer kmer, Kmer other,
+                                                                  const SmallestMmer& smallest,
+                                                                  const GroupKeys<Key, Key>& keys,
+                                                                  bool canonical) {
+  // Of several places only the definition says which one counts; that is rare.
+  if (!smallest.is_one()) return keys.place(kmer, canonical);
+  const GroupShape& shape = keys.shape();
+  const std::uint32_t n = shape.flank_bases(), at = smallest.number();
+  const std::uint32_t mask = ~0u >> (32 - 2 * shape.m);
+  const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
+  const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
+  const bool is_forward = !canonical || mmer < reversed;
+  const std::uint32_t layer = is_forward ? at : n - at;
+  return keys.place_of(FlankedKmer<Key>{is_forward ? mmer : reversed, layer,
+                                        flanks_of<Key>(is_forward ? kmer : other, layer, shape)});
+}
+
+}  // namespace warpmer::groups
