@@ -66,7 +66,7 @@ class IndexFailures(CliTest):
 
     def test_what_is_not_there(self):
         """In one sentence, for which scripts can look."""
-        pattern = r"no\.wmi'?: cannot be opened: No such file or directory"
+        pattern = r"error: no\.wmi: cannot be opened: No such file or directory"
         self.refused_by_all(pattern, "no.wmi")
         for command in (["count", "-k", 5], ["convert"], ["merge"], ["matrix"]):
             self.refused(INPUT, pattern, *command, "-o", "x.tsv" if "matrix" in command else "x.wmi", "no.wmi")

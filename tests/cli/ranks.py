@@ -102,7 +102,7 @@ class Ranks(RanksTest):
         self.file("bad.fa", ">bad\nACGT!CGT\n")
         self.check_refused(3, INPUT, "bad.fa.*'!'", "count", "-o", "out.wmi", "reads.fq", "bad.fa")
         self.check_refused(3, INPUT, "missing.fq", "count", "-o", "out.wmi", "reads.fq", "missing.fq")
-        self.check_refused(3, INPUT, "missing.fq.*line 2 of -", "count", "-o", "out.wmi", "@-", stdin=b"reads.fq\nmissing.fq\n")
+        self.check_refused(3, INPUT, "missing.fq.*line 2 of standard input", "count", "-o", "out.wmi", "@-", stdin=b"reads.fq\nmissing.fq\n")
         self.check_refused(3, RESOURCE, "with 1 thread: [0-9]+ MiB would do; raise -m$", "count", "-t", 1, "-m", "40M", "-o", "out.wmi", "reads.fq")
         self.check_refused(2, USAGE, "-k", "count", "-k", 0, "-o", "out.wmi", "reads.fq")
         self.check_refused(2, RESOURCE, "folder/out.wmi", "count", "-o", "folder/out.wmi", "reads.fq")

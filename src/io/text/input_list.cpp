@@ -95,7 +95,7 @@ void add_listed(std::vector<std::string>& paths, const std::string& list, std::u
     try {
       check_file(paths.emplace_back(name));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{} (line {} of {})", error.what(), lines.line(), list));
+      throw InputError(fmt::format("{} (line {} of {})", error.what(), lines.line(), lines.shown()));
     }
   }
 }
