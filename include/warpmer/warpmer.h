@@ -235,9 +235,10 @@ struct CountOptions {
 /// is complete: after an error, nothing is left of it, and a file that was there is as it was. Returns its
 /// totals.
 ///
-/// UsageError for options out of range, no input, or an output without a name ("-" is none), that is also an
-/// input or the reference, or that is there and is sequence data; InputError for an input that is missing,
-/// damaged or no sequences; ResourceError when the memory, the disk or the device does not suffice.
+/// UsageError for options out of range, no input, or an output without a name ("-" is none), whose name ends
+/// as files of another kind do (.kff, .tsv), that is also an input or the reference, or that is there and is
+/// sequence data; InputError for an input that is missing, damaged or no sequences; ResourceError when the
+/// memory, the disk or the device does not suffice.
 ///
 /// May be called from several threads, but a process counts once at a time, since the memory cap is one on
 /// the process: other calls wait. UsageError in a process that was forked off while another thread counted.

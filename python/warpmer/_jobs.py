@@ -55,10 +55,10 @@ def count(
     progress: is called with a Progress about ten times a second, and at the end. What it raises ends the job. It cannot
         count itself.
 
-    UsageError for arguments out of range, no input, or an output that is also an input or the reference, or that is
-    there and is sequence data; InputError for an input that is missing, damaged or no sequences; ResourceError when
-    memory, disk or device do not suffice. After an error, nothing is left of the output. A process counts once at a
-    time: other calls wait.
+    UsageError for arguments out of range, no input, or an output whose name ends as files of another kind do (.kff,
+    .tsv), that is also an input or the reference, or that is there and is sequence data; InputError for an input that
+    is missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error,
+    nothing is left of the output. A process counts once at a time: other calls wait.
 
     Warns by a JobWarning of inputs without k-mers, a file that is named twice, qualities that look like Phred+64, and
     a GPU that is passed over. Where warnings are errors, that ends the job, and leaves no output.

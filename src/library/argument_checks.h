@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
+#include "formats/text/ending.h"
 #include "jobs/output_check.h"
 #include "warpmer/warpmer.h"
 
@@ -21,14 +22,15 @@ inline void check_name(const std::string& name) {
     throw UsageError(fmt::format("no file has a NUL in its name, as {} does", file::quoted(name, 200)));
 }
 
-/// Throws a UsageError when the index to write has no name, or would replace one of the inputs, or sequence
-/// data.
+/// Throws a UsageError when the index to write has no name, or one that ends as other files do, or would
+/// replace one of the inputs, or sequence data.
 inline void check_output(const std::string& output, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) check_name(input);
   check_name(output);
   if (output.empty() || output == "-") throw UsageError("an index is written to a file; give its name");
   jobs::check_is_no_input(output, inputs);
   jobs::check_replaces_no_sequences(output, "choose another name, or remove it");
+  formats::check_ending(output, {formats::Content::index}, "let 'warpmer convert' write other formats");
 }
 
 /// Throws a ResourceError for a cap that was meant in another unit.

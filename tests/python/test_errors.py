@@ -87,7 +87,7 @@ class Files(ModuleTest):
             warpmer.count(path, 5, output=self.folder / "no/folder.wmi")
         with self.assertRaises(warpmer.ResourceError):
             warpmer.count(path, 5, tmp_directory=self.folder / "none")
-        for output in ("-", ""):
+        for output in ("-", "", self.folder / "x.kff", self.folder / "x.kmc_pre", self.folder / "x.wmi.gz"):
             with self.assertRaises(warpmer.UsageError, msg=output):
                 warpmer.count(path, 5, output=output)
         reads = self.folder / "other.fa"

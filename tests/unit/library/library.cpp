@@ -275,6 +275,8 @@ TEST_CASE("names that cannot be an output's, and files that an output must not r
   };
   is_refused("", "give its name", {input});
   is_refused("-", "give its name", {input});
+  is_refused(folder / "out.kff", "ends as KFF does, and what is written is an index", {input});
+  is_refused(folder / "out.wmi.gz", "index", {input});
   const std::string nul(1, '\0');
   is_refused(folder / "out.wmi" + nul + "x", "NUL", {input});
   is_refused(folder / "out.wmi", "NUL", {input + nul + "x"});
