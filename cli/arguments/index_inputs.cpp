@@ -88,4 +88,13 @@ void complete(const IndexInputs& inputs, std::uint64_t memory_bytes, std::vector
   }
 }
 
+void expand_index_lists(std::vector<std::string>& indexes, const std::vector<std::string>& outputs,
+                        std::uint64_t memory_bytes) {
+  check_standard_input({{"as an index", indexes}});
+  for (const std::string& output : outputs) check_output(output, indexes);
+  indexes = io::expand_lists(indexes, most_bytes_of_names(memory_bytes));
+  check_standard_input({{"as an index", indexes}});
+  for (const std::string& output : outputs) check_output(output, indexes);
+}
+
 }  // namespace warpmer::cli

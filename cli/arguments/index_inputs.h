@@ -25,4 +25,11 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs);
 void complete(const IndexInputs& inputs, std::uint64_t memory_bytes, std::vector<std::string>& paths,
               std::vector<backend::CountBounds>& bounds);
 
+/// Replaces lists, "@LIST", by the indexes that they name, once for a command. Throws a UsageError when one
+/// of the `outputs` is a list or an index, or when standard input is named twice, an InputError for an index
+/// in a list that cannot be read, and a ResourceError for more names than a cap of `memory_bytes` (0: none)
+/// leaves room for.
+void expand_index_lists(std::vector<std::string>& indexes, const std::vector<std::string>& outputs,
+                        std::uint64_t memory_bytes = 0);
+
 }  // namespace warpmer::cli

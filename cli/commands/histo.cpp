@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
 #include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
@@ -47,6 +48,7 @@ namespace {
 
 struct HistoOptions {
   std::vector<std::string> inputs;  ///< indexes, or reads
+  std::string title;                ///< of a picture of reads: the inputs as they were typed
   std::string server;               ///< instead of any
   CountFlags counting;              ///< of reads
   bool has_length = false;          ///< `-k` was given: the inputs are reads
@@ -320,18 +322,31 @@ void check(const HistoOptions& options) {
   check_standard_input({{"as an input", options.inputs}});
 }
 
-/// True when -k says that the inputs are reads, or a list, a URL or what is in one of them does.
-bool say_that_they_are_reads(const HistoOptions& options) {
-  const auto is_list = [](const std::string& input) { return input.starts_with('@'); };
-  if (options.has_length || std::ranges::any_of(options.inputs, is_list)) return true;
+bool is_list(const std::string& input) { return input.starts_with('@'); }
+
+/// Replaces lists by what they name, which says whether these are indexes or reads. A list may be a pipe, and
+/// is read once: what it calls "@x" is no list for counting.
+void expand_lists_of(HistoOptions& options) {
+  expand_index_lists(options.inputs, {options.output}, options.counting.job.resources.memory_bytes);
+  for (std::string& input : options.inputs) {
+    if (is_list(input)) input.insert(0, "./");
+  }
+}
+
+/// True when -k says that the inputs are reads, a list without an index, a URL or what is in one of them.
+bool say_that_they_are_reads(const HistoOptions& options, bool are_listed) {
+  if (options.has_length) return true;
+  if (are_listed && std::ranges::none_of(options.inputs, index::is_index_file)) return true;
   return std::ranges::any_of(io::list_inputs(options.inputs), [](const io::InputFile& file) {
     return file.is_url || !io::sequence_data_in(file.path).empty();
   });
 }
 
 /// True when the inputs are to be counted.
-bool are_reads(const HistoOptions& options) {
-  const bool are = say_that_they_are_reads(options);
+bool are_reads(HistoOptions& options) {
+  const bool are_listed = std::ranges::any_of(options.inputs, is_list);
+  if (are_listed && !options.has_length) expand_lists_of(options);
+  const bool are = say_that_they_are_reads(options, are_listed);
   if (!are && !options.counting_flag.empty()) {
     const auto index = std::ranges::find_if(options.inputs, index::is_index_file);
     if (index != options.inputs.end()) {
@@ -356,7 +371,7 @@ int print_of_reads(HistoOptions options) {
   counting.job.inputs = options.inputs;
   TextOutput output(options.output);
   const auto [report, seconds] = count_for_histogram(counting, options.output, {}, options.progress);
-  const Spectrum spectrum{report.histogram, fmt::format("{}", fmt::join(options.inputs, " ")),
+  const Spectrum spectrum{report.histogram, options.title,
                           backend::params_for(counting.job.kmers.k, counting.job.kmers.canonical),
                           report.totals};
   print(options, spectrum, output);
@@ -425,6 +440,7 @@ int run_histo(HistoOptions options) {
   options.format = formats::settled_format(options.format, options.output, "plain");
   check(options);
   if (!options.server.empty()) return print_of_server(options);
+  options.title = fmt::format("{}", fmt::join(options.inputs, " "));
   return are_reads(options) ? print_of_reads(options) : print_of_indexes(options);
 }
 
@@ -500,8 +516,9 @@ Examples:
       command
           .add_option(
               "INPUT", options->inputs,
-              "Indexes written by 'warpmer count', - for standard input; or reads, anything that 'warpmer "
-              "count' takes, for pipes and standard input with -k.")
+              "Indexes written by 'warpmer count', @LIST for a file that names one on each line, - for "
+              "standard "
+              "input; or reads, anything that 'warpmer count' takes, for pipes and standard input with -k.")
           ->required()
           ->type_name("FILE");
   add_server_flag(command, options->server, inputs);

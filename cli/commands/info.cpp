@@ -7,6 +7,7 @@
 #include "backend/index_params.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
@@ -135,10 +136,10 @@ int print_of_server(const InfoOptions& options) {
   return kDone;
 }
 
-int run_info(const InfoOptions& options) {
+int run_info(InfoOptions options) {
   check_ending(options.report);
   if (!options.server.empty()) return print_of_server(options);
-  check_standard_input({{"as an index", options.indexes}});
+  expand_index_lists(options.indexes, {options.report.output});
   TextOutput output(options.report.output);
   Json all = Json::array();
   for (const std::string& path : options.indexes) {
@@ -181,8 +182,8 @@ Examples:
       command
           .add_option(
               "INDEX", options->indexes,
-              "Indexes written by 'warpmer count' or 'warpmer positions'; - for standard input, for the "
-              "former.")
+              "Indexes written by 'warpmer count' or 'warpmer positions'; @LIST for a file that names one on "
+              "each line, - for standard input, for the former.")
           ->required()
           ->type_name("FILE");
   add_server_flag(command, options->server, indexes);

@@ -13,6 +13,7 @@
 #include "backend/indexes/copy_spectra.h"
 #include "backend/indexes/similarity.h"
 #include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
 #include "cli/arguments/quantity.h"
 #include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
@@ -391,6 +392,7 @@ void complete(ReportOptions& options) {
   formats::check_ending(options.output, {formats::Content::html});
   if (options.solid_count && options.assemblies.empty()) throw UsageError("--solid-count needs --assembly");
   const std::vector<std::string> outputs = {options.output, options.multiqc};
+  expand_index_lists(options.indexes, outputs, options.resources.memory_bytes);
   check_can_be_read_again(options.indexes, "a report opens an index");
   check_can_be_read_again(options.assemblies, "a report reads an assembly");
   expand_lists(options.assemblies, outputs, options.resources.memory_bytes);
@@ -462,7 +464,9 @@ Examples:
   add_resource_flags(command, options->resources);
   add_tmp_directory_flag(command, options->tmp_directory);
   add_progress_flag(command, options->progress);
-  command.add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'.")
+  command
+      .add_option("INDEX", options->indexes,
+                  "Indexes written by 'warpmer count'; @LIST for a file that names one on each line.")
       ->required()
       ->type_name("FILE");
   application.on_run(command, [options, version = application.provenance().tool_version] {

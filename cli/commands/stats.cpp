@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/flags.h"
+#include "cli/arguments/index_inputs.h"
 #include "cli/arguments/sample_names.h"
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
@@ -223,11 +224,11 @@ void write_multiqc(const std::vector<std::string>& paths,
   multiqc.write(section);
 }
 
-int run_stats(const StatsOptions& options) {
+int run_stats(StatsOptions options) {
   if (options.tsv && options.report.json) throw UsageError("--tsv and --json are two formats; give one");
   check_ending(options.report, options.tsv ? formats::Content::tsv : formats::Content::text);
   if (!options.server.empty()) return print_of_server(options);
-  check_standard_input({{"as an index", options.indexes}});
+  expand_index_lists(options.indexes, {options.report.output, options.multiqc});
   std::vector<std::unique_ptr<index::IndexFile>> indexes;
   for (const std::string& path : options.indexes) indexes.push_back(std::make_unique<index::IndexFile>(path));
   const unsigned threads = threads_or_default(options.threads);
@@ -312,7 +313,10 @@ Examples:
   add_threads_flag(command, options->threads);
   CLI::Option* const indexes =
       command
-          .add_option("INDEX", options->indexes, "Indexes written by 'warpmer count'; - for standard input.")
+          .add_option(
+              "INDEX", options->indexes,
+              "Indexes written by 'warpmer count'; @LIST for a file that names one on each line, - for "
+              "standard input.")
           ->required()
           ->type_name("FILE");
   add_server_flag(command, options->server, indexes);

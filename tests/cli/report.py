@@ -182,6 +182,8 @@ class Reports(CliTest):
         matrix = [line.split("\t") for line in self.warpmer("compare", "--format", "matrix", *files).splitlines()[1:]]
         self.assertEqual(page.rows("Jaccard's index"), {row[0]: [f"{float(x):.4f}" for x in row[1:]] for row in matrix})
         self.assertEqual(set(page.rows("All samples")), set(names))
+        self.file("list", "\n".join(files))
+        self.assertEqual(self.page("@list").rows("Jaccard's index"), page.rows("Jaccard's index"))
         self.assertIn("comparison", [link.removeprefix("#") for link in page.links])
 
     def test_text_from_elsewhere_is_escaped(self):
@@ -248,6 +250,8 @@ class Reports(CliTest):
         forward = self.count("reads.fa", k=21, output="forward.wmi", options=("--forward",))
         with open(self.folder / index, "rb") as file:
             self.file("short.wmi", file.read()[:-50])
+        shutil.copy(self.folder / index, self.folder / "copy")
+        self.file("list", "copy")
         out = ("-o", "x.html")
         for status, pattern, *arguments in (
             (USAGE, "missing INDEX", *out),
@@ -259,6 +263,7 @@ class Reports(CliTest):
             (USAGE, "_mqc.json", index, *out, "--multiqc", "x.json"),
             (USAGE, "cannot be the same", index, "-o", "x_mqc.json", "--multiqc", "x_mqc.json"),
             (USAGE, "would replace it", index, "-o", index),
+            (USAGE, "would replace it", "@list", "-o", "copy"),
             (USAGE, "--solid-count must be", index, *out, "--solid-count", 0),
             (INPUT, "no_such", "no_such.wmi", *out),
             (INPUT, "no_such", index, "--assembly", "no_such.fa", *out, "--multiqc", "x_mqc.json"),

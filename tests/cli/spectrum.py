@@ -11,7 +11,7 @@ import random
 import shutil
 import subprocess
 
-from common_cli import DATA, USAGE, CliTest, main, naive_count, read_sequences
+from common_cli import DATA, INPUT, USAGE, CliTest, main, naive_count, read_sequences
 
 SIMULATOR = pathlib.Path(os.environ.get("WARPMER_BUILD", "build/cpu")) / "bin" / "simulate_reads"
 K = 31
@@ -213,6 +213,42 @@ class Histograms(CliTest):
         self.assertEqual({len(row) for row in table}, {len(table[0])})
         self.assertEqual(dict(zip(table[0], table[2]))["stored_kmers"], "7")
         self.refused(USAGE, "two formats", "stats", "--tsv", "--json", self.index)
+
+    def test_lists(self):
+        """Of many samples, a list names the indexes."""
+        self.file("other.tsv", "GATTACAGATTACAG\t5\nGATTACAGATTACAC\t2\n")
+        self.warpmer("convert", "-o", "other.wmi", "other.tsv")
+        shutil.copy(self.folder / "other.wmi", self.folder / "copy")
+        self.file("copies", "copy\n")
+        self.file("list", f"# samples\n{self.index}\n\nother.wmi\n")
+        self.file("one", "other.wmi\n")
+        for command in ("histo", "stats", "info", ("stats", "--tsv"), ("info", "--json")):
+            command = (command,) if isinstance(command, str) else command
+            both = self.warpmer(*command, self.index, "other.wmi")
+            self.assertEqual(self.warpmer(*command, "@list"), both)
+            self.assertEqual(self.warpmer(*command, self.index, "@one"), both)
+            self.assertEqual(self.warpmer(*command, "@-", stdin=f"{self.index}\nother.wmi\n".encode()), both)
+            self.refused(USAGE, "would replace it", *command, "-o", "copy", "@copies")
+            self.refused(USAGE, "would replace it", *command, "-o", "copies", "@copies")
+        self.warpmer("stats", "--multiqc", "x_mqc.json", "@list")
+        self.assertEqual(list(json.loads((self.folder / "x_mqc.json").read_text())["data"]), ["out", "other"])
+        self.file("missing", "no.wmi\n")
+        self.refused(INPUT, r"no\.wmi: cannot be opened: .* \(line 1 of missing\)", "info", "@missing")
+        self.file("nothing", "")
+        self.refused(USAGE, "lists of files are empty", "stats", "@nothing")
+        self.refused(USAGE, "is for one index", "histo", "--format", "kat", "@list")
+
+    def test_lists_of_reads(self):
+        """What a list names says whether these are indexes."""
+        self.file("@reads", "deep.fa\n")
+        shutil.copy(self.folder / "deep.fa", self.folder / "@x.fa")
+        self.file("reads", "deep.fa\n@x.fa\n")
+        self.assertEqual(self.warpmer("histo", "@reads"), self.warpmer("histo", "-k", 31, "deep.fa", "./@x.fa"))
+        self.assertEqual(self.warpmer("histo", "@./@reads", "-t", 1), self.warpmer("histo", "-k", 31, "deep.fa"))
+        self.file("mixed", f"deep.fa\n{self.index}\n")
+        self.refused(USAGE, "out.wmi is an index; reads are counted without one", "histo", "@mixed")
+        self.file("one", self.index)
+        self.refused(USAGE, "out.wmi is an index, which has its histogram; (-t|--threads) is for reads", "histo", "-t", 1, "@one")
 
     def test_refusals(self):
         self.refused(USAGE, "--format must be", "histo", "--format", "meryl", self.index)
