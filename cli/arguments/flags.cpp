@@ -109,21 +109,7 @@ CLI::Option* add_threads_flag(CLI::App& app, unsigned& threads) {
       "Threads to use. Default: the cores this process may use, by its affinity, its cgroup and Slurm.");
 }
 
-namespace {
-
-/// Says whether a command only predicts a job, which may run where more memory is granted.
-bool is_prediction(const CLI::App& app) {
-  const CLI::Option* const dry_run = app.get_option_no_throw("--dry-run");
-  return app.get_name() == "plan" || (dry_run != nullptr && dry_run->count() > 0);
-}
-
-}  // namespace
-
 CLI::Option* add_memory_flag(CLI::App& app, std::uint64_t& memory_bytes) {
-  // When -q and --strict are known, too.
-  app.final_callback([&app, &memory_bytes] {
-    if (memory_bytes > 0 && !is_prediction(app)) host::warn_above_grant(memory_bytes);
-  });
   return add_size_flag(
       app, "-m,--memory", memory_bytes,
       "Memory the whole process may use, for example 16G or 512M (binary units); a hard "
@@ -169,6 +155,7 @@ jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std
   choice.memory_bytes = flags.memory_bytes;
   return choice;
 }
+  host::warn_above_grant(resources.memory_bytes);
 
 unsigned threads_or_default(unsigned threads) { return host::threads_or_all(threads); }
 

@@ -90,6 +90,7 @@ int run_dump(const DumpOptions& options) {
   const Content content = content_of(options);
   auto& [threads, memory_bytes] = plan.resources;
   if (memory_bytes > 0 && !plan.sorted) throw UsageError("-m needs --sort");
+  host::warn_above_grant(memory_bytes);
   const index::IndexFile index(options.index,
                                memory_bytes > 0 ? host::memory_left(memory_bytes) : UINT64_MAX);
   threads = threads_or_default(threads);

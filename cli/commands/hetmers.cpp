@@ -21,6 +21,7 @@
 #include "cli/output/progress.h"
 #include "cli/pictures/picture_files.h"
 #include "cli/pictures/smudge_plot.h"
+#include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "index/index_file.h"
 #include "stats/spectrum_model.h"
@@ -107,6 +108,7 @@ int run_hetmers(const HetmersOptions& options) {
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(options.pictures);
+  host::warn_above_grant(options.resources.memory_bytes);
   const backend::HetmerPlan plan{
       options.at_any_base, min_count_of(options, index), threads_or_default(options.resources.threads),
       options.resources.memory_bytes, host::tmp_directory(options.tmp_directory, options.output)};

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/warning.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
@@ -76,6 +77,14 @@ unsigned threads_in(std::uint64_t memory_bytes) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(threads, 1, UINT16_MAX));
 }
 
+/// From now on, warnings say what -m is called here, as errors do.
+void note_memory_in_warnings(const NamedCall& call) {
+  const WarningHandler print = listen_for_warnings({});
+  listen_for_warnings([call, print](const std::string& message) {
+    if (print) print(message + memory_note(call, ErrorKind::resource, message));
+  });
+}
+
 }  // namespace
 
 std::span<const Personality> personalities() { return kPersonalities; }
@@ -101,6 +110,7 @@ int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks) {
                     "'warpmer count', which runs on several ranks of MPI",
                     call.program, ranks.size()));
   }
+  note_memory_in_warnings(call);
   file::OutputGroup outputs;
   const int status = personality_named(call.program)->run(call);
   outputs.name_all();
@@ -126,7 +136,7 @@ host::Resources named_resources(std::uint64_t threads, std::uint64_t memory_byte
   host::Resources resources;
   resources.threads = threads > 0 ? static_cast<unsigned>(threads) : threads_of_environment();
   resources.memory_bytes = memory_of_environment();
-  const host::Resources most = host::settled(resources);
+  const host::Resources most = host::settled(resources, false);  // the job warns of what is left of it
   // These programs take it for a suggestion, and pipelines say 128 GB on small machines.
   if (memory_bytes > 0 && memory_bytes < most.memory_bytes) resources.memory_bytes = memory_bytes;
   const unsigned fit = threads_in(resources.memory_bytes > 0 ? resources.memory_bytes : most.memory_bytes);

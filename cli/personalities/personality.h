@@ -47,8 +47,8 @@ int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks);
 /// which is 2.
 int status_of_named(int status);
 
-/// Returns what to add to an error that speaks of -m, for these programs have another option for memory, or
-/// none; nothing for other errors.
+/// Returns what to add to an error or warning that speaks of -m, for these programs have another option for
+/// memory, or none; nothing for others.
 std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message);
 
 // --- What their command lines cannot say, and the environment does.

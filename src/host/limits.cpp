@@ -87,7 +87,8 @@ std::uint64_t usable_memory_bytes() {
 
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }
 
-Resources settled(const Resources& resources) {
+Resources settled(const Resources& resources, bool warns) {
+  if (warns) warn_above_grant(resources.memory_bytes);
   return {threads_or_all(resources.threads),
           resources.memory_bytes > 0 ? resources.memory_bytes : usable_memory_bytes() / 10 * 9};
 }

@@ -17,7 +17,7 @@ unsigned usable_cores();
 /// GPUs) and the machine's memory; its part of them, as of cores.
 std::uint64_t allowed_memory_bytes();
 
-/// Warns if a cap is more than what of these its cgroup, ulimit and Slurm say.
+/// Warns if a cap is more than what of these its cgroup, ulimit and Slurm say. `settled` does.
 void warn_above_grant(std::uint64_t cap);
 
 /// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
@@ -32,8 +32,9 @@ struct Resources {
 };
 
 /// Returns what they mean, in numbers: to be called once, as what is free changes. Unasked, a job stays clear
-/// of the limit at which the kernel kills.
-Resources settled(const Resources& resources);
+/// of the limit at which the kernel kills. Warns of a cap above that, unless told not to: who only predicts a
+/// job does not run it here, and of several ranks one is enough.
+Resources settled(const Resources& resources, bool warns = true);
 unsigned threads_or_all(unsigned threads);
 
 /// Bytes by which what the process itself holds when a job begins may differ from one time to the next: a cap

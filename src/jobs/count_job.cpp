@@ -261,7 +261,7 @@ CountReport count(const CountOptions& options, backend::JobProgress& progress) {
   check_options(options);
   const Owners owners = options.ranks->are_several() ? owners_of(*options.ranks, options.device) : Owners();
   CountOptions settled_options = options;
-  settled_options.resources = host::settled(options.resources);
+  settled_options.resources = host::settled(options.resources, options.ranks->is_first());
   return CountJob(settled_options, owners, progress).run();
 }
 

@@ -290,7 +290,7 @@ class PlanJob {
 PlanReport plan(const PlanOptions& options, backend::JobProgress& progress) {
   check_options(options.count);
   PlanOptions settled_options = options;
-  settled_options.count.resources = host::settled(options.count.resources);
+  settled_options.count.resources = host::settled(options.count.resources, false);
   return PlanJob(settled_options, progress).run();
 }
 

@@ -82,6 +82,13 @@ def main():
         check("-m beyond Slurm's grant is told", status == 0 and errors.count("warning: -m 300 MiB is more than the 200 MiB") == 1, errors)
         status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "300"})
         check("-m within it is not", status == 0 and "warning" not in errors, errors)
+        beyond = ["--strict", "-m", "300M", genome], {"SLURM_MEM_PER_NODE": "200"}
+        status, _, errors = count(folder, *beyond)
+        check("--strict makes it an error", status == 3 and errors.count("\n") == 1 and "--strict makes" in errors, (status, errors))
+        status, _, errors = count(folder, ["--min-count", "3", "--max-count", "2", *beyond[0]], beyond[1])
+        check("which hides no other", status == 2 and "--min-count 3 is larger" in errors, (status, errors))
+        status, _, errors = count(folder, ["--dry-run", *beyond[0]], beyond[1])
+        check("and is none of a plan", "is more than" not in errors, (status, errors))
         status, stats, _ = count(folder, ["-m", "300M", genome])
         check("-m is the cap", status == 0 and stats["memory_cap_bytes"] == 300 << 20, stats.get("memory_cap_bytes"))
         status, _, errors = count(folder, ["-m", "5M", genome])

@@ -75,6 +75,17 @@ class WithoutKmc(NamesTest):
         process = self.run_named("jellyfish", "count", "-s", "1M", FASTQ)
         self.assertNotIn(b"WARPMER_MEMORY", process.stderr)
 
+    def test_memory_above_the_grant(self):
+        """Is warned of where the environment says it, and not where the command line says less."""
+        environment = {"WARPMER_MEMORY": "300M", "SLURM_MEM_PER_NODE": "200", "TMPDIR": "."}
+        for words in (("jellyfish", "count", "-m", 31, "-s", "1M", "-C", FASTQ), ("yak", "count", "-k31", "-o", "out", FASTQ)):
+            process = self.run_named(*words, environment=environment)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertRegex(process.stderr.decode(), r"\Awarpmer: warning: -m 300 MiB is more than the 200 MiB [^\n]* \(-m is WARPMER_MEMORY here\)\n")
+            self.assertEqual(process.stderr.count(b"is more than"), 1)
+        process = self.kmc("-k9", "-m1", environment={"WARPMER_MEMORY": "3G", "SLURM_MEM_PER_NODE": "2000"})
+        self.assertNotIn(b"warning: -m", process.stderr)
+
     def test_refusals(self):
         end = (FASTQ, "out", ".")
         for pattern, *words in (("no option '-x'", "-x", *end),

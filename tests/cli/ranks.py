@@ -135,6 +135,15 @@ class Ranks(RanksTest):
         self.assertEqual(self.ranks(2, "--version").stdout.count(b"warpmer"), 1)
         self.assertEqual(self.ranks(2, "devices").stdout.count(b"instruction set"), 1)
 
+    def test_memory_above_the_grant(self):
+        """One warns for all."""
+        self.file("reads.fq", self.reads)
+        command = ["count", "-t", 1, "-m", "300M", "-o", "out.wmi", "reads.fq"]
+        process = self.ranks(3, *command, environment={"SLURM_MEM_PER_NODE": "600"})
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(process.stderr.count(b"-m 300 MiB is more than the 200 MiB"), 1, process.stderr)
+        self.check_refused(3, INPUT, "-m 300 MiB is more.*strict", *command[:-2], "new.wmi", "reads.fq", "--strict", environment={"SLURM_MEM_PER_NODE": "600"})
+
     def test_ranks_with_other_indexes(self):
         """By one name, as where an old copy is on a node's own disk."""
         self.file("reads.fq", self.reads)
