@@ -139,12 +139,13 @@ int run_histogram(CountCommand command) {
   jobs::check_options(command.flags.job);
   StatsFile stats(command.stats);
   TextOutput output(target.output);
-  const auto [report, seconds] =
-      count_for_histogram(command.flags, target.output, command.stats, command.progress);
+  const auto timed = count_for_histogram(command.flags, target.output, command.stats, command.progress);
+  const auto& [report, seconds] = timed;
   for (const auto& [count, kmers] : report.histogram) output.print("{} {}\n", count, kmers);
   output.finish();
   stats.write(report_json(command, "histogram", report, seconds));
   stats.finish();
+  print_counted(timed);
   return kDone;
 }
 

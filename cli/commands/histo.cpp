@@ -370,11 +370,13 @@ int print_of_reads(HistoOptions options) {
   CountFlags& counting = options.counting;
   counting.job.inputs = options.inputs;
   TextOutput output(options.output);
-  const auto [report, seconds] = count_for_histogram(counting, options.output, {}, options.progress);
+  const auto timed = count_for_histogram(counting, options.output, {}, options.progress);
+  const jobs::CountReport& report = timed.report;
   const Spectrum spectrum{report.histogram, options.title,
                           backend::params_for(counting.job.kmers.k, counting.job.kmers.canonical),
                           report.totals};
   print(options, spectrum, output);
+  print_counted(timed);
   return kDone;
 }
 

@@ -16,14 +16,16 @@ TimedReport<jobs::CountReport> count_for_histogram(CountFlags& flags, const std:
   job.output = output;
   flags.complete();
   warn_of(job.device);
-  auto timed = run_with_meter(progress_style(progress),
-                              [&](backend::JobProgress& so_far) { return jobs::count(job, so_far); });
+  return run_with_meter(progress_style(progress),
+                        [&](backend::JobProgress& so_far) { return jobs::count(job, so_far); });
+}
+
+void print_counted(const TimedReport<jobs::CountReport>& timed) {
   const jobs::CountReport& report = timed.report;
   print_last_line(fmt::format("{}, {} distinct, {:.1f} s, peak memory {}, no index, on {}",
                               counted(report.totals.counted_kmers, "k-mer"),
                               with_thousands(report.totals.counted_distinct), timed.seconds,
                               format_bytes(report.peak_resident_bytes), device_text(report)));
-  return timed;
 }
 
 }  // namespace warpmer::cli

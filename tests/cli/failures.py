@@ -110,6 +110,7 @@ class OutputFailures(CliTest):
         for command in commands:
             with self.subTest(command), open("/dev/full", "wb") as full:
                 process = self.run_process(*command, stdout=full)
+        commands += [["count", "--histogram-only", "-k", "5", READS], ["histo", "-k", "5", READS]]  # nor a line of success before
                 self.assertEqual(process.returncode, RESOURCE, process.stderr)
                 self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*standard output[^\n]*space[^\n]*\n\Z")
 
