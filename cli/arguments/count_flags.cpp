@@ -55,6 +55,12 @@ void add_count_flags(CLI::App& app, CountFlags& flags) {
   add_index_target_flags(app, flags.target);
   add_count_range_flags(app, flags.job.kept);
   add_flags_but_length(app, flags);
+  app.add_option("--only", flags.job.only,
+                 "Count the k-mers of FILE, and no others: those of an index, of sequences (anything that "
+                 "'warpmer count' takes, but from a file), or of a list with one a line, the first word of "
+                 "each. The output has those that occur; one that does not has no entry, and is looked up as "
+                 "0. Other k-mers take no memory.")
+      ->type_name("FILE");
   app.add_option(
          "INPUT", flags.job.inputs,
          fmt::format("FASTA or FASTQ (plain, gzip, BGZF, zstd, bzip2, xz), {}, recognised by content; - for "

@@ -151,10 +151,7 @@ int run_histogram(CountCommand command) {
 
 int run_count(CountCommand command) {
   const jobs::CountOptions& job = command.flags.job;
-  if (!job.only.empty()) {
-    check_standard_input({{"as an input", job.inputs}, {"for --only", {job.only}}});
-    if (command.dry_run) throw UsageError("--dry-run plans to count all k-mers; leave it or --only out");
-  }
+  check_standard_input({{"as an input", job.inputs}, {"for --only", {job.only}}});
   if (command.dry_run && command.histogram_only) {
     throw UsageError("--dry-run plans an index, and --histogram-only makes none; leave one of them out");
   }
@@ -181,12 +178,6 @@ int run_count(CountCommand command) {
 
 void declare_flags(CLI::App& app, CountCommand& command) {
   add_count_flags(app, command.flags);
-  app.add_option("--only", command.flags.job.only,
-                 "Count the k-mers of FILE, and no others: those of an index, of sequences (anything that "
-                 "'warpmer count' takes, but from a file), or of a list with one a line, the first word of "
-                 "each. The output has those that occur; one that does not has no entry, and is looked up as "
-                 "0. Other k-mers take no memory.")
-      ->type_name("FILE");
   app.add_flag("--histogram-only", command.histogram_only,
                "Write no index, but how many distinct k-mers occur how often, to -o or standard output, as "
                "'warpmer histo' prints it. Faster, and takes no disk beyond what -m makes it spill.");

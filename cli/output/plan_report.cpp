@@ -128,6 +128,8 @@ int print_plan(PlanRequest request) {
   if (request.full && request.sample_bytes > 0) {
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
   }
+  const jobs::CountOptions& count = request.flags.job;
+  check_standard_input({{"as an input", count.inputs}, {"for --only", {count.only}}});
   // Refuses the outputs that the job would refuse.
   const IndexTargetFlags& target = request.flags.target;
   std::vector<std::string> outputs;
@@ -144,7 +146,9 @@ int print_plan(PlanRequest request) {
       run_with_meter(progress_style(request.progress), [&](backend::JobProgress& progress) {
         return jobs::plan(options, progress);
       }).report;
-  if (report.sample_kmers == 0) {
+  if (report.sample_kmers == 0 && !count.only.empty()) {
+    warn(fmt::format("none of the k-mers of {} is in what was read", count.only));
+  } else if (report.sample_kmers == 0) {
     warn(fmt::format("there is no k-mer in what was read: no sequence, or none of {} known bases in a row",
                      options.count.kmers.k));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -102,12 +103,14 @@ struct KeptText {
   backend::Profile profile;
 };
 
-class OnlySession final : public backend::CountingSession {
+/// Of batches of text, what are k-mers of an index, which must live as long, and nothing else.
+class WantedText {
  public:
-  OnlySession(std::unique_ptr<backend::CountingSession> session, const index::IndexFile& only,
-              bool is_lenient, unsigned threads, std::size_t batch_bytes)
-      : session_(std::move(session)),
-        k_(only.params().k),
+  /// Takes wanted text, and returns what the caller of `add` or `pass_on` wants to have the sum of.
+  using Take = std::function<std::uint64_t(io::Batch& kept)>;
+
+  WantedText(const index::IndexFile& only, bool is_lenient, unsigned threads, std::size_t batch_bytes)
+      : k_(only.params().k),
         batch_bytes_(batch_bytes),
         lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient, .threads = threads})),
         kept_(threads) {
@@ -115,13 +118,99 @@ class OnlySession final : public backend::CountingSession {
     for (KeptText& kept : kept_) kept.sieve = make_sieve();
   }
 
-  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+  /// Keeps what of a batch is wanted. `take` gets it when there is much of it.
+  std::uint64_t add(const io::Batch& batch, unsigned thread, const Take& take) {
     KeptText& kept = kept_[thread];
-    return add_wanted(kept.sieve ? sifted(batch, kept) : batch, thread);
+    const io::Batch& wanted = kept.sieve ? sifted(batch, kept) : batch;
+    lookup_->profile(wanted, kept.profile);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < wanted.pieces.size(); ++i)
+      sum += add_stretches(wanted, wanted.pieces[i], kept.profile.narrow(i), thread, take);
+    return sum;
   }
 
+  /// `take` gets what is kept.
+  std::uint64_t pass_on(unsigned thread, const Take& take) {
+    io::Batch& kept = kept_[thread].batch;
+    if (kept.pieces.empty()) return 0;
+    const std::uint64_t taken = take(kept);
+    kept.clear();
+    return taken;
+  }
+
+ private:
+  /// Returns what of a batch may be wanted. A sieve that keeps most of it costs more than it saves.
+  const io::Batch& sifted(const io::Batch& batch, KeptText& kept) const {
+    constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
+    kept.looked_at += kept.sieve->sift(batch, kept.sifted);
+    for (const io::Piece& piece : kept.sifted.pieces) kept.passed += piece.length - k_ + 1;
+    if (kept.looked_at > kEnough && kept.passed > kept.looked_at / 2) kept.sieve.reset();
+    return kept.sifted;
+  }
+
+  /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
+  std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
+                              std::span<const std::uint32_t> counts, unsigned thread, const Take& take) {
+    const auto is_one = [](std::uint32_t count) {
+      return count != 0 && count != backend::Profile::kNarrowNoKmer;
+    };
+    std::uint64_t sum = 0;
+    for (auto at = counts.begin(); at != counts.end();) {
+      const auto begin = std::find_if(at, counts.end(), is_one);
+      at = std::find_if_not(begin, begin + std::min<std::ptrdiff_t>(counts.end() - begin, most_kmers()),
+                            is_one);
+      if (begin == at) continue;
+      const auto kmers = static_cast<std::uint32_t>(at - begin);
+      const std::uint32_t length = kmers + k_ - 1;
+      if (!has_room(kept_[thread].batch, length)) sum += pass_on(thread, take);
+      add_stretch(batch, piece, static_cast<std::uint32_t>(begin - counts.begin()), length, thread);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] bool has_room(const io::Batch& kept, std::uint32_t length) const {
+    return kept.text.size() + length <= batch_bytes_ && kept.pieces.size() < io::batch_pieces(batch_bytes_);
+  }
+
+  /// Takes `length` bases of a piece, from the one at `first`.
+  void add_stretch(const io::Batch& batch, const io::Piece& piece, std::uint32_t first, std::uint32_t length,
+                   unsigned thread) {
+    io::Batch& kept = kept_[thread].batch;
+    if (kept.pieces.empty()) {
+      kept.text.reserve(batch_bytes_);
+      kept.file = batch.file;
+    }
+    io::Piece taken;
+    taken.record = piece.record;
+    taken.first_base = piece.first_base + first;
+    taken.offset = static_cast<std::uint32_t>(kept.text.size());
+    taken.length = length;
+    kept.text.append(batch.bases(piece).substr(first, length));
+    kept.pieces.push_back(taken);
+  }
+
+  /// Most k-mers of a stretch: several stretches are to fit a batch.
+  [[nodiscard]] std::ptrdiff_t most_kmers() const {
+    return static_cast<std::ptrdiff_t>(std::max<std::size_t>(batch_bytes_ / 8, 4 * kMaxK) - k_);
+  }
+
+  const std::uint32_t k_;
+  const std::size_t batch_bytes_;
+  std::unique_ptr<backend::Lookup> lookup_;
+  std::vector<KeptText> kept_;  ///< by thread
+};
+
+class OnlySession final : public backend::CountingSession {
+ public:
+  OnlySession(std::unique_ptr<backend::CountingSession> session, const index::IndexFile& only,
+              bool is_lenient, unsigned threads, std::size_t batch_bytes)
+      : session_(std::move(session)), wanted_(only, is_lenient, threads, batch_bytes) {}
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    return wanted_.add(batch, thread, take(thread));
+  }
   std::uint64_t end_of_input(unsigned thread) override {
-    const std::uint64_t kmers = pass_on(thread);
+    const std::uint64_t kmers = wanted_.pass_on(thread, take(thread));
     return kmers + session_->end_of_input(thread);
   }
 
@@ -135,83 +224,31 @@ class OnlySession final : public backend::CountingSession {
   [[nodiscard]] backend::SessionReport report() const override { return session_->report(); }
 
  private:
-  /// Returns what of a batch may be wanted. A sieve that keeps most of it costs more than it saves.
-  const io::Batch& sifted(const io::Batch& batch, KeptText& kept) {
-    constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;
-    kept.looked_at += kept.sieve->sift(batch, kept.sifted);
-    for (const io::Piece& piece : kept.sifted.pieces) kept.passed += piece.length - k_ + 1;
-    if (kept.looked_at > kEnough && kept.passed > kept.looked_at / 2) kept.sieve.reset();
-    return kept.sifted;
-  }
-
-  std::uint64_t add_wanted(const io::Batch& batch, unsigned thread) {
-    KeptText& kept = kept_[thread];
-    lookup_->profile(batch, kept.profile);
-    std::uint64_t kmers = 0;
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      kmers += add_stretches(batch, batch.pieces[i], kept.profile.narrow(i), thread);
-    }
-    return kmers;
-  }
-
-  /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
-  std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
-                              std::span<const std::uint32_t> counts, unsigned thread) {
-    const auto is_one = [](std::uint32_t count) {
-      return count != 0 && count != backend::Profile::kNarrowNoKmer;
-    };
-    std::uint64_t kmers = 0;
-    for (auto at = counts.begin(); at != counts.end();) {
-      const auto begin = std::find_if(at, counts.end(), is_one);
-      at = std::find_if_not(begin, begin + std::min<std::ptrdiff_t>(counts.end() - begin, most_kmers()),
-                            is_one);
-      if (begin == at) continue;
-      kmers += add_stretch(batch, piece, static_cast<std::uint32_t>(begin - counts.begin()),
-                           static_cast<std::uint32_t>(at - begin), thread);
-    }
-    return kmers;
-  }
-
-  /// Takes `kmers` k-mers of a piece, from the one that begins at `first`.
-  std::uint64_t add_stretch(const io::Batch& batch, const io::Piece& piece, std::uint32_t first,
-                            std::uint32_t kmers, unsigned thread) {
-    io::Batch& kept = kept_[thread].batch;
-    const std::uint32_t length = kmers + k_ - 1;
-    std::uint64_t completed = 0;
-    if (kept.text.size() + length > batch_bytes_ || kept.pieces.size() >= io::batch_pieces(batch_bytes_))
-      completed = pass_on(thread);
-    if (kept.pieces.empty()) {
-      kept.text.reserve(batch_bytes_);
-      kept.file = batch.file;
-    }
-    io::Piece taken;
-    taken.record = piece.record;
-    taken.first_base = piece.first_base + first;
-    taken.offset = static_cast<std::uint32_t>(kept.text.size());
-    taken.length = length;
-    kept.text.append(batch.bases(piece).substr(first, length));
-    kept.pieces.push_back(taken);
-    return completed;
-  }
-
-  std::uint64_t pass_on(unsigned thread) {
-    io::Batch& kept = kept_[thread].batch;
-    if (kept.pieces.empty()) return 0;
-    const std::uint64_t completed = session_->add(kept, thread);
-    kept.clear();
-    return completed;
-  }
-
-  /// Most k-mers of a stretch: several stretches are to fit a batch.
-  [[nodiscard]] std::ptrdiff_t most_kmers() const {
-    return static_cast<std::ptrdiff_t>(std::max<std::size_t>(batch_bytes_ / 8, 4 * kMaxK) - k_);
+  [[nodiscard]] WantedText::Take take(unsigned thread) const {
+    return [this, thread](io::Batch& kept) { return session_->add(kept, thread); };
   }
 
   std::unique_ptr<backend::CountingSession> session_;
-  const std::uint32_t k_;
-  const std::size_t batch_bytes_;
-  std::unique_ptr<backend::Lookup> lookup_;
-  std::vector<KeptText> kept_;  ///< by thread
+  WantedText wanted_;
+};
+
+class OnlySample final : public backend::SampleSession {
+ public:
+  OnlySample(std::unique_ptr<backend::SampleSession> session, const index::IndexFile& only, bool is_lenient,
+             unsigned threads, std::size_t batch_bytes)
+      : session_(std::move(session)), wanted_(only, is_lenient, threads, batch_bytes) {}
+
+  std::uint64_t add(io::Batch& batch, unsigned thread) override {
+    const WantedText::Take take = [this, thread](io::Batch& kept) { return session_->add(kept, thread); };
+    const std::uint64_t kmers = wanted_.add(batch, thread, take);
+    return kmers + wanted_.pass_on(thread, take);  // now: the caller wants to know those of this batch
+  }
+  void finish(unsigned thread) override { session_->finish(thread); }
+  [[nodiscard]] backend::KmerSample sample() const override { return session_->sample(); }
+
+ private:
+  std::unique_ptr<backend::SampleSession> session_;
+  WantedText wanted_;
 };
 
 }  // namespace
@@ -244,6 +281,12 @@ std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<back
                                                             const index::IndexFile& only, bool is_lenient,
                                                             unsigned threads, std::size_t batch_bytes) {
   return std::make_unique<OnlySession>(std::move(session), only, is_lenient, threads, batch_bytes);
+}
+
+std::unique_ptr<backend::SampleSession> make_only_sample(std::unique_ptr<backend::SampleSession> session,
+                                                         const index::IndexFile& only, bool is_lenient,
+                                                         unsigned threads, std::size_t batch_bytes) {
+  return std::make_unique<OnlySample>(std::move(session), only, is_lenient, threads, batch_bytes);
 }
 
 std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "backend/sample_session.h"
 #include "index/index_file.h"
 #include "jobs/count_job.h"
 #include "jobs/temporary_index.h"
@@ -31,7 +32,11 @@ class OnlyKmers {
 std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<backend::CountingSession> session,
                                                             const index::IndexFile& only, bool is_lenient,
                                                             unsigned threads, std::size_t batch_bytes);
-/// Returns the bytes that it holds.
+/// Makes one that passes on the same of batches of a sample, of each before `add` returns.
+std::unique_ptr<backend::SampleSession> make_only_sample(std::unique_ptr<backend::SampleSession> session,
+                                                         const index::IndexFile& only, bool is_lenient,
+                                                         unsigned threads, std::size_t batch_bytes);
+/// Returns the bytes that either holds.
 std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes);
 
 }  // namespace warpmer::jobs

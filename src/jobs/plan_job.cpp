@@ -13,6 +13,7 @@
 #include "host/gpus.h"
 #include "host/limits.h"
 #include "index/index_layout.h"
+#include "jobs/only_kmers.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::jobs {
@@ -46,8 +47,10 @@ class PlanJob {
         progress_(progress),
         threads_(options.count.resources.threads),
         team_(std::min(threads_, host::usable_cores())),
-        resident_bytes_(host::resident_bytes()),
-        plan_(plan_of_job()) {}
+        resident_bytes_(host::resident_bytes()) {
+    if (!options.count.only.empty()) only_.emplace(options.count);
+    plan_ = plan_of_job();
+  }
 
   PlanReport run() {
     const auto start = Clock::now();
@@ -56,6 +59,7 @@ class PlanJob {
     for (const backend::ShardSample& shard : sample_.shards)
       report_.counted_shards += shard.is_counted ? 1 : 0;
     report_.kmers = stats::predict_kmers(sample_, reads_, plan_);
+    if (only_) limit_kmers(static_cast<double>(only_->index().totals().stored_distinct));
     predict_index();
     predict_memory();
     try_tmp_directory();
@@ -71,7 +75,12 @@ class PlanJob {
     report_.resources = options_.count.resources;
     const io::InputSet input(options_.count.inputs, input_options_for(options_.count));
     const SessionRun run(options_.count.resources, progress_);
-    return count_plan_for(options_.count, options_.count.device, run, input, input.memory_bytes(threads_));
+    std::uint64_t reading_bytes = input.memory_bytes(threads_);
+    if (only_) {
+      reading_bytes +=
+          only_session_bytes(only_->index(), threads_, input_options_for(options_.count).batch_bytes);
+    }
+    return count_plan_for(options_.count, options_.count.device, run, input, reading_bytes);
   }
 
   void read_sample() {
@@ -87,7 +96,11 @@ class PlanJob {
     const std::uint64_t all_bytes = input.progress().bytes_total;
     const bool is_all = input_options.sample_bytes == 0 || input_options.sample_bytes >= all_bytes;
     sample_plan.halves = !is_all;
-    const auto session = backend::make_cpu_sample(sample_plan);
+    auto session = backend::make_cpu_sample(sample_plan);
+    if (only_) {
+      session = make_only_sample(std::move(session), only_->index(), options_.count.reading.lenient, team_,
+                                 kBatchBytes);
+    }
     const auto start = Clock::now();
     read(input, *session);
     read_seconds_ = seconds_since(start);
@@ -134,6 +147,19 @@ class PlanJob {
               [](const stats::SampledBatch& a, const stats::SampledBatch& b) {
                 return std::pair(a.kmers, a.input_bytes) < std::pair(b.kmers, b.input_bytes);
               });
+  }
+
+  /// There are no more k-mers than those that were chosen.
+  void limit_kmers(double most) {
+    stats::KmerPrediction& kmers = report_.kmers;
+    for (double stats::Range::*end : {&stats::Range::low, &stats::Range::estimate, &stats::Range::high}) {
+      if (kmers.distinct.*end <= most) continue;
+      const double share = most / kmers.distinct.*end;
+      kmers.distinct.*end = most;
+      kmers.stored.*end = std::min(kmers.stored.*end, most);
+      kmers.run_bytes.*end *= share;
+      kmers.payload_bytes.*end *= share;
+    }
   }
 
   void predict_index() {
@@ -279,7 +305,8 @@ class PlanJob {
   const unsigned threads_;
   const unsigned team_;  ///< threads that read the sample
   const std::uint64_t resident_bytes_;
-  const backend::CountPlan plan_;
+  std::optional<OnlyKmers> only_;
+  backend::CountPlan plan_;
   stats::SampledReads reads_;
   backend::KmerSample sample_;
   double read_seconds_ = 0;

@@ -46,8 +46,9 @@ struct PlanReport {
 };
 
 /// Reads a sample, or everything, on the CPU of this machine, whatever device the job is for. Whatever -m
-/// says, that takes some 400 MB at most, or what a 256th of all super-k-mers takes, if that is more. Throws
-/// Error for what cannot be read; a job that would be refused is no error, but `refusal`.
+/// says, that takes some 400 MB at most, or what a 256th of all super-k-mers takes, if that is more; and what
+/// `count.only` takes, which is made an index as by the job. Throws Error for what cannot be read; a job that
+/// would be refused is no error, but `refusal`.
 PlanReport plan(const PlanOptions& options, backend::JobProgress& progress);
 
 }  // namespace warpmer::jobs

@@ -100,7 +100,6 @@ class CountOnly(CliTest):
         self.refused(INPUT, "bad.wmi", *count, self.file("bad.wmi", bytes(damaged)).name)
         self.refused(USAGE, "standard input is named twice", "count", "-k", 31, "-o", "o.wmi", "-", "--only", "-")
         self.refused(INPUT, "standard input, line 1: '>p0' is no k-mer; sequences are taken from a file", *count, "-", stdin=b">p0\nACGT\n")
-        self.refused(USAGE, "--dry-run plans", *count, "panel.fa", "--dry-run")
         self.refused(USAGE, "panel.fa", "count", "-k", 31, "--only", "panel.fa", "-o", "panel.fa", "reads.fa", "--force")
         self.refused(INPUT, "bad.fq", "count", "-k", 31, "--only", "panel.fa", "-o", "o.wmi", self.file("bad.fq", "@a\nACGT\n+\nII\n").name)
         self.refused(RESOURCE, "-m", *count, "panel.fa", "-m", "2M")

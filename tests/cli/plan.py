@@ -72,6 +72,23 @@ class Plan(CliTest):
         self.assertEqual(planned.partition("device")[0], dry.partition("device")[0])
         self.assertIn("\nfits                yes\n", dry)
 
+    def test_only(self):
+        """Of chosen k-mers: what `count --only` finds and takes."""
+        self.simulate("--genome-length", "2M", "--coverage", 6, "--write-genome", "genome.fa", "-o", "reads.fq")
+        lines = (self.folder / "genome.fa").read_text().splitlines()
+        self.file("panel.fa", ">p\n" + "".join(line for line in lines if not line.startswith(">"))[:200_000] + "\n")
+        self.warpmer("count", "panel.fa", "-o", "panel.wmi")
+        before = self.files()
+        for only in ("panel.fa", "panel.wmi"):
+            full, _ = self.check((["--full"], ["--sample", "6M"]), "-t", 2, "-m", "1G", "--only", only, "reads.fq")
+            self.assertTrue(0 < full["distinct_kmers"]["high"] <= 200_000)
+        planned, dry = (self.warpmer(*command, "--only", "panel.fa", "reads.fq") for command in (["plan"], ["count", "--dry-run"]))
+        self.assertEqual(planned.partition("device")[0], dry.partition("device")[0])
+        self.assertEqual(self.files(), sorted([*before, "out.wmi", "stats.json"]))
+        self.warned("none of the k-mers of other.fa is in what was read", "plan", "--only", self.file("other.fa", ">x\n" + "ACGGT" * 20 + "\n").name, "reads.fq")
+        self.refused(USAGE, "panel.wmi of --only was made with k = 31", "plan", "-k", 21, "--only", "panel.wmi", "reads.fq")
+        self.refused(USAGE, "standard input is named twice", "plan", "--full", "--only", "-", "-")
+
     def test_real_data(self):
         names = ("small/illumina18_150bp.fq.gz", "small/NA12878_hiseq_chr20_first500.bam", "small/ebola_many.fasta.gz",
                  "medium/portiera_SRR2838702_R2.fastq.gz", "medium/sarscov2_418genomes_nextstrain.fasta.gz")
