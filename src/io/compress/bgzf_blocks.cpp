@@ -10,24 +10,17 @@ namespace warpmer::io {
 namespace {
 
 constexpr std::size_t kTrailerBytes = 8;  ///< CRC-32 and length of the text
+constexpr std::size_t kExtraFields = 12;  ///< place of the extra fields in a header
 
 /// Returns the bytes of the gzip header up to the deflate data; a BGZF header has extra fields, and nothing
 /// else that varies.
-std::size_t header_size(std::string_view block) { return 12 + little_endian(block, 10, 2); }
+std::size_t header_size(std::string_view block) { return kExtraFields + little_endian(block, 10, 2); }
 
 }  // namespace
 
 std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
   if (bytes.size() < kBgzfHeaderBytes || !bytes.starts_with("\x1f\x8b\x08\x04")) return std::nullopt;
-  const std::size_t end = std::min(header_size(bytes), bytes.size());
-  for (std::size_t field = 12; field + 4 <= end;) {
-    const std::size_t size = little_endian(bytes, field + 2, 2);
-    if (bytes[field] == 'B' && bytes[field + 1] == 'C' && size == 2 && field + 6 <= end) {
-      return little_endian(bytes, field + 4, 2) + std::size_t{1};
-    }
-    field += 4 + size;
-  }
-  return std::nullopt;
+  return bgzf_size_in(bytes.substr(0, header_size(bytes)).substr(kExtraFields));
 }
 
 std::optional<std::size_t> first_bgzf_block(file::ByteFile& file) {

@@ -23,6 +23,16 @@ unsigned char to_byte(char c) { return static_cast<unsigned char>(c); }
 
 }  // namespace
 
+std::optional<std::size_t> bgzf_size_in(std::string_view extra_fields) {
+  while (extra_fields.size() >= 4) {
+    const std::size_t size = little_endian(extra_fields, 2, 2);
+    if (extra_fields.starts_with("BC") && size == 2 && extra_fields.size() >= 6)
+      return little_endian(extra_fields, 4, 2) + std::size_t{1};
+    extra_fields.remove_prefix(std::min(4 + size, extra_fields.size()));
+  }
+  return std::nullopt;
+}
+
 /// Goes on to `field`, or to the first one after it that is there.
 void GzipHeader::enter(Field field) {
   if (field == Field::extra_size && (flags_ & kHasExtra) == 0) field = Field::name;
@@ -56,6 +66,7 @@ GzipHeader::HeaderStatus GzipHeader::take(char c) {
       if (++place_ == 2) enter(Field::extra);
       break;
     case Field::extra:
+      extra_ += c;
       if (++place_ == extra_size_) enter(Field::name);
       break;
     case Field::name:
@@ -77,6 +88,7 @@ GzipHeader::HeaderStatus GzipHeader::take(char c) {
 
 void GzipMembers::enter(std::string_view window, unsigned bits, unsigned bit_count) {
   is_first_ = false;
+  kind_ = MemberKind::unknown;
   inflater_->start(window, bits, bit_count);
   phase_ = Phase::data;
 }
@@ -124,6 +136,7 @@ GzipMembers::Status GzipMembers::read_header(std::span<const char>& input) {
     input = input.subspan(1);
     if (status == GzipHeader::HeaderStatus::complete) {
       enter({}, 0, 0);
+      kind_ = header_.is_of_bgzf() ? MemberKind::bgzf : MemberKind::plain;
       break;
     }
   }
@@ -135,7 +148,7 @@ GzipMembers::Status GzipMembers::read_trailer(std::span<const char>& input) {
   trailer_bytes_.append(input.data(), taken);
   input = input.subspan(taken);
   if (trailer_bytes_.size() < kMemberTrailerBytes) return Status::going_on;
-  trailer_ = {little_endian(trailer_bytes_, 0, 4), little_endian(trailer_bytes_, 4, 4)};
+  trailer_ = {little_endian(trailer_bytes_, 0, 4), little_endian(trailer_bytes_, 4, 4), kind_};
   phase_ = Phase::between;
   return Status::end_of_member;
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 
 namespace warpmer::io {
 
+/// Returns the size on disk of the BGZF block whose header has these extra fields; nothing if it is none.
+std::optional<std::size_t> bgzf_size_in(std::string_view extra_fields);
+
 /// The fields before a member's deflate data, byte by byte.
 class GzipHeader {
  public:
@@ -19,6 +23,8 @@ class GzipHeader {
 
   void start() noexcept { *this = {}; }
   HeaderStatus take(char byte);
+  /// True for the header of a BGZF block, when it is complete.
+  [[nodiscard]] bool is_of_bgzf() const { return bgzf_size_in(extra_).has_value(); }
 
  private:
   enum class Field { fixed, extra_size, extra, name, comment, crc, none };
@@ -31,13 +37,21 @@ class GzipHeader {
   std::uint32_t place_ = 0;  ///< in the field
   std::uint32_t value_ = 0;  ///< the part read so far of a number that is being read
   std::uint32_t extra_size_ = 0;
+  std::string extra_;
   std::uint32_t crc_ = 0;  ///< checksum of all that was taken
+};
+
+enum class MemberKind : std::uint8_t {
+  plain,
+  bgzf,
+  unknown,  ///< its header was not read
 };
 
 /// The trailer of a member: what its text must be like.
 struct GzipTrailer {
   std::uint32_t crc = 0;
   std::uint32_t size = 0;  ///< size of the text, modulo 2^32
+  MemberKind kind = MemberKind::unknown;
 };
 
 /// Decompresses gzip members one after another, from pieces of any size to pieces of any size. Leaves it to
@@ -84,6 +98,7 @@ class GzipMembers {
   std::unique_ptr<DeflateInflater> probe_;  ///< looks what comes without going there
   Phase phase_ = Phase::between;
   GzipHeader header_;
+  MemberKind kind_ = MemberKind::unknown;
   std::string trailer_bytes_;
   GzipTrailer trailer_;
   bool is_first_;  ///< member, which has not begun

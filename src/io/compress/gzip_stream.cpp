@@ -387,10 +387,20 @@ void GzipStream::check(const GzipChunk& chunk) {
     if (!segment.ends_member) continue;
     if (crc_ != segment.trailer.crc || static_cast<std::uint32_t>(size_) != segment.trailer.size)
       fail_corrupt(chunk, checked_members_);
+    check_bgzf_end(segment.trailer);
     ++checked_members_;
     crc_ = 0;
     size_ = 0;
   }
+  if (chunk.is_last && chunk.is_done && lacks_bgzf_end_) fail_bgzf_end();
+}
+
+/// Takes note of a member, which may be a BGZF block: an empty one ends these.
+void GzipStream::check_bgzf_end(const GzipTrailer& member) {
+  if (member.kind == MemberKind::plain && lacks_bgzf_end_) fail_bgzf_end();
+  // Blocks are small: one whose header was not read is hardly ever the first or the last one with text.
+  if (member.kind != MemberKind::unknown || member.size == 0)
+    lacks_bgzf_end_ = member.kind == MemberKind::bgzf && member.size > 0;
 }
 
 /// To be called when the chunk is at its end: at the first block of the next piece, or not.
@@ -445,6 +455,14 @@ void GzipStream::fail_truncated(const GzipChunk& chunk) {
                 fmt::format("the gzip data is truncated: the file ends inside member {} after "
                             "{} bytes; copy or download the file again",
                             ended_members_ + 1, chunk.file_end()));
+}
+
+/// The last member that was checked is a BGZF block with text, and no other block follows.
+void GzipStream::fail_bgzf_end() {
+  file::fail_at({file_->shown()},
+                fmt::format("the BGZF data is truncated after gzip member {}: the empty block that marks its "
+                            "end is missing; copy or download the file again",
+                            checked_members_));
 }
 
 /// `ended` members are before the one that is damaged.

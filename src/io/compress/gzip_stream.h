@@ -79,6 +79,7 @@ class GzipStream final : public TextBlockLoader {
   void leave(GzipChunk& chunk, bool is_at_block) noexcept;
   void end_turn();
   void check(const GzipChunk& chunk);
+  void check_bgzf_end(const GzipTrailer& member);
   bool may_speculate(const GzipChunk& chunk);
 
   std::unique_ptr<Decoder> take_decoder();
@@ -86,6 +87,7 @@ class GzipStream final : public TextBlockLoader {
 
   [[noreturn]] void fail(const GzipChunk& chunk);
   [[noreturn]] void fail_truncated(const GzipChunk& chunk);
+  [[noreturn]] void fail_bgzf_end();
   [[noreturn]] void fail_corrupt(const GzipChunk& chunk, std::uint64_t ended);
 
   std::unique_ptr<file::ByteFile> file_;
@@ -114,8 +116,9 @@ class GzipStream final : public TextBlockLoader {
 
   // These belong to the reader.
   std::uint64_t checked_members_;
-  std::uint32_t crc_ = 0;   ///< checksum of the member's text so far
-  std::uint64_t size_ = 0;  ///< size of that
+  std::uint32_t crc_ = 0;        ///< checksum of the member's text so far
+  std::uint64_t size_ = 0;       ///< size of that
+  bool lacks_bgzf_end_ = false;  ///< the last member was a BGZF block, and not the empty one that ends these
 };
 
 }  // namespace warpmer::io

@@ -128,6 +128,29 @@ TEST_CASE("io compressed: BGZF may go on as other gzip, and not as anything else
   }
 }
 
+TEST_CASE("io compressed: BGZF behind a member of gzip is cut off where its last empty block is missing") {
+  const TempFolder folder;
+  const Records records = sample(30, 3000, 2000);
+  const std::string text = fastq(records), half = text.substr(0, text.size() / 2);
+  const std::string gzip = deflate(half, 1), blocks = bgzf(text.substr(half.size()));
+  const std::string cut = blocks.substr(0, blocks.size() - 28);  // which is what the empty block has
+  for (const unsigned threads : {1U, 8U}) {
+    io::InputOptions options;
+    options.threads = threads;
+    const auto refusal = [&](const std::string& data) {
+      return input_error({folder.file("cut.gz", data)}, options);
+    };
+    CHECK(read_all({folder.file("whole.gz", gzip + blocks)}, options) == records);
+    CHECK(read_all({folder.file("more.gz", gzip + blocks + deflate("") + std::string(9, '\0'))}, options) ==
+          records);
+    CHECK(contains(refusal(gzip + cut), "the empty block that marks its end is missing"));
+    CHECK(contains(refusal(gzip + cut + std::string(9, '\0')),
+                   "the empty block that marks its end is missing"));
+    CHECK(contains(refusal(gzip + cut + deflate("")), "the empty block that marks its end is missing"));
+    CHECK(contains(refusal(bgzf("") + gzip + cut), "the empty block that marks its end is missing"));
+  }
+}
+
 TEST_CASE("io compressed: errors in the text inside keep their places") {
   const TempFolder folder;
   const std::string text = fastq(sample(28, 3, 40)) + "@bad x\nACGT\n+\nIII\n@c\nA\n+\nI\n";
