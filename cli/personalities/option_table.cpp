@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
+#include "cli/framework/suggestion.h"
 
 namespace warpmer::cli {
 namespace {
@@ -59,6 +60,14 @@ std::optional<FoundOption> find(const OptionTable& table, std::string_view word)
 [[noreturn]] void refuse(const OptionTable& table, const std::string& what) {
   const std::string program = table.program.substr(0, table.program.find(' '));
   throw UsageError(fmt::format("{}: {} (see '{} --help')", table.program, what, program));
+}
+
+[[noreturn]] void refuse_unknown(const OptionTable& table, const std::string& word) {
+  std::vector<std::string> names;
+  for (const OptionRow& row : table.rows) {
+    if (row.refusal.empty()) for_each_name(row, [&](std::string_view name) { names.emplace_back(name); });
+  }
+  refuse(table, fmt::format("there is no option '{}'{}", word, did_you_mean(near_options(word, names))));
 }
 
 /// Returns the row whose name is the longest that fits, or else the one of which a word has the first
@@ -112,7 +121,7 @@ std::size_t take_one(const OptionTable& table, std::span<const std::string> word
   std::optional<FoundOption> found = find_or_begun(table, word);
   while (!found) {
     const OptionRow* row = first_letter(table, word);
-    if (row == nullptr) refuse(table, fmt::format("there is no option '{}'", words.front()));
+    if (row == nullptr) refuse_unknown(table, words.front());
     take(table, *row, {std::string_view(word).substr(0, 2), ""});
     if (row->is_last) return words.size();
     word.erase(1, 1);

@@ -100,6 +100,10 @@ class WithoutKmc(NamesTest):
             self.refused_named("[Nn]o such file", "kmc", "-fkmc", "-k9", source, "out", ".", status=1)
         self.refused_named("no option '-cs'|no option '-cs5'", "kmc_dump", "-cs5", "a", "b")
         self.refused_named("takes a database", "kmc_dump", "a")
+        for pattern, *words in (("no command 'coutn'; did you mean 'count'\\? \\(see", "jellyfish", "coutn"), ("mean 'count'\\?", "yak", "cuont"),
+                                ("no option '--canonicla'; did you mean '--canonical'\\?", "jellyfish", "count", "--canonicla", FASTQ),
+                                ("/dev/stdin is a pipe .* by -N", "FastK", "-k9", "/dev/stdin"), ("by -N", "FastK", "-k9", "-")):  # fmt: skip
+            self.refused_named(pattern, *words)
 
     def test_outputs_replace_no_input(self):
         reads = self.file("reads.fq", (DATA / "forty.fq").read_bytes())

@@ -116,7 +116,8 @@ class AgainstKmcTools(KmcToolsTest):
                 ("one of the inputs", "transform {a} reduce {a}"), ("no 31-mer", "check {a} ACGT"),
                 ("both have a point", "filter {a} {fq} -ci0.5 -cx3 x"), ("a count", "filter -t {a} {fq} -ci0.5 x"),
                 ("have no qualities", "filter {a} {fa} -fa x -fq"), ("too much", "filter {a} {fq} x y"),
-                ("no operation 'unknown'", "unknown {a}"), ("an operation is missing", "-t2"), ("no option '-q'", "-q info {a}"),
+                ("no operation 'transfrom'; did you mean 'transform'\\?", "transfrom {a}"), ("mean 'union'\\?", "simple {a} {b} unoin x"),
+                ("mean 'dump'\\?", "transform {a} dmup x"), ("no operation 'unknown' ", "unknown {a}"), ("an operation is missing", "-t2"), ("no option '-q'", "-q info {a}"),
                 ("is missing", "info"), ("is missing", "compare {a}")):
             line = line.split("|")[-1]
             self.refused_named(pattern, "kmc_tools", *self.words(line))

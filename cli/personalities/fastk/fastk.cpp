@@ -22,6 +22,7 @@
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
+#include "file/byte_file.h"
 #include "formats/fastk/fastk_histogram.h"
 #include "formats/fastk/fastk_profile.h"
 #include "formats/fastk/fastk_table.h"
@@ -152,13 +153,24 @@ std::string without_ending(const std::string& path) {
   return path;
 }
 
+/// Returns the name of the output where none is given: that of the first input.
+std::string output_beside(const std::string& input) {
+  if (file::descriptor_in_path(input) >= 0) {
+    throw UsageError(
+        fmt::format("FastK: outputs are called after the first input, and {} is a pipe or another descriptor "
+                    "that has no name; give one by -N, as -Nreads",
+                    input));
+  }
+  return without_ending(input);
+}
+
 FastkCall read_fastk_call(const std::vector<std::string>& words) {
   FastkCall call;
   for (const std::string& source : take_all_options(fastk_options(call), words))
     call.inputs.push_back(input_of(source));
   if (call.inputs.empty())
     throw UsageError("FastK: it takes sequences, and there are none (see 'FastK --help')");
-  if (call.output.empty()) call.output = without_ending(call.inputs.front());
+  if (call.output.empty()) call.output = output_beside(call.inputs.front());
   if (call.directory.empty()) {
     const char* directory = std::getenv("TMPDIR");
     call.directory = directory != nullptr && *directory != '\0' ? directory : "/tmp";

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/suggestion.h"
 #include "cli/personalities/programs.h"
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_text.h"
@@ -56,6 +57,13 @@ std::string usage_text() {
       names);
 }
 
+[[noreturn]] void refuse_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const JellyfishCommand& each : kCommands) names.emplace_back(each.name);
+  throw UsageError(fmt::format("jellyfish: there is no command '{}'{} (see 'jellyfish --help')", name,
+                               did_you_mean(near_words(name, names))));
+}
+
 bool is_help(std::string_view word) {
   return word == "--help" || word == "-h" || word == "-help" || word == "help" || word == "-?";
 }
@@ -74,8 +82,7 @@ int run_jellyfish(const NamedCall& call) {
     return kDone;
   }
   const auto found = std::ranges::find(kCommands, name, &JellyfishCommand::name);
-  if (found == kCommands.end())
-    throw UsageError(fmt::format("jellyfish: there is no command '{}' (see 'jellyfish --help')", name));
+  if (found == kCommands.end()) refuse_command(name);
   if (found->run == nullptr) throw UsageError(fmt::format("jellyfish {}: {}", name, found->refusal));
   return found->run({call, {call.words.begin() + 1, call.words.end()}});
 }

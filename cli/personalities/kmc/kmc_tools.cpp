@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/suggestion.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
@@ -169,7 +170,7 @@ int run_operation(const std::string& name, CommandWords& words, const host::Reso
   } else if (name == "filter") {
     run_kmc_filter(words, resources);
   } else {
-    throw UsageError(fmt::format("kmc_tools: there is no operation '{}' (see 'kmc_tools --help')", name));
+    words.refuse_operation(name, {"transform", "simple", "complex", "filter", "info", "check", "compare"});
   }
   return kDone;
 }
@@ -184,6 +185,11 @@ std::string CommandWords::take(const std::string& what) {
   std::string word = words_.front();
   skip(1);
   return word;
+}
+
+void CommandWords::refuse_operation(const std::string& name, const std::vector<std::string>& names) const {
+  throw UsageError(fmt::format("{}: there is no operation '{}'{} (see 'kmc_tools --help')", program_, name,
+                               did_you_mean(near_words(name, names))));
 }
 
 void CommandWords::check_end() const {

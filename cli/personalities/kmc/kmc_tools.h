@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backend/indexes/set_session.h"
 #include "cli/personalities/kmc/kmc_databases.h"
@@ -24,6 +25,8 @@ class CommandWords {
   void skip(std::size_t words) { words_ = words_.subspan(words); }
   /// Takes the next word, which is no option. UsageError that `what` is missing.
   std::string take(const std::string& what);
+  /// UsageError that `name` is no operation, with those of `names` that may be meant.
+  [[noreturn]] void refuse_operation(const std::string& name, const std::vector<std::string>& names) const;
   /// UsageError where there are more.
   void check_end() const;
 

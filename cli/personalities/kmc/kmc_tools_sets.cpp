@@ -61,8 +61,9 @@ TransformKind transform_named(const CommandWords& words, const std::string& name
       {"dump", TransformKind::dump},       {"set_counts", TransformKind::set_counts}};
   const auto found = kinds.find(name);
   if (found == kinds.end()) {
-    throw UsageError(
-        fmt::format("{}: there is no operation '{}' (see 'kmc_tools --help')", words.program(), name));
+    std::vector<std::string> names;
+    for (const auto& kind : kinds) names.push_back(kind.first);
+    words.refuse_operation(name, names);
   }
   return found->second;
 }
@@ -177,8 +178,9 @@ SimpleOutput take_simple_output(CommandWords& words, const KmcInput& first, cons
   const auto* const operation =
       std::ranges::find_if(kSetOperations, [&](const NamedSetOperation& each) { return each.name == name; });
   if (operation == std::end(kSetOperations)) {
-    throw UsageError(
-        fmt::format("{}: there is no operation '{}' (see 'kmc_tools --help')", words.program(), name));
+    std::vector<std::string> names;
+    for (const NamedSetOperation& each : kSetOperations) names.emplace_back(each.name);
+    words.refuse_operation(name, names);
   }
   SimpleOutput output{*operation, {}};
   output.database.name = words.take("the name of the output");

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/suggestion.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
 #include "cli/personalities/personality.h"
@@ -136,7 +137,8 @@ int run_yak(const NamedCall& call) {
   if (name == "count") return run_yak_count(words, call.provenance);
   if (name == "qv") return run_yak_qv(words, call.provenance);
   if (name == "inspect") return run_yak_inspect(words, call.provenance);
-  throw UsageError(fmt::format("yak: '{}' is not done; count, qv and inspect are", name));
+  throw UsageError(fmt::format("yak: '{}' is not done; count, qv and inspect are{}", name,
+                               did_you_mean(near_words(name, {"count", "qv", "inspect"}))));
 }
 
 }  // namespace warpmer::cli
