@@ -51,6 +51,14 @@ sockaddr_un address_of(const std::string& path) {
   throw ResourceError(fmt::format("cannot serve at {}: {}", path, why));
 }
 
+/// A folder cannot be opened, or no socket be made in it.
+[[noreturn]] void fail_in_folder(const std::string& path, const std::string& folder, int error) {
+  const char* remedy = error == ENOENT    ? "make it, or choose another path"
+                       : error == ENOTDIR ? "choose another path"
+                                          : "choose a path in another folder, such as /tmp";
+  fail_to_serve(path, fmt::format("folder {}: {}; {}", folder, file::system_message(error), remedy));
+}
+
 int new_socket() {
   const int made = system::make_socket();
   if (made < 0) throw ResourceError(fmt::format("cannot make a socket: {}", file::system_message(errno)));
@@ -108,12 +116,12 @@ Listener::Listener(const std::string& path) : path_(path) {
   const std::string parent = file::parent_of(path);
   // Of two servers that begin at once, one finds the other's socket. Not all file systems have locks.
   const Descriptor folder(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0) fail_to_serve(path, file::system_message(errno));
+  if (folder.get() < 0) fail_in_folder(path, parent, errno);
   lock_for_a_while(folder.get());
   remove_stale(path, address);
   Descriptor made(new_socket());
   if (const int error = system::bind_for_user(made.get(), address); error != 0)
-    fail_to_serve(path, file::system_message(error));
+    fail_in_folder(path, parent, error);
   unfinished_.emplace(path);
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0 || fcntl(made.get(), F_SETFL, O_NONBLOCK) != 0 ||

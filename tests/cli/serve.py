@@ -408,7 +408,7 @@ class Sockets(Serve):
         self.file("mine", "mine")
         self.refused(RESOURCE, "cannot serve at mine: a file of that name is there, which is no socket", "serve", "--socket", "mine")
         self.assertEqual((self.folder / "mine").read_text(), "mine")
-        self.refused(RESOURCE, "cannot serve at no/s: No such file or directory", "serve", "--socket", "no/s")
+        self.refused(RESOURCE, "cannot serve at no/s: folder no: No such file or directory; make it, or choose another path", "serve", "--socket", "no/s")
         self.refused(USAGE, "has 107 bytes at most, and x+ has 108", "serve", "--socket", "x" * 108)
         self.refused(USAGE, "has 107 bytes at most, and x+ has 108", "info", "--server", "x" * 108)
         self.refused(RESOURCE, "no server answers at none", "info", "--server", "none")

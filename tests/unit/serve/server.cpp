@@ -318,5 +318,5 @@ TEST_CASE("paths that no socket can have are refused") {
              "the path of a socket has 107 bytes at most"));
   CHECK_THROWS_AS(serve::check_socket_path(""), UsageError);
   CHECK(says(message_of([&] { serve::Listener listener("/nowhere/at/all"); }),
-             "cannot serve at /nowhere/at/all: No such file or directory"));
+             "cannot serve at /nowhere/at/all: folder /nowhere/at: No such file or directory; make it"));
 }
