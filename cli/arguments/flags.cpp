@@ -122,12 +122,8 @@ void add_resource_flags(CLI::App& app, host::Resources& resources) {
 }
 
 void add_tmp_directory_flag(CLI::App& app, std::string& directory) {
-  app.add_option_function<std::string>(
-         "--tmp-dir",
-         [&directory](const std::string& text) {
-           if (text.empty()) throw UsageError("--tmp-dir is the name of a directory, and empty");
-           directory = text;
-         },
+  app.add_option(
+         "--tmp-dir", directory,
          "Where k-mers go that -m leaves no memory for, in a file without a name, of which nothing is left "
          "however the process ends. A directory that is not there is made in one that is, and removed again "
          "unless other jobs use it then. Default: "

@@ -91,10 +91,19 @@ constexpr CommandEntry kCommands[] = {
 /// Option names as a user would type them: CLI11 reports unknown ones so.
 bool looks_like_option(const std::string& argument) { return argument.size() > 1 && argument.front() == '-'; }
 
-/// CLI11 lets an option take the next word whatever it is: `-o -t 8` would write a file named `-t`.
+/// CLI11 lets an option take the next word whatever it is: `-o -t 8` would write a file named `-t`, and
+/// `-o=x` one named `=x`. An empty one is most often a variable that is not set: `--only "$panel"` would
+/// count all k-mers.
 void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
+      if (value.empty() && !option->get_positional())
+        throw UsageError(fmt::format("{} is empty; give a value, or leave it out", option->get_name()));
+      if (value.starts_with('=') && !option->get_positional()) {
+        throw UsageError(fmt::format(
+            "the value of {0} is '{1}'; leave the '=' out, or give a file of that name as './{1}'",
+            option->get_name(), value));
+      }
       if (looks_like_option(value)) {
         throw UsageError(fmt::format(
             "{} needs a value, and '{}' looks like an option; a file of that name can be given as './{}'",
