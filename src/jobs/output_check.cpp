@@ -16,12 +16,13 @@
 namespace warpmer::jobs {
 namespace {
 
-/// The file that a path leads to, if it is one and there.
+/// The file or pipe that a path leads to, if it is one and there. Of devices the same may be read and
+/// written.
 std::optional<std::pair<dev_t, ino_t>> identity_of(const std::string& path, int standard_stream) {
   struct stat status {};
   const int descriptor = path == "-" ? standard_stream : file::descriptor_in_path(path);
   const int result = descriptor >= 0 ? ::fstat(descriptor, &status) : ::stat(path.c_str(), &status);
-  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (result != 0 || (!S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))) return std::nullopt;
   return std::pair(status.st_dev, status.st_ino);
 }
 
@@ -37,8 +38,8 @@ void check_is_no_input(const std::string& output, const std::vector<std::string>
       throw UsageError(
           fmt::format("standard output is the same file as the input '{}'; write to another one", input));
     }
-    throw UsageError(fmt::format(
-        "the output '{}' is one of the inputs and would replace it; choose another name", output));
+    throw UsageError(fmt::format("the output '{}' is one of the inputs{}; choose another name", output,
+                                 file::is_stream(output) ? "" : " and would replace it"));
   }
 }
 

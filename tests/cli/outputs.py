@@ -315,6 +315,12 @@ class Inputs(OutputsTest):
                 self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*is one of the inputs[^\n]*\n\Z")
                 self.assertEqual((process.stdout, self.content(stdin)), (b"", before))
 
+    def test_a_pipe(self):
+        """It would wait for itself."""
+        os.mkfifo(self.folder / "pipe")
+        for command in (("filter", "in.wmi", "pipe"), ("query", "in.wmi", "--reads", "pipe"), ("count", "-k", 5, "pipe"), ("dump", "pipe")):
+            self.refused(USAGE, "the output './pipe' is one of the inputs; choose another name", *command, "-o", "./pipe")
+
     def test_standard_output(self):
         """>> onto what is read would never end."""
         for stdin, *command in (("in.fa", "filter", "in.wmi", "in.fa"), ("in.fa", "filter", "in.wmi", "-"), ("in.wmi", "dump", "in.wmi")):
