@@ -151,11 +151,11 @@ jobs::DeviceChoice choose_device(const DeviceFlags& flags, const std::vector<std
   choice.memory_bytes = flags.memory_bytes;
   return choice;
 }
-  host::warn_above_grant(resources.memory_bytes);
 
 unsigned threads_or_default(unsigned threads) { return host::threads_or_all(threads); }
 
 host::Resources resources_or_default(const host::Resources& resources) {
+  host::warn_above_grant(resources.memory_bytes);
   // Unasked, half: the page cache that holds the index wants its share.
   return {threads_or_default(resources.threads),
           resources.memory_bytes > 0 ? resources.memory_bytes : host::usable_memory_bytes() / 2};
@@ -261,6 +261,12 @@ void Questions::check(const io::ReadingOptions& reading) const {
   }
   if (kinds > 1) {
     throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
+  }
+  for (const std::string& kmer : kmers) {
+    std::error_code ignored;
+    if (kmer.find_first_of("./") == std::string::npos || !std::filesystem::exists(kmer, ignored)) continue;
+    throw UsageError(fmt::format(
+        "'{}' is a file, and no k-mer; add --reads before reads, or --kmers before a list", kmer));
   }
   if (reads.empty() && reading.min_base_quality) throw UsageError("--min-base-quality needs --reads");
   if (reads.empty() && !reading.reference.empty()) throw UsageError("--reference needs --reads");

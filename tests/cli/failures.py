@@ -63,6 +63,9 @@ class IndexFailures(CliTest):
         self.refused_by_all("noise", self.file("noise", "ACGT\n" * 100))
         self.refused_by_all("empty", self.file("empty", b""))
         self.refused_by_all("forty.fa", READS)
+        index = self.count(READS, k=5)
+        for command in (["count", "-k", 5, "-o", "x.wmi"], ["filter", index], ["query", index, "--reads"]):
+            self.refused(INPUT, "nor SAM .* but an index of warpmer, which holds no reads", *command, index)
 
     def test_what_is_not_there(self):
         """In one sentence, for which scripts can look."""
@@ -107,10 +110,10 @@ class OutputFailures(CliTest):
         commands = [["histo", index], ["dump", index], ["dump", "--sort", index], ["stats", index], ["info", "--json", index]]
         commands += [["matrix", index], ["query", index, "ACGTA"], ["query", index, "--reads", READS], ["--help"], ["--version"]]
         commands += [["count", "-k", "5", "-o", "-", READS], ["help", "count"], ["completion", "bash"]]
+        commands += [["count", "--histogram-only", "-k", "5", READS], ["histo", "-k", "5", READS]]  # nor a line of success before
         for command in commands:
             with self.subTest(command), open("/dev/full", "wb") as full:
                 process = self.run_process(*command, stdout=full)
-        commands += [["count", "--histogram-only", "-k", "5", READS], ["histo", "-k", "5", READS]]  # nor a line of success before
                 self.assertEqual(process.returncode, RESOURCE, process.stderr)
                 self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*standard output[^\n]*space[^\n]*\n\Z")
 

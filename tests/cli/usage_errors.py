@@ -140,6 +140,7 @@ class UsageErrors(CliTest):
                 ("nothing to look up", "query", index),
                 ("exclude each other", "query", index, "ACGTA", "--reads", READS),
                 ("exclude each other", "query", index, "ACGTA", "--kmers", READS),
+                ("is a file, and no k-mer; add --reads", "query", index, READS),
                 ("--profile needs --reads", "query", index, "ACGTA", "--profile"),
                 ("--min-base-quality needs --reads", "query", index, "ACGTA", "--min-base-quality", "20"),
                 ("--reference needs --reads", "query", index, "ACGTA", "--reference", "out.wmi"),

@@ -132,6 +132,8 @@ std::string describe_start(std::string_view start) {
   if (const Foreign* foreign = find_foreign(start)) return std::string(foreign->name);
   if (const OptionalCompression* optional = find_optional(start)) return std::string(optional->foreign.name);
   if (start.starts_with(kGzipMagic)) return "compressed with gzip a second time";
+  if (start.starts_with("\x89WMI") || start.starts_with("\x89WMP"))
+    return "an index of warpmer, which holds no reads";
   if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
   const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
   if (is_sam_record(line)) return "SAM without its header, with which `samtools view -h` writes it";
