@@ -11,52 +11,63 @@
 namespace warpmer::cli {
 namespace {
 
+bool are_alike(char a, char b) { return std::toupper(a) == std::toupper(b); }
+
 /// A FASTA file without names, a line for each sequence.
 class ReadsFile {
  public:
-  ReadsFile(const std::string& path, const ChangeBases& change) : output_(path), change_(change) {}
+  ReadsFile(const std::string& path, const SequenceChange& change) : output_(path), change_(change) {}
 
-  void write(std::string_view bases) {
-    changed_.assign(bases);
-    change_(changed_);
-    output_.write(">\n");
-    output_.write(changed_);
-    output_.write("\n");
+  /// Writes the next piece of a sequence, which has no base of the piece before.
+  void write(std::string_view bases, std::uint64_t first_base, bool is_last) {
+    if (first_base == 0) {
+      output_.write(">\n");
+      before_ = '\n';
+    }
+    if (first_base < change_.ignored_bases)
+      bases.remove_prefix(std::min<std::size_t>(bases.size(), change_.ignored_bases - first_base));
+    output_.write(change_.is_compressed ? compressed(bases) : bases);
+    if (is_last) output_.write("\n");
   }
   void finish() { output_.finish(); }
 
  private:
+  std::string_view compressed(std::string_view bases) {
+    compressed_.clear();
+    for (const char base : bases) {
+      if (!are_alike(base, before_)) compressed_ += base;
+      before_ = base;
+    }
+    return compressed_;
+  }
+
   file::BufferedOutput output_;
-  const ChangeBases& change_;
-  std::string changed_;
+  const SequenceChange change_;
+  char before_ = '\n';  ///< the base before, if there is one
+  std::string compressed_;
 };
 
 }  // namespace
 
-void compress_homopolymers(std::string& bases) {
-  const auto alike = [](char a, char b) { return std::toupper(a) == std::toupper(b); };
-  bases.erase(std::unique(bases.begin(), bases.end(), alike), bases.end());
-}
-
-void write_changed_reads(const std::vector<std::string>& inputs, const ChangeBases& change,
-                         const std::string& path) {
+void write_changed_reads(const std::vector<std::string>& inputs, const SequenceChange& change,
+                         const host::Resources& resources, const std::string& path) {
   ReadsFile reads(path, change);
-  io::InputSet input(inputs, whole_sequences());
+  io::InputSet input(inputs, sequences_in_order(0, resources));
   io::Batch batch;
   while (input.next(batch)) {
-    for (const io::Piece& piece : batch.pieces) reads.write(batch.bases(piece));
+    for (const io::Piece& piece : batch.pieces) reads.write(batch.bases(piece), piece.first_base, piece.last);
   }
   reads.finish();
 }
 
 void write_kmers_as_reads(std::span<const std::unique_ptr<formats::KmerSource>> sources,
-                          const ChangeBases& change, const std::string& path) {
+                          const SequenceChange& change, const std::string& path) {
   ReadsFile reads(path, change);
   for (const auto& source : sources) {
     std::string text(source->facts().k, '\0');
     formats::for_each_kmer(*source, [&](const formats::CountedKmer& each) {
       kmer_to_text(each.kmer, source->facts().k, text.data());
-      reads.write(text);
+      reads.write(text, 0, true);
     });
   }
   reads.finish();

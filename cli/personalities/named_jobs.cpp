@@ -73,13 +73,13 @@ io::ReadingOptions named_reading() {
   return reading;
 }
 
-io::InputOptions whole_sequences() {
-  io::InputOptions options;
-  options.reading = named_reading();
-  options.in_order = true;
-  options.one_caller = true;
-  options.whole_records = true;
-  return options;
+io::InputOptions sequences_in_order(std::uint32_t overlap_bases, const host::Resources& resources) {
+  return {.reading = named_reading(),
+          .overlap_bases = overlap_bases,
+          .batch_bytes = std::size_t{1} << 20,
+          .in_order = true,
+          .one_caller = true,
+          .longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, resources.threads)};
 }
 
 }  // namespace warpmer::cli

@@ -39,7 +39,9 @@ std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
 /// Says how these programs read sequences: whatever is in them, and a FASTQ file may end in a record.
 io::ReadingOptions named_reading();
 
-/// Says how sequences are read where each counts by itself: whole, in order, and whatever is in them.
-io::InputOptions whole_sequences();
+/// Says how sequences are read where each counts by itself: in order, and whatever is in them. Long ones of
+/// FASTA come in pieces that share so many bases; a record of FASTQ may take as much of the cap as counting
+/// allows. The resources are settled.
+io::InputOptions sequences_in_order(std::uint32_t overlap_bases, const host::Resources& resources);
 
 }  // namespace warpmer::cli

@@ -101,6 +101,7 @@ def main():
         check_other_caps(Path(folder))
         check_watch_cap(Path(folder))
         check_merqury_cap(Path(folder))
+        check_profile_cap(Path(folder))
         check_caps_of_several_indexes(Path(folder))
         check_long_records(Path(folder))
         check_long_headers(Path(folder))
@@ -168,6 +169,17 @@ def check_merqury_cap(folder):
     status, bytes_taken, errors = peak(["merqury", "-t", "2", "-m", f"{cap}M", "--solid-count", "1", folder / "few.wmi", folder / "asm.fa", "-o", folder / "merqury", "--no-plots"])
     check(f"merqury: {cap}M will do", status == 0, errors)
     check("merqury: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+
+
+def check_profile_cap(folder):
+    """Profiles of a long sequence, which as a whole take more than the cap."""
+    (folder / "long.fa").write_bytes(b">long\n" + random.Random(11).randbytes(6_000_000).translate(BASES) + b"\n")
+    cap = 160
+    os.environ.update(WARPMER_MEMORY=f"{cap}M", WARPMER_DEVICE="cpu")
+    status, bytes_taken, errors = peak(["FastK", "-k21", "-T2", "-p", "-c", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"])
+    del os.environ["WARPMER_MEMORY"], os.environ["WARPMER_DEVICE"]
+    check(f"FastK: {cap}M will do", status == 0, errors)
+    check("FastK: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
 
 
 def check_caps_of_several_indexes(folder):

@@ -13,6 +13,7 @@ import math
 import os
 import pathlib
 import random
+import re
 import stat
 import struct
 import subprocess
@@ -160,6 +161,23 @@ class Fastk(NamesTest):
         self.check(("-p",), ("a.fastq",), 13, 1, compressed)
         self.named("FastK", "-k13", "-t1", "-bc5", "-p", "a.fastq")
         self.check(("-p",), ("a.fastq",), 13, 1, lambda text: text[5:])
+
+    def test_long_sequences(self):
+        """Some that come in several pieces, with runs of a base and of counts where these are cut."""
+        unit = "".join(random.Random(3).choices("ACGT", k=700)) + "A" * 130 + "N" * 20 + "C" * 150
+        bases = unit * 1150  # more than a mebibyte
+        self.file("long.fasta", f">short\n{unit}\n>long\n{bases}\n>last\nACGTACGTACGTACGTA\n")
+        self.named("FastK", "-k13", "-t1", "-p", "long.fasta")
+        self.check(("-p",), ("long.fasta",), 13, 1)
+        content = (self.folder / ".long.prof.1").read_bytes() + (self.folder / ".long.prof.2").read_bytes()
+        self.assertIn(bytes([63, 63]), content)
+        ignored = len(bases) - 3000
+        self.named("FastK", "-k13", "-t1", "-p", "-c", f"-bc{ignored}", "long.fasta")
+        self.check(("-p",), ("long.fasta",), 13, 1, lambda text: re.sub(r"(.)\1+", r"\1", text[ignored:]))
+        self.named("kmc", "-hc", "-fm", "-k13", "-ci1", "-cs10000", "long.fasta", "x", ".")
+        self.named("kmc_dump", "x", "x.txt")
+        counts = naive_count([re.sub(r"(.)\1+", r"\1", text) for text in self.sequences("long.fasta")], 13)
+        self.assertEqual(dict(line.split("\t") for line in (self.folder / "x.txt").read_text().splitlines()), {kmer: str(n) for kmer, n in counts.items()})
 
     def test_relative_profiles(self):
         self.named("FastK", "-k21", "-t2", "a.fastq")

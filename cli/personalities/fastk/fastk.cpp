@@ -179,23 +179,13 @@ FastkCall read_fastk_call(const std::vector<std::string>& words) {
   return call;
 }
 
-/// Writes the sequences that are counted where -c and -bc change them.
-void write_changed(const FastkCall& call, const std::string& path) {
-  write_changed_reads(
-      call.inputs,
-      [&call](std::string& bases) {
-        bases.erase(0, std::min<std::size_t>(bases.size(), call.ignored_bases));
-        if (call.is_compressed) compress_homopolymers(bases);
-      },
-      path);
-}
-
 void write_profiles(const FastkCall& call, const std::vector<std::string>& inputs,
-                    const index::IndexFile& index, std::uint64_t sequences) {
+                    const index::IndexFile& index, std::uint64_t sequences,
+                    const host::Resources& resources) {
   formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
-  const unsigned threads = host::settled(named_resources(call.has_threads ? call.threads : 0)).threads;
+  const unsigned threads = resources.threads;
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true, .threads = threads});
-  io::InputSet input(inputs, whole_sequences());
+  io::InputSet input(inputs, sequences_in_order(call.k - 1, resources));
   OrderedStage<formats::FastkProfiles> in_order(
       kResultsAhead * threads, [&](formats::FastkProfiles&& profiles) { sink.write(profiles); });
   std::mutex reading;
@@ -213,7 +203,7 @@ void write_profiles(const FastkCall& call, const std::vector<std::string>& input
       for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
         const std::span<std::uint64_t> counts = profile.exact(i, exact);
         std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
-        profiles.add(counts);
+        profiles.add(counts, batch.pieces[i].first_base == 0, batch.pieces[i].last);
       }
       in_order.put(batch.ordinal, std::move(profiles));
     }
@@ -247,7 +237,7 @@ void write_table(const FastkCall& call, const index::IndexFile& index, const hos
 
 /// Profiles by the counts of another table, and nothing else.
 void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
-                  const index::Provenance& provenance) {
+                  const index::Provenance& provenance, const host::Resources& resources) {
   if (!formats::is_fastk_table(call.table))
     throw InputError(fmt::format("FastK: there is no FastK table {}", call.table));
   const jobs::TemporaryIndex temporary(call.directory);
@@ -257,19 +247,17 @@ void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
       throw UsageError(
           fmt::format("FastK: the table of -p has {}-mers, and -k says {}", source.facts().k, call.k));
     }
-    import_into(source, call.table, host::settled(named_resources(call.has_threads ? call.threads : 0)),
-                provenance, temporary);
+    import_into(source, call.table, resources, provenance, temporary);
   }
-  write_profiles(call, inputs, index::IndexFile(temporary.path()), 0);
+  write_profiles(call, inputs, index::IndexFile(temporary.path()), 0, resources);
 }
 
 void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
-                  const index::Provenance& provenance) {
-  constexpr std::uint64_t kGigabyte = 1'000'000'000;
+                  const index::Provenance& provenance, const host::Resources& resources) {
   jobs::CountOptions job;
   job.kmers.k = call.k;
   job.reading = named_reading();
-  job.resources = named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte);
+  job.resources = resources;
   job.tmp_directory = call.directory;
   job.inputs = inputs;
   job.provenance = provenance;
@@ -278,7 +266,7 @@ void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
   const index::IndexFile index(temporary.path());
   write_histogram(call, index);
   if (call.least > 0) write_table(call, index, report.resources);
-  if (call.has_profiles) write_profiles(call, inputs, index, report.totals.records);
+  if (call.has_profiles) write_profiles(call, inputs, index, report.totals.records, resources);
 }
 
 }  // namespace
@@ -291,17 +279,20 @@ int run_fastk(const NamedCall& named) {
   }
   const FastkCall call = read_fastk_call(named.words);
   check_files(call.outputs(), call.inputs);
+  constexpr std::uint64_t kGigabyte = 1'000'000'000;
+  const host::Resources resources =
+      host::settled(named_resources(call.has_threads ? call.threads : 0, call.gigabytes * kGigabyte));
   std::optional<jobs::TemporaryIndex> changed;
   std::vector<std::string> inputs = call.inputs;
   if (call.changes_reads()) {
     changed.emplace(call.directory);
-    write_changed(call, changed->path());
+    write_changed_reads(call.inputs, {call.ignored_bases, call.is_compressed}, resources, changed->path());
     inputs = {changed->path()};
   }
   if (call.table.empty()) {
-    run_counting(call, inputs, named.provenance);
+    run_counting(call, inputs, named.provenance, resources);
   } else {
-    run_relative(call, inputs, named.provenance);
+    run_relative(call, inputs, named.provenance, resources);
   }
   return kDone;
 }

@@ -177,16 +177,14 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
 }
 
 /// Writes what is counted where -fkmc and -hc change it.
-void write_changed(const KmcCall& call, const std::vector<std::string>& inputs, const std::string& path) {
-  const ChangeBases change = [&call](std::string& bases) {
-    if (call.is_compressed) compress_homopolymers(bases);
-  };
+void write_changed(const KmcCall& call, const jobs::CountOptions& job, const std::string& path) {
+  const SequenceChange change{.is_compressed = call.is_compressed};
   if (!call.reads_databases) {
-    write_changed_reads(inputs, change, path);
+    write_changed_reads(job.inputs, change, host::settled(job.resources), path);
     return;
   }
   std::vector<std::unique_ptr<formats::KmerSource>> sources;
-  for (const std::string& name : inputs) {
+  for (const std::string& name : job.inputs) {
     const NamedDatabase database(name);
     sources.push_back(database.open({database.header().min_count, database.header().max_count}));
   }
@@ -278,7 +276,7 @@ int run_kmc(const NamedCall& named) {
   std::optional<jobs::TemporaryIndex> changed;
   if (call.reads_databases || call.is_compressed) {
     changed.emplace(call.working_directory);
-    write_changed(call, job.inputs, changed->path());
+    write_changed(call, job, changed->path());
     job.inputs = {changed->path()};
   }
   job.device = named_device(job.inputs);

@@ -12,19 +12,31 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "file/output/buffered_output.h"
 
 namespace warpmer::formats {
 
-/// Profiles of sequences that follow one another.
+/// Profiles of sequences that follow one another, or of pieces of sequences.
 struct FastkProfiles {
-  std::string bytes;
-  std::vector<std::size_t> ends;  ///< of each profile, in the bytes
+  /// Its first counts are encoded when those of the piece before are known.
+  struct ProfilePiece {
+    bool begins = true, ends = true;  ///< the sequence
+    std::uint16_t first = 0;          ///< count
+    std::uint16_t last = 0;           ///< count
+    std::uint8_t run = 0;     ///< positions at the end that have no bytes yet, the count being the last
+    std::uint64_t alike = 0;  ///< positions at the beginning that have the first count, and no bytes
+    std::size_t end = 0;      ///< of its bytes
+  };
 
-  /// Adds a profile of counts, which may be larger than FastK's.
-  void add(std::span<const std::uint64_t> counts);
+  std::string bytes;
+  std::vector<ProfilePiece> pieces;
+
+  /// Adds a piece's counts, which may be larger than FastK's. `begins`, `ends`: it is the first and the last
+  /// piece of its sequence.
+  void add(std::span<const std::uint64_t> counts, bool begins, bool ends);
 };
 
 class FastkProfileSink {
@@ -33,7 +45,7 @@ class FastkProfileSink {
   /// all are in the first.
   FastkProfileSink(const std::string& path, std::uint32_t k, std::uint32_t parts, std::uint64_t sequences);
 
-  /// Adds those of the next sequences.
+  /// Adds those of the next pieces.
   void write(const FastkProfiles& profiles);
   /// Completes the files. Without it none is left.
   void finish();
@@ -46,6 +58,9 @@ class FastkProfileSink {
 
   void begin_part();
   void end_part();
+  void begin_sequence();
+  void join(const FastkProfiles::ProfilePiece& piece, std::string_view bytes);
+  void end_sequence();
 
   std::uint32_t k_;
   std::uint64_t sequences_;
@@ -54,6 +69,9 @@ class FastkProfileSink {
   std::size_t part_ = 0;
   std::uint64_t part_begin_ = 0;  ///< number of its first sequence
   std::uint64_t written_ = 0;     ///< sequences
+  bool has_counts_ = false;       ///< of the sequence that is being written
+  int last_ = 0;                  ///< its last count
+  unsigned run_ = 0;              ///< its last positions, which have that count, and no bytes yet
 };
 
 }  // namespace warpmer::formats

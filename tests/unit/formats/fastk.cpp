@@ -6,8 +6,12 @@
 
 #include <cstring>
 #include <filesystem>
+#include <random>
+#include <span>
+#include <vector>
 
 #include "formats/fastk/fastk_histogram.h"
+#include "formats/fastk/fastk_profile.h"
 #include "formats/fastk/fastk_table.h"
 #include "unit/formats/counted_kmers.h"
 #include "unit/index/index_file_common.h"
@@ -210,6 +214,58 @@ TEST_CASE("k-mers of one strand are no table, and nothing is left of it") {
   CHECK_THROWS_AS(write_table(scratch / "a.ktab", {}, {.k = 5, .canonical = false}), UsageError);
   { const FastkSink unfinished(scratch / "a.ktab", {.k = 5}); }
   CHECK(scratch.files() == 0);
+}
+
+/// Returns counts with runs of all lengths, and steps of all sizes.
+std::vector<std::uint64_t> counts_of_a_sequence(std::mt19937& random) {
+  std::vector<std::uint64_t> counts;
+  for (std::size_t runs = random() % 60; runs > 0; --runs) {
+    const std::uint64_t before = counts.empty() ? 0 : counts.back();
+    const std::uint64_t count = random() % 2 == 0 ? before + random() % 40 : random() % 40000;
+    counts.insert(counts.end(), random() % 3 == 0 ? random() % 300 : random() % 3, count);
+  }
+  return counts;
+}
+
+/// Returns the files of profiles that are cut into pieces of up to `most` counts each.
+std::string files_of_profiles(const ScratchFolder& scratch,
+                              const std::vector<std::vector<std::uint64_t>>& sequences, std::size_t most,
+                              std::mt19937& random) {
+  FastkProfileSink sink(scratch / "a.prof", 21, 2, sequences.size());
+  FastkProfiles profiles;
+  for (const auto& counts : sequences) {
+    std::span<const std::uint64_t> rest = counts;
+    for (bool begins = true, ends = false; !ends; begins = false) {
+      const auto part = rest.first(std::min<std::size_t>(rest.size(), 1 + random() % most));
+      rest = rest.subspan(part.size());
+      ends = rest.empty() && (part.empty() || random() % 2 == 0);  // a last piece may have none
+      profiles.add(part, begins, ends);
+      if (random() % 4 == 0) {
+        sink.write(profiles);
+        profiles = {};
+      }
+    }
+  }
+  sink.write(profiles);
+  sink.finish();
+  std::string files;
+  for (const char* name : {".a.pidx.1", ".a.pidx.2", ".a.prof.1", ".a.prof.2"})
+    files += read_bytes(scratch / name);
+  return files;
+}
+
+TEST_CASE("profiles do not depend on where sequences are cut into pieces") {
+  const ScratchFolder scratch;
+  std::mt19937 random(5);
+  std::vector<std::vector<std::uint64_t>> sequences;
+  for (int i = 0; i < 40; ++i) sequences.push_back(counts_of_a_sequence(random));
+  sequences.push_back(std::vector<std::uint64_t>(1000, 7));
+  const std::string whole = files_of_profiles(scratch, sequences, SIZE_MAX, random);
+  for (const std::size_t most : {1u, 2u, 62u, 63u, 64u, 500u})
+    CHECK(files_of_profiles(scratch, sequences, most, random) == whole);
+  const std::string run = {7,  63, 63, 63, 63, 63, 63, 63, 63,
+                           63, 63, 63, 63, 63, 63, 63, 54};  // 1 + 15 * 63 + 54
+  CHECK(whole.ends_with(run));
 }
 
 TEST_CASE("a histogram has a row for each count, and sums of the first and the last") {
