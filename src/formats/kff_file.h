@@ -169,6 +169,7 @@ class KffSink final : public KmerSink {
   std::uint32_t count_bytes_;
   std::uint64_t variables_at_ = 0;          ///< offset of the section of variables
   std::vector<std::uint64_t> sections_at_;  ///< offsets of the sections of k-mers
+  std::uint64_t most_in_section_;           ///< k-mers
   std::unique_ptr<char[]> section_;         ///< blocks: how many, the section has to say before them
   std::uint64_t section_kmers_ = 0;
   AppendedEnd end_;

@@ -10,8 +10,8 @@ namespace warpmer::formats {
 namespace {
 
 constexpr std::uint32_t kUnknownCountBytes = 4;
-/// Number of k-mers in a section: as many as fit into 12 MB with k = 31 and counts of 4 bytes.
-constexpr std::uint64_t kSectionKmers = std::uint64_t{1} << 20;
+/// Bytes of a section, at most: they wait until it is known how many k-mers it has.
+constexpr std::uint64_t kSectionBytes = std::uint64_t{1} << 20;
 /// Bytes that may be written beyond a block, to be written over.
 constexpr std::uint64_t kBeyondBytes = 24;
 
@@ -44,7 +44,8 @@ KffSink::KffSink(const std::string& path, const StreamFacts& facts, std::uint32_
       count_bytes_(count_bytes != 0           ? count_bytes
                    : facts.largest_count != 0 ? bytes_of_count(facts.largest_count)
                                               : kUnknownCountBytes),
-      section_(std::make_unique_for_overwrite<char[]>(kSectionKmers * (sequence_bytes_ + count_bytes_))) {
+      most_in_section_(kSectionBytes / (sequence_bytes_ + count_bytes_)),
+      section_(std::make_unique_for_overwrite<char[]>(kSectionBytes)) {
   write_header();
 }
 
@@ -84,10 +85,10 @@ void KffSink::append(const EncodedKmers& encoded) {
   std::string_view blocks = encoded.bytes.text();
   while (!blocks.empty()) {
     const auto part = blocks.substr(
-        0, std::min<std::size_t>(blocks.size(), (kSectionKmers - section_kmers_) * block_bytes));
+        0, std::min<std::size_t>(blocks.size(), (most_in_section_ - section_kmers_) * block_bytes));
     part.copy(section_.get() + section_kmers_ * block_bytes, part.size());
     section_kmers_ += part.size() / block_bytes;
-    if (section_kmers_ == kSectionKmers) write_section();
+    if (section_kmers_ == most_in_section_) write_section();
     blocks.remove_prefix(part.size());
   }
 }

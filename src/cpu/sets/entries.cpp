@@ -37,11 +37,17 @@ constexpr std::size_t kBlockEntries = 8192;
 /// Entries that are encoded at a time: they stay in a core's cache.
 constexpr std::size_t kEncodedAtOnce = 512;
 
-/// Makes results 0 to `size` on all threads, `make(state of a thread, number, result)`, and gives each to
-/// `consume`, in order.
+/// Bytes of encoded entries, with which they are handed on although there are more to come.
+constexpr std::size_t kMostEncodedBytes = std::size_t{1} << 20;
+
+/// Empties a result, which goes on, when what is in it has been consumed.
+using HandOn = std::function<void()>;
+
+/// Makes results 0 to `size` on all threads, `make(state of a thread, number, result, hand_on)`, and gives
+/// each to `consume`, in order.
 template <class State, class Result>
 void make_in_order(std::uint64_t size, unsigned threads, const std::function<State()>& new_state,
-                   const std::function<void(State&, std::uint64_t, Result&)>& make,
+                   const std::function<void(State&, std::uint64_t, Result&, const HandOn&)>& make,
                    const std::function<void(Result&)>& consume) {
   using Lease = typename BufferPool<Result>::Lease;
   BufferPool<Result> results;
@@ -53,14 +59,19 @@ void make_in_order(std::uint64_t size, unsigned threads, const std::function<Sta
         for (std::uint64_t number; numbers.take(number);) {
           Lease result = results.take();
           result->clear();
-          make(state, number, *result);
+          make(state, number, *result, [&] {
+            Lease part = results.take();
+            std::swap(*part, *result);
+            result->clear();
+            in_order.put_part(number, std::move(part));
+          });
           in_order.put(number, std::move(result));
         }
       },
       [&] { in_order.stop(); });
 }
 
-/// Calls `add(list, result)` for the k-mers of the index, piece by piece, each of about `wanted`.
+/// Calls `add(list, result, hand_on)` for the k-mers of the index, piece by piece, each of about `wanted`.
 template <class Key, class Result, class Add>
 void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, std::uint64_t wanted, Add&& add,
                             const std::function<void(Result&)>& visit) {
@@ -77,20 +88,22 @@ void visit_in_order_of_file(const index::IndexFile& index, unsigned threads, std
       [&] {
         return State{ShardParts<Key>({&index, 1}, {&all, 1}), {}};
       },
-      [&](State& state, std::uint64_t number, Result& result) {
+      [&](State& state, std::uint64_t number, Result& result, const HandOn& hand_on) {
         read_piece(state.parts, pieces[number], state.list,
-                   [&](const ListBuffer<Key>& list) { add(list, result); });
+                   [&](const ListBuffer<Key>& list) { add(list, result, hand_on); });
       },
       visit);
 }
 
-/// Encodes entries 0 to `size`; `entry(i)` is one of them.
+/// Encodes entries 0 to `size`; `entry(i)` is one of them. Hands on what becomes too long.
 template <class EntryOf>
-void encode_in_steps(std::size_t size, const EntryEncoder& encode, EncodedKmers& to, EntryOf&& entry) {
+void encode_in_steps(std::size_t size, const EntryEncoder& encode, EncodedKmers& to, const HandOn& hand_on,
+                     EntryOf&& entry) {
   std::array<CountedKmer, kEncodedAtOnce> some;
   for (std::size_t first = 0; first < size; first += kEncodedAtOnce) {
     const std::size_t n = std::min(kEncodedAtOnce, size - first);
     for (std::size_t i = 0; i < n; ++i) some[i] = entry(first + i);
+    if (to.bytes.size() >= kMostEncodedBytes) hand_on();
     encode({some.data(), n}, to);
   }
 }
@@ -100,8 +113,8 @@ void encode_in_order_of_file(const index::IndexFile& index, unsigned threads, co
                              const EncodedVisitor& visit) {
   visit_in_order_of_file<Key, EncodedKmers>(
       index, threads, kBlockEntries,
-      [&](const ListBuffer<Key>& list, EncodedKmers& encoded) {
-        encode_in_steps(list.size, encode, encoded, [&](std::size_t i) {
+      [&](const ListBuffer<Key>& list, EncodedKmers& encoded, const HandOn& hand_on) {
+        encode_in_steps(list.size, encode, encoded, hand_on, [&](std::size_t i) {
           return CountedKmer{list.hashes()[i], list.counts()[i]};
         });
       },
@@ -148,18 +161,19 @@ void encode_sorted(const index::IndexFile& index, std::uint64_t memory_bytes, un
                    const EntryEncoder& encode, const EncodedVisitor& visit, const Order& in_order) {
   using Sorter = EntrySorter<Key, Order>;
   using Ordered = typename Sorter::Ordered;
-  const std::uint64_t bins_in_order = (kResultsAhead + 2) * threads;
+  const std::uint64_t encoded_bytes = (kResultsAhead + 2) * threads * kMostEncodedBytes;
   const backend::CountBounds all;
-  Sorter sorter(index, all, threads, memory_bytes, bins_in_order * Sorter::kBytesOfOrderedBin, in_order);
+  Sorter sorter(index, all, threads, memory_bytes, threads * Sorter::kBytesOfOrderedBin + encoded_bytes,
+                in_order);
   for (std::uint32_t first = 0; first < sorter.bins();) {
     const auto range = sorter.gather(first);
     make_in_order<Ordered, EncodedKmers>(
         range.end - range.first, threads, [] { return Ordered(); },
-        [&](Ordered& ordered, std::uint64_t number, EncodedKmers& encoded) {
+        [&](Ordered& ordered, std::uint64_t number, EncodedKmers& encoded, const HandOn& hand_on) {
           const std::uint32_t bin = range.first + static_cast<std::uint32_t>(number);
           sorter.order(bin, ordered);
           Key last = 0;
-          encode_in_steps(ordered.size, encode, encoded, [&](std::size_t i) {
+          encode_in_steps(ordered.size, encode, encoded, hand_on, [&](std::size_t i) {
             const auto [kmer, count] = sorter.entry(bin, ordered.words.data()[i]);
             // A shard may have a k-mer in a group that is not its own, and in its own.
             if (i > 0 && kmer == last) index::refuse_damaged(index, "a k-mer stands in it twice");
@@ -183,7 +197,7 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
   with_key_type(index.params().k, [&]<class Key>(Key) {
     cpu::visit_in_order_of_file<Key, Block>(
         index, threads, cpu::kBlockEntries,
-        [](const cpu::ListBuffer<Key>& list, Block& block) {
+        [](const cpu::ListBuffer<Key>& list, Block& block, const cpu::HandOn& /*hand_on*/) {
           for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
         },
         [&](const Block& block) {
@@ -199,7 +213,9 @@ void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint6
     using Arrays = cpu::EntryArraysBuilder<Key>;
     cpu::visit_in_order_of_file<Key, Arrays>(
         index, threads, wanted,
-        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays) { arrays.append(list, wanted, *pool); },
+        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays, const cpu::HandOn& /*hand_on*/) {
+          arrays.append(list, wanted, *pool);
+        },
         [&](Arrays& arrays) {
           if (arrays.size() > 0) visit(arrays.take());
         });

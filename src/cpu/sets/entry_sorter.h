@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -69,10 +70,18 @@ class EntrySorter {
         rest_bits_(2 * k_ - bin_bits_),
         count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
         others_(backend::working_bytes(threads) + other_bytes + Chunks::writing_bytes(threads, bins())) {
-    if (memory_bytes > 0) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
-    if (memory_bytes == 0) memory_bytes = memory_unasked();
-    room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
-    if (bytes_of_all() > room_) count_bins();
+    const bool is_asked = memory_bytes > 0;
+    if (is_asked) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
+    if (!is_asked) memory_bytes = memory_unasked();
+    // Perhaps all entries are in a few bins.
+    const std::uint64_t ordering = is_asked ? more_to_order(index.totals().stored_distinct, 1) : 0;
+    set_room(memory_bytes);
+    if (bytes_of_all() + ordering <= room_) return;
+    count_bins();
+    if (!is_asked) return;
+    others_ += more_to_order_largest();
+    host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
+    set_room(memory_bytes);
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -234,6 +243,26 @@ class EntrySorter {
         sizes_[bin].large += large[t][bin];
       }
     }
+  }
+
+  void set_room(std::uint64_t memory_bytes) {
+    room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
+  }
+
+  /// Returns the bytes that ordering `bins` bins of so many entries takes beyond kBytesOfOrderedBin for each.
+  static std::uint64_t more_to_order(std::uint64_t entries, std::uint64_t bins) {
+    const std::uint64_t bytes = entries * (sizeof(Key) + sizeof(std::uint32_t));
+    return bytes - std::min(bytes, bins * kBytesOfOrderedBin);
+  }
+  /// Returns it for the largest bins, one for each thread: k-mers of a genome are not spread evenly.
+  [[nodiscard]] std::uint64_t more_to_order_largest() const {
+    std::vector<std::uint64_t> entries;
+    for (const BinSize& bin : sizes_) entries.push_back(bin.entries);
+    std::ranges::sort(entries, std::greater());
+    if (entries.size() > threads_) entries.resize(threads_);
+    std::uint64_t bytes = 0;
+    for (const std::uint64_t each : entries) bytes += more_to_order(each, 1);
+    return bytes;
   }
 
   [[noreturn]] void refuse_more() const { index::refuse_damaged(index_, "it has more k-mers than it says"); }

@@ -125,9 +125,11 @@ class EntryTextWriter {
   }
 
   void write_sorted() {
-    EntrySorter<Key> sorter(index_, plan_.bounds, plan_.resources.threads, plan_.resources.memory_bytes,
-                            file::OrderedText::memory_bytes(plan_.resources.threads));
-    using Ordered = typename EntrySorter<Key>::Ordered;
+    using Sorter = EntrySorter<Key>;
+    const unsigned threads = plan_.resources.threads;
+    Sorter sorter(index_, plan_.bounds, threads, plan_.resources.memory_bytes,
+                  threads * Sorter::kBytesOfOrderedBin + file::OrderedText::memory_bytes(threads));
+    using Ordered = typename Sorter::Ordered;
     for (std::uint32_t first = 0; first < sorter.bins();) {
       const auto range = sorter.gather(first);
       make_texts<Ordered>(

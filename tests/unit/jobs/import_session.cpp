@@ -125,6 +125,33 @@ TEST_CASE("k-mers become an index, canonical or as they are") {
   }
 }
 
+TEST_CASE("k-mers that begin alike are handed on in parts when they are sorted") {
+  const ScratchFolder folder;
+  constexpr std::uint64_t kMany = 80'000;
+  std::vector<CountedKmer> kmers;
+  for (std::uint64_t i = 0; i < kMany; ++i) kmers.push_back({Key128{i * 977}, i + 1});
+  formats::StreamFacts facts;
+  facts.k = 31;
+  facts.canonical = false;
+  ListSource source(kmers, facts);
+  import(source, folder / "a.wmi");
+  CHECK(read(folder / "a.wmi").size() == kMany);
+
+  std::size_t most = 0, entries = 0;
+  backend::encode_entries(
+      index::IndexFile(folder / "a.wmi"), formats::KmerOrder::by_kmer, std::uint64_t{1} << 31, 3,
+      [](std::span<const CountedKmer> some, formats::EncodedKmers& to) {
+        to.kmers += some.size();
+        to.bytes.append(std::string(some.size() * 40, 'x'));
+      },
+      [&](const formats::EncodedKmers& encoded) {
+        most = std::max(most, encoded.bytes.size());
+        entries += encoded.kmers;
+      });
+  CHECK(entries == kMany);
+  CHECK(most <= (std::size_t{1} << 20) + (std::size_t{1} << 15));
+}
+
 TEST_CASE("a k-mer that comes twice is an error, or added up") {
   const ScratchFolder folder;
   for (const std::uint32_t k : {7u, 13u, 31u, 32u, 50u}) {
