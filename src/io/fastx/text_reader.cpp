@@ -124,10 +124,16 @@ void TextReader::grow(Batch& batch) {
 }
 
 void TextReader::refuse_record() const {
-  if (longest_record_ == kLongestRecord) {
-    // A sequence that goes on has been counted with its header.
+  if (longest_record_ == kLongestRecord && parser_.sequence()) {
     file::fail_at(
-        {file_, parser_.records() + (parser_.sequence() ? 0 : 1)},
+        {file_, parser_.records()},  // it has been counted with its header
+        fmt::format("the sequence does not end within {} bytes, and none that is longer can be kept "
+                    "whole, as it has to be here: divide it into shorter ones",
+                    kLongestRecord));
+  }
+  if (longest_record_ == kLongestRecord) {
+    file::fail_at(
+        {file_, parser_.records() + 1},
         fmt::format("the record does not end within {} bytes, which is as much as can be kept whole; or the "
                     "file is no FASTA or FASTQ, or is damaged",
                     kLongestRecord));
