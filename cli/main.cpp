@@ -86,7 +86,7 @@ int run(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
     return call ? run_named(*call, ranks) : run_command(ranks, words);
   } catch (...) {
     mpi::JobFailure job_failure = mpi::job_failure_of(std::current_exception());
-    if (call) job_failure.message += memory_note(*call, job_failure.kind, job_failure.message);
+    if (call) job_failure.message += options_note(*call, job_failure.kind, job_failure.message);
     // An input that is changed while it is read looks damaged, or makes later steps fail.
     const std::optional<std::string> change = file::MappedInputs::change();
     const int status = fail(ranks, change ? mpi::JobFailure{ErrorKind::input, *change} : job_failure);

@@ -81,7 +81,7 @@ unsigned threads_in(std::uint64_t memory_bytes) {
 void note_memory_in_warnings(const NamedCall& call) {
   const WarningHandler print = listen_for_warnings({});
   listen_for_warnings([call, print](const std::string& message) {
-    if (print) print(message + memory_note(call, ErrorKind::resource, message));
+    if (print) print(message + options_note(call, ErrorKind::resource, message));
   });
 }
 
@@ -122,14 +122,27 @@ int status_of_named(int status) {
   return status == kDone || status == kUsageError ? status : kFailed;
 }
 
-std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message) {
+std::string options_note(const NamedCall& call, ErrorKind kind, const std::string& message) {
+  if (kind == ErrorKind::usage) return "";
   const std::string words = " " + message + " ";
-  const bool names_it = words.find(" -m ") != std::string::npos || words.find(" -m, ") != std::string::npos;
-  const bool is_of_memory = kind != ErrorKind::usage && names_it;
-  if (!is_of_memory) return "";
-  return fmt::format(" (-m is WARPMER_MEMORY here{})", call.program == "FastK" ? ", or FastK's -M"
-                                                       : call.program == "kmc" ? ", or KMC's -m"
-                                                                               : "");
+  const auto names = [&words](std::string_view option) {
+    return std::ranges::any_of(std::string_view(" ,;:"), [&](char end) {
+      return words.find(fmt::format(" {}{}", option, end)) != std::string::npos;
+    });
+  };
+  const bool is_fastk = call.program == "FastK", is_kmc = call.program == "kmc";
+  std::string note;
+  if (names("-m")) {
+    note += fmt::format(" (-m is WARPMER_MEMORY here{})", is_fastk ? ", or FastK's -M"
+                                                          : is_kmc ? ", or KMC's -m"
+                                                                   : "");
+  }
+  if (names("--tmp-dir")) {
+    note += fmt::format(" (--tmp-dir is {} here)", is_fastk ? "FastK's -P"
+                                                   : is_kmc ? "KMC's working directory"
+                                                            : "$TMPDIR");
+  }
+  return note;
 }
 
 host::Resources named_resources(std::uint64_t threads, std::uint64_t memory_bytes) {

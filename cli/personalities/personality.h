@@ -47,9 +47,9 @@ int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks);
 /// which is 2.
 int status_of_named(int status);
 
-/// Returns what to add to an error or warning that speaks of -m, for these programs have another option for
-/// memory, or none; nothing for others.
-std::string memory_note(const NamedCall& call, ErrorKind kind, const std::string& message);
+/// Returns what to add to an error or warning that speaks of -m or --tmp-dir, for these programs have other
+/// options for memory and temporary files, or none; nothing for others.
+std::string options_note(const NamedCall& call, ErrorKind kind, const std::string& message);
 
 // --- What their command lines cannot say, and the environment does.
 

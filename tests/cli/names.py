@@ -6,8 +6,10 @@ ctest: one thread (the jobs, and so the threads, are those of the commands)
 
 import functools
 import pathlib
+import random
 import re
 import shutil
+import subprocess
 
 from common_cli import DATA, SOURCE, WARPMER, canonical, main, naive_count, read_sequences
 from common_names import NamesTest
@@ -85,6 +87,26 @@ class WithoutKmc(NamesTest):
             self.assertEqual(process.stderr.count(b"is more than"), 1)
         process = self.kmc("-k9", "-m1", environment={"WARPMER_MEMORY": "3G", "SLURM_MEM_PER_NODE": "2000"})
         self.assertNotIn(b"warning: -m", process.stderr)
+
+    def test_a_full_disk(self):
+        """Where temporary files go has another name, too."""
+        if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no name space of mounts may be made")
+        (self.folder / "full").mkdir()
+        self.file("random.fa", ">a\n" + "".join(random.Random(2).choices("ACGT", k=300_000)) + "\n")
+        for note, *words in (
+            (r"full/\.[^\n]*another --tmp-dir \(--tmp-dir is KMC's working directory here\)", "kmc", "-k31", "-fm", "-ci1", "random.fa", "out", "full"),
+            (r"full/\.[^\n]*another --tmp-dir \(--tmp-dir is FastK's -P here\)", "FastK", "-k31", "-Nout", "-Pfull", "random.fa"),
+            (r"full/\.[^\n]*another --tmp-dir \(--tmp-dir is \$TMPDIR here\)", "TMPDIR=full", "jellyfish", "count", "-m", "31", "-s", "1M", "-o", "out", "random.fa"),
+            ("'full/out.kmc_suf'[^\n]*another output", "kmc", "-k31", "-fm", "-ci1", "random.fa", "full/out", "."),
+        ):  # fmt: skip
+            environment = words.pop(0) if words[0].startswith("TMPDIR") else "TMPDIR=."
+            call = f"mount -t tmpfs -o size=64k none full || exit 77; {environment} '{WARPMER}' {' '.join(words)}"
+            process = subprocess.run(["unshare", "-m", "sh", "-c", call], cwd=self.folder, capture_output=True, check=False)
+            if process.returncode == 77:
+                self.skipTest("nothing may be mounted")
+            self.assertEqual(process.returncode, 1)
+            self.assertRegex(process.stderr.decode(), rf"\Awarpmer: error: cannot write [^\n]*{note}\n\Z")
 
     def test_refusals(self):
         end = (FASTQ, "out", ".")
