@@ -173,7 +173,7 @@ def check_merqury_cap(folder):
 
 def check_profile_cap(folder):
     """Profiles of a long sequence, which as a whole take more than the cap."""
-    (folder / "long.fa").write_bytes(b">long\n" + random.Random(11).randbytes(6_000_000).translate(BASES) + b"\n")
+    (folder / "long.fa").write_bytes(b">long\n" + random.Random(11).randbytes(16_000_000).translate(BASES) + b"\n")
     cap = 160
     os.environ.update(WARPMER_MEMORY=f"{cap}M", WARPMER_DEVICE="cpu")
     status, bytes_taken, errors = peak(["FastK", "-k21", "-T2", "-p", "-c", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"])
