@@ -197,7 +197,7 @@ class CascadeBench {
     for (std::uint32_t round = 0; round < setting_.rounds; ++round) {
       if (round > 0) table.clear();
       rounds.push_back(table.insert(pairs, side(from_host)));
-      result.homeless += table.homeless();
+      result.overflow += table.overflow();
     }
     result.insert = median_of(rounds);
   }

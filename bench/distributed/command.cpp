@@ -158,11 +158,11 @@ class CascadeDriver {
     row["gops"] = gops;
     row["efficiency"] = efficiency(row, size, gops, setting.ordinals.size());
     for (const auto& [stage, seconds] : operation.stages) row[stage] = seconds * kMilliseconds;
-    row["homeless"] = result.homeless;
+    row["overflow"] = result.overflow;
     row["lost"] = result.lost;
     row["wrong"] = result.wrong;
     row["verified"] = result.is_right() ? "ok" : "WRONG";
-    report_.add(std::move(row), {"gpu", "gpus", "distinct", "slots", "batch", "homeless", "lost", "wrong"});
+    report_.add(std::move(row), {"gpu", "gpus", "distinct", "slots", "batch", "overflow", "lost", "wrong"});
   }
 
   /// The paper's equation 4, strong or weak, which is the rate of a device by that of one alone; nothing

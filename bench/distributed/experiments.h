@@ -42,8 +42,8 @@ struct CascadeResult {
   bool through_host;  ///< true when parts did travel so
   std::size_t distinct, slots;
   CascadeOperation insert, find;
-  std::uint64_t homeless, lost, wrong;  ///< over all rounds: pairs without room, keys not found, wrong values
-  [[nodiscard]] bool is_right() const { return homeless + lost + wrong == 0; }
+  std::uint64_t overflow, lost, wrong;  ///< over all rounds: pairs without room, keys not found, wrong values
+  [[nodiscard]] bool is_right() const { return overflow + lost + wrong == 0; }
 };
 
 /// Passes one result for each side and number of pipelines to `keep`, as they come.

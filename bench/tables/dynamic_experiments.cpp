@@ -56,7 +56,7 @@ double insert(Workbench& bench, TableUnderTest& table, const Step& step, bool em
     if (emptying) table.clear(row.method.seed);
     table.insert(job);
   });
-  row.homeless += bench.totals().homeless;
+  row.overflow += bench.totals().overflow;
   return time;
 }
 
@@ -83,7 +83,7 @@ std::vector<Row> run_batches(Workbench& bench, const TableEntry& entry, const Ke
   // The first build warms up, and there is looked at what is in the table after each batch.
   for (std::uint32_t build = 0; build <= method.builds; ++build) {
     table->clear(method.seed + (build == 0 ? 0 : build - 1));
-    row.homeless = 0;
+    row.overflow = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const double time = insert(bench, *table, all[i], false, row);
       if (build > 0) seconds[i].push_back(time);
@@ -100,7 +100,7 @@ std::vector<Row> run_batches(Workbench& bench, const TableEntry& entry, const Ke
     sum += median(seconds[i]);
     if (!all[i].is_checkpoint) continue;
     out->others[0].measured.mops = mops(all[i].end, sum);
-    out->homeless = row.homeless;
+    out->overflow = row.overflow;
     out->outcome = row.outcome;
     ++out;
   }
@@ -118,7 +118,7 @@ std::vector<Row> run_rebuilds(Workbench& bench, const TableEntry& entry, const K
     const auto table = entry.make({step.end, load, step.end});
     const Step whole{0, step.end, step.is_checkpoint};
     if (step.first == 0) insert(bench, *table, whole, true, row);
-    row.homeless = 0;
+    row.overflow = 0;
     sum += insert(bench, *table, whole, true, row);
     table->finish();
     verify(bench, *table, step.end, row);
@@ -138,7 +138,7 @@ Row run_mix(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, doub
   std::vector<double> seconds;  // for each operation
   for (std::uint32_t build = 0; build < method.builds; ++build) {
     table->clear(method.seed + build);
-    row.homeless = 0;
+    row.overflow = 0;
     insert(bench, *table, {0, keys.pairs, true}, false, row);
     if (build == 0) describe(*table, keys.pairs, row);
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -153,7 +153,7 @@ Row run_mix(Workbench& bench, const TableEntry& entry, const KeyPlan& keys, doub
     table->find(after);
     table->collect(after);
     judge(bench.judge_answers_after(), row);
-    row.successes += row.homeless == 0 ? 1 : 0;
+    row.successes += row.overflow == 0 ? 1 : 0;
   }
   row.others = {{"mixed", {mops(1, median(seconds)), -1}}};
   return row;
@@ -177,7 +177,7 @@ Row run_allocations(Workbench& bench, const AllocatorEntry& entry, std::size_t r
     const bool is_right = account.refused == 0 && account.shared == 0 && account.taken == requests &&
                           allocator->account().taken == 0;
     if (!is_right) row.outcome = Outcome::wrong;
-    row.homeless += account.refused;
+    row.overflow += account.refused;
     if (round == 0) continue;
     taking.push_back(time);
     freeing.push_back(time_to_free);

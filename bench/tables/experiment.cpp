@@ -36,8 +36,8 @@ class Experiment {
       const Insertions job = insertions();
       table_->prepare(job);
       const double time = bench_.seconds_of([&] { table_->insert(job); });
-      row_.homeless = bench_.totals().homeless;
-      const bool is_success = table_->finish() && row_.homeless == 0;
+      row_.overflow = bench_.totals().overflow;
+      const bool is_success = table_->finish() && row_.overflow == 0;
       if (i == 0) continue;
       seconds.push_back(time);
       row_.successes += is_success ? 1 : 0;
@@ -77,7 +77,7 @@ class Experiment {
       job.count_probes = true;
       table_->insert(job);
       row_.insert.probes = per_operation();
-      row_.homeless = std::max<std::uint64_t>(row_.homeless, bench_.totals().homeless);
+      row_.overflow = std::max<std::uint64_t>(row_.overflow, bench_.totals().overflow);
       table_->finish();
     }
     for (std::size_t i = 0; i < row_.find.size(); ++i) {
@@ -116,8 +116,8 @@ void describe(const TableUnderTest& table, std::size_t elements, Row& row) {
 
 void judge(const Verdict& verdict, Row& row) {
   const bool lost = verdict.lost > 0;
-  if (verdict.invented > 0 || (lost && row.homeless == 0) ||
-      (row.keys.distribution == Distribution::unique && verdict.lost > row.homeless))
+  if (verdict.invented > 0 || (lost && row.overflow == 0) ||
+      (row.keys.distribution == Distribution::unique && verdict.lost > row.overflow))
     row.outcome = Outcome::wrong;
   if (lost && row.outcome == Outcome::right) row.outcome = Outcome::incomplete;
 }

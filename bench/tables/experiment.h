@@ -58,13 +58,13 @@ struct Row {
   Measured insert;
   std::vector<Measured> find;   ///< one for each of the method's hit ratios
   std::uint32_t successes = 0;  ///< builds that placed all keys where the paper's scheme would
-  std::uint64_t homeless = 0;   ///< keys that found no place in the build that was asked
+  std::uint64_t overflow = 0;   ///< keys that found no place in the build that was asked
   Outcome outcome = Outcome::right;
 };
 
 /// Notes the size of the table that has been built, and its contents.
 void describe(const TableUnderTest& table, std::size_t elements, Row& row);
-/// Judges a table that must hold all keys but `row.homeless`.
+/// Judges a table that must hold all keys but `row.overflow`.
 void judge(const Verdict& verdict, Row& row);
 [[nodiscard]] double median(std::vector<double> values);
 /// Returns million operations a second.

@@ -75,8 +75,8 @@ class HostSlabTable : public TableUnderTest {
     on_host_threads(size, [&](std::size_t first, std::size_t end) { work(workers++, first, end); });
   }
   template <class T>
-  static void report(const T& tile, unsigned long long homeless, Totals* totals) {
-    std::atomic_ref(totals->homeless).fetch_add(homeless);
+  static void report(const T& tile, unsigned long long overflow, Totals* totals) {
+    std::atomic_ref(totals->overflow).fetch_add(overflow);
     if constexpr (requires { tile.probes(); })
       std::atomic_ref(totals->probes).fetch_add(static_cast<unsigned long long>(tile.probes()));
   }
@@ -88,10 +88,10 @@ class HostSlabTable : public TableUnderTest {
     on_workers(job.size, [&](std::uint32_t worker, std::size_t first, std::size_t end) {
       const T tile;
       table::ResidentBlock resident = table.resident(tile, worker);
-      unsigned long long homeless = 0;
+      unsigned long long overflow = 0;
       for (std::size_t i = first; i < end; ++i)
-        homeless += Case::insert(table, tile, resident, job.pairs[i], job.distinct) ? 0 : 1;
-      report(tile, homeless, job.totals);
+        overflow += Case::insert(table, tile, resident, job.pairs[i], job.distinct) ? 0 : 1;
+      report(tile, overflow, job.totals);
     });
   }
   template <class T>

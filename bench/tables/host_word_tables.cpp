@@ -67,8 +67,8 @@ class HostWordTable : public TableUnderTest {
 
   /// Adds up what a thread has seen.
   template <class T>
-  static void report(const T& tile, unsigned long long homeless, Totals* totals) {
-    std::atomic_ref(totals->homeless).fetch_add(homeless);
+  static void report(const T& tile, unsigned long long overflow, Totals* totals) {
+    std::atomic_ref(totals->overflow).fetch_add(overflow);
     if constexpr (requires { tile.probes(); })
       std::atomic_ref(totals->probes).fetch_add(static_cast<unsigned long long>(tile.probes()));
   }
@@ -84,14 +84,14 @@ class HostWordTable : public TableUnderTest {
     const auto pass = [&](auto&& insert) {
       on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
         const T tile;
-        unsigned long long homeless = 0;
+        unsigned long long overflow = 0;
         for (std::size_t i = first; i < end; ++i) {
           if (job.ahead && i + kKeysAhead < end)
             fetch<Table>(scheme, table::key_of(job.pairs[i + kKeysAhead]));
           const table::Slot<table::Key32> in{table::key_of(job.pairs[i]), table::count_of(job.pairs[i])};
-          homeless += insert(tile, in) ? 0 : 1;
+          overflow += insert(tile, in) ? 0 : 1;
         }
-        report(tile, homeless, job.totals);
+        report(tile, overflow, job.totals);
       });
     };
     if (job.distinct) {

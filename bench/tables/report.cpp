@@ -42,7 +42,7 @@ std::string csv_line(const Row& row, const std::string& operation, const std::st
       repeats_of(row.keys), row.keys.pairs, row.distinct, row.slots, row.load, row.bytes_per_key,
       row.utilization, row.batch, row.mix, row.method.ahead ? 1 : 0, row.method.split ? 1 : 0, operation,
       hits, measured.mops, number_or_nothing(measured.probes), row.method.builds,
-      static_cast<double>(row.successes) / row.method.builds, row.homeless, name_of(row.outcome));
+      static_cast<double>(row.successes) / row.method.builds, row.overflow, name_of(row.outcome));
 }
 
 nlohmann::ordered_json json_of(const Measured& measured) {
@@ -86,7 +86,7 @@ nlohmann::ordered_json json_of(const Row& row) {
   }
   json["builds"] = row.method.builds;
   json["successes"] = row.successes;
-  json["homeless"] = row.homeless;
+  json["overflow"] = row.overflow;
   json["verified"] = name_of(row.outcome);
   return json;
 }
@@ -162,7 +162,7 @@ std::string csv_of(const std::vector<Row>& rows) {
   std::string csv =
       "figure,device,table,group,bucket,window,hashes,keys,repeats,pairs,distinct,slots,load,bytes_per_key,"
       "utilization,"
-      "batch,mix,ahead,split,operation,hits,mops,probes,builds,success_rate,homeless,verified\n";
+      "batch,mix,ahead,split,operation,hits,mops,probes,builds,success_rate,overflow,verified\n";
   for (const Row& row : rows) {
     for (const OtherOperation& other : row.others) csv += csv_line(row, other.name, "", other.measured);
     if (!row.others.empty()) continue;

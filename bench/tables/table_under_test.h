@@ -39,7 +39,7 @@ struct Configuration {
 
 /// Numbers that are counted in the device's memory.
 struct Totals {
-  unsigned long long homeless;  ///< keys that found no place
+  unsigned long long overflow;  ///< keys that found no place
   unsigned long long probes;    ///< buckets looked at
 };
 

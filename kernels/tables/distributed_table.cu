@@ -322,13 +322,13 @@ void DistributedTable::clear() {
   }
 }
 
-std::uint64_t DistributedTable::homeless() const {
-  std::uint64_t homeless = 0;
+std::uint64_t DistributedTable::overflow() const {
+  std::uint64_t overflow = 0;
   for (const OnOneDevice<PairTable>& table : tables_) {
     const CurrentDevice current(table.ordinal());
-    homeless += table->homeless();
+    overflow += table->overflow();
   }
-  return homeless;
+  return overflow;
 }
 
 std::size_t DistributedTable::slots() const {

@@ -97,7 +97,7 @@ class DistributedTable {
 
   void clear();
   /// Returns the number of pairs for which there was no room since the last `clear`.
-  [[nodiscard]] std::uint64_t homeless() const;
+  [[nodiscard]] std::uint64_t overflow() const;
   /// Returns the number of slots of all devices.
   [[nodiscard]] std::size_t slots() const;
   /// True when some parts travel through the host's memory.

@@ -43,11 +43,11 @@ __device__ void for_each_item(const Item* items, std::size_t n, Work&& work) {
 
 __global__ void __launch_bounds__(kPairThreads)
     insert_kernel(Scheme<Reading::changing> scheme, const unsigned long long* pairs, std::size_t n,
-                  unsigned long long* homeless) {
+                  unsigned long long* overflow) {
   for_each_item<Reading::changing>(
       pairs, n, [&](const auto& tile, std::size_t /*i*/, unsigned long long pair) {
         const bool placed = scheme.insert(tile, table::key_of(pair), table::count_of(pair)).placed;
-        if (!placed && tile.group.thread_rank() == 0) atomicAdd(homeless, 1ull);
+        if (!placed && tile.group.thread_rank() == 0) atomicAdd(overflow, 1ull);
       });
 }
 
@@ -79,7 +79,7 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
     : windows_(table::windows_from((least_slots + kWindow - 1) / kWindow)),
       seed_(seed),
       words_(std::size_t{windows_} * kWindow),
-      homeless_(1),
+      overflow_(1),
       grid_(persistent_grid(insert_kernel, kPairThreads, 0)) {
   clear(memory_stream());
   check(cudaStreamSynchronize(memory_stream()), "making a table");
@@ -88,14 +88,14 @@ PairTable::PairTable(std::size_t least_slots, std::uint32_t seed)
 void PairTable::clear(cudaStream_t stream) {
   clear_pairs_kernel<<<grid_, kPairThreads, 0, DriverLock::Shared(stream)>>>(words_.data(), words_.size());
   check_launch("emptying a table");
-  fill_bytes(homeless_.data(), 0, 1, stream);
+  fill_bytes(overflow_.data(), 0, 1, stream);
 }
 
 void PairTable::insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::changing> scheme({words_.data()}, {windows_, seed_, kMostWindows});
   insert_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(
-      scheme, reinterpret_cast<const unsigned long long*>(pairs), n, homeless_.data());
+      scheme, reinterpret_cast<const unsigned long long*>(pairs), n, overflow_.data());
   check_launch("inserting pairs");
 }
 
@@ -108,11 +108,11 @@ void PairTable::find(const table::Key32* keys, std::size_t n, std::uint32_t* ans
   check_launch("looking keys up");
 }
 
-std::uint64_t PairTable::homeless() const {
+std::uint64_t PairTable::overflow() const {
   const DriverLock::Shared use;
-  unsigned long long homeless = 0;
-  check(cudaMemcpy(&homeless, homeless_.data(), sizeof homeless, cudaMemcpyDefault), "working on a table");
-  return homeless;
+  unsigned long long overflow = 0;
+  check(cudaMemcpy(&overflow, overflow_.data(), sizeof overflow, cudaMemcpyDefault), "working on a table");
+  return overflow;
 }
 
 }  // namespace warpmer::gpu

@@ -28,13 +28,13 @@ class PairTable {
   void find(const table::Key32* keys, std::size_t n, std::uint32_t* answers, cudaStream_t stream) const;
   /// Returns the number of pairs for which there was no room since the last `clear`. All insertions must be
   /// done.
-  [[nodiscard]] std::uint64_t homeless() const;
+  [[nodiscard]] std::uint64_t overflow() const;
 
  private:
   std::uint32_t windows_;
   std::uint32_t seed_;
   DeviceArray<std::uint64_t> words_;
-  DeviceArray<unsigned long long> homeless_;
+  DeviceArray<unsigned long long> overflow_;
   std::uint32_t grid_;  ///< number of blocks that the device holds at once
 };
 

@@ -30,8 +30,8 @@ struct Found {
 /// The outcome of an insertion by a scheme that moves keys to make room.
 template <class Key>
 struct Displacement {
-  Insertion insertion;  ///< not placed: the table lacks `homeless`, and has everything else
-  Slot<Key> homeless;   ///< the key that was left over, the inserted one or another, with its count
+  Insertion insertion;  ///< not placed: the table lacks `overflow`, and has everything else
+  Slot<Key> overflow;   ///< the key that was left over, the inserted one or another, with its count
 };
 
 }  // namespace warpmer::table

@@ -70,7 +70,7 @@ class OnOneGpu(unittest.TestCase):
                          "unique,uniform,zipf", "--side", "device,host", "--pipelines", "1,2", "--rounds", "2")
         self.assertEqual(len(rows), 2 * 3 * 2 * 2 * 2)
         for row in rows:
-            self.assertEqual((row["pairs"], row["gpus"], row["homeless"]), (1 << 16, 1, 0))
+            self.assertEqual((row["pairs"], row["gpus"], row["overflow"]), (1 << 16, 1, 0))
             self.assertGreater(row["load"], 0.85)
             self.assertEqual(row["distinct"] == row["pairs"], row["keys"] == "unique")
             self.assertGreater(row["table"], 0)

@@ -70,7 +70,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(lines), 4 * len(rows))
         self.assertEqual(len(text.splitlines()), len(rows) + 1)
         for number, row in enumerate(rows):
-            self.assertEqual((row["verified"], row["homeless"], row["builds"]), ("ok", 0, 2), row)
+            self.assertEqual((row["verified"], row["overflow"], row["builds"]), ("ok", 0, 2), row)
             self.assertEqual((row["pairs"], row["distinct"], row["repeats"]), (4096, 4096, 1))
             self.check_sizes(row, 0.5 if number % 2 == 0 else 0.8)
             self.assertEqual([find["hits"] for find in row["find"]], [100, 50, 0])
@@ -99,7 +99,7 @@ class Tables(unittest.TestCase):
         self.assertEqual((insert["operation"], insert["hits"]), ("insert", ""))
         self.assertEqual((find["operation"], find["hits"]), ("find", "25"))
         for line in lines:
-            for name in ("table", "group", "bucket", "hashes", "pairs", "distinct", "slots", "builds", "homeless"):
+            for name in ("table", "group", "bucket", "hashes", "pairs", "distinct", "slots", "builds", "overflow"):
                 self.assertEqual(line[name], str(row[name]))
             self.assertEqual(line["verified"], "ok")
         self.assertAlmostEqual(float(insert["mops"]), row["insert"]["mops"], delta=0.06)
@@ -207,7 +207,7 @@ class Tables(unittest.TestCase):
         self.assertEqual({row["table"] for row in rows}, {"slaballoc", "slaballoc-light", "malloc"})
         self.assertEqual({line["operation"] for line in lines}, {"allocate", "free"})
         for row in rows:
-            self.assertEqual((row["pairs"], row["homeless"], row["verified"]), (5000, 0, "ok"))
+            self.assertEqual((row["pairs"], row["overflow"], row["verified"]), (5000, 0, "ok"))
             self.assertAlmostEqual(row["load"], 5000 / row["slots"], places=6)
 
     def test_figures_of_the_hash_graph(self):

@@ -77,7 +77,7 @@ void check_table(const DistributedTablePlan& plan, const Pairs& pairs, Side side
   std::vector<DeviceElements<std::uint64_t>> insertions;
   for (const auto& of_device : pairs) insertions.push_back({brought.add(of_device), of_device.size()});
   distributed.insert(insertions, side);
-  CHECK(distributed.homeless() == 0);
+  CHECK(distributed.overflow() == 0);
 
   std::mt19937 random(7);
   Arrays<Key32> asked(plan.ordinals, side);
@@ -180,10 +180,10 @@ TEST_CASE("distributed table: a table that is too small says so, and is empty af
     brought.push_back({arrays.add(half), half.size()});
   }
   distributed.insert(brought, Side::device);
-  CHECK(distributed.homeless() == pairs.size() - distributed.slots());
+  CHECK(distributed.overflow() == pairs.size() - distributed.slots());
   distributed.clear();
-  CHECK(distributed.homeless() == 0);
+  CHECK(distributed.overflow() == 0);
   for (auto& one : brought) one.size = 300;
   distributed.insert(brought, Side::device);
-  CHECK(distributed.homeless() == 0);
+  CHECK(distributed.overflow() == 0);
 }

@@ -21,7 +21,7 @@ WARPMER_HD Done<Key> done_with(const table::Insertion& one, Key key, std::uint32
   done.placed = one.placed;
   done.is_new = one.is_new;
   done.wrapped = one.wrapped;
-  if (!one.placed) done.homeless = {key, n};
+  if (!one.placed) done.overflow = {key, n};
   return done;
 }
 
@@ -226,7 +226,7 @@ struct CuckooBuckets : KeyBuckets<table::Cuckoo<T, Hashes>, Hashes> {
     if constexpr (Scheme::kMovesCounts) {
       if (operation == Operation::insert_distinct) {
         one = scheme.insert_distinct(tile, in.key, in.count);
-        return done_with(one.insertion, one.homeless.key, one.homeless.count);
+        return done_with(one.insertion, one.overflow.key, one.overflow.count);
       }
     }
     if constexpr (T::kExclusive) {
@@ -234,7 +234,7 @@ struct CuckooBuckets : KeyBuckets<table::Cuckoo<T, Hashes>, Hashes> {
     } else {
       one = scheme.place(tile, in.key);
     }
-    return done_with(one.insertion, one.homeless.key, one.homeless.count);
+    return done_with(one.insertion, one.overflow.key, one.overflow.count);
   }
 };
 

@@ -26,9 +26,9 @@ struct Ledger {
     keys.push_back(key);
     n.push_back(count);
   }
-  void plan_homeless_of(const Ledger& other) {
+  void plan_overflow_of(const Ledger& other) {
     for (const Done<Key>& one : other.done) {
-      if (one.homeless.count != 0) plan(one.homeless.key, one.homeless.count);
+      if (one.overflow.count != 0) plan(one.overflow.key, one.overflow.count);
     }
   }
   [[nodiscard]] std::size_t how_many(bool Done<Key>::*what) const {
@@ -39,12 +39,12 @@ struct Ledger {
   [[nodiscard]] std::size_t refused() const { return done.size() - how_many(&Done<Key>::placed); }
 
   /// For insertions: returns the keys that a table must hold, with their counts. Every key that was planned
-  /// and did not come back as homeless is there.
+  /// and did not come back as overflow is there.
   [[nodiscard]] std::map<Key, std::uint32_t> expected() const {
     std::map<Key, std::uint64_t> sums;
     for (std::size_t i = 0; i < keys.size(); ++i) sums[keys[i]] += n[i];
     for (const Done<Key>& one : done) {
-      if (one.homeless.count != 0) sums[one.homeless.key] -= one.homeless.count;
+      if (one.overflow.count != 0) sums[one.overflow.key] -= one.overflow.count;
     }
     std::map<Key, std::uint32_t> counts;
     for (const auto& [key, sum] : sums) {

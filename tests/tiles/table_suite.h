@@ -207,7 +207,7 @@ void start_again(const SchemeOnTile<Key>& on) {
     Table<Key> again(on, shape);
     Ledger<Key> moved;
     for (const table::Slot<Key>& entry : failed.entries()) moved.plan(entry.key, entry.count);
-    moved.plan_homeless_of(ledger);
+    moved.plan_overflow_of(ledger);
     again.run(Operation::insert, moved);
     if (moved.refused() != 0) return false;
     CHECK(moved.expected().size() == ledger.keys.size());

@@ -87,7 +87,7 @@ struct Done {
   bool wrapped = false;
   std::ptrdiff_t slot = -1;                                 ///< slot in which the key was found
   std::uint32_t count = 0;                                  ///< the count that was found there
-  table::Slot<Key> homeless = {table::kEmptyKey<Key>, 0u};  ///< the slot that found no place in exchange
+  table::Slot<Key> overflow = {table::kEmptyKey<Key>, 0u};  ///< the slot that found no place in exchange
 };
 
 /// The promises of a scheme.

@@ -44,7 +44,7 @@ __device__ std::uint32_t worker() {
 /// Adds up the totals of lanes and their group.
 template <class T>
 __device__ void report(const T& tile, unsigned long long mine, Totals* totals) {
-  if (mine > 0) atomicAdd(&totals->homeless, mine);
+  if (mine > 0) atomicAdd(&totals->overflow, mine);
   if constexpr (requires { tile.probes(); }) {
     if (tile.group.thread_rank() == 0)
       atomicAdd(&totals->probes, static_cast<unsigned long long>(tile.probes()));
@@ -57,16 +57,16 @@ __global__ void __launch_bounds__(kSlabThreads)
                   Totals* totals) {
   const auto tile = tile_of_this_group<typename Case::Tile, Inner>();
   table::ResidentBlock resident = table.resident(tile, worker<typename Case::Tile>());
-  unsigned long long homeless = 0;
+  unsigned long long overflow = 0;
   for_each_lane(tile, size, [&](std::size_t i, bool is_active) {
     const std::uint64_t mine = is_active ? pairs[i] : 0;
     std::uint32_t placed = 1;
     table::share_work(tile, is_active, mine, placed, [&](std::uint64_t pair) {
       return std::uint32_t{Case::insert(table, tile, resident, pair, distinct)};
     });
-    homeless += placed == 0 ? 1 : 0;
+    overflow += placed == 0 ? 1 : 0;
   });
-  report(tile, homeless, totals);
+  report(tile, overflow, totals);
 }
 
 template <class Case, class Inner>

@@ -28,9 +28,9 @@ __device__ inline void fetch(const std::uint64_t* at) { asm volatile("prefetch.g
 
 /// Adds up the totals of a group.
 template <class T>
-__device__ void report(const T& tile, unsigned long long homeless, Totals* totals) {
+__device__ void report(const T& tile, unsigned long long overflow, Totals* totals) {
   if (tile.group.thread_rank() != 0) return;
-  if (homeless > 0) atomicAdd(&totals->homeless, homeless);
+  if (overflow > 0) atomicAdd(&totals->overflow, overflow);
   if constexpr (requires { tile.probes(); })
     atomicAdd(&totals->probes, static_cast<unsigned long long>(tile.probes()));
 }
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
     insert_kernel(typename Table::Scheme scheme, const unsigned long long* pairs, std::size_t size,
                   bool ahead, Totals* totals) {
   const T tile{Inner(gpu::cg::tiled_partition<T::Group::num_threads()>(gpu::cg::this_thread_block()))};
-  unsigned long long homeless = 0;
+  unsigned long long overflow = 0;
   for_each_item<Table>(
       pairs, size, ahead, scheme, tile, [](unsigned long long pair) { return table::key_of(pair); },
       [&](std::size_t /*i*/, unsigned long long pair) {
@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(kThreads)
         } else {
           placed = Table::count(kPass, scheme, tile, in);
         }
-        homeless += placed ? 0 : 1;
+        overflow += placed ? 0 : 1;
       });
-  report(tile, homeless, totals);
+  report(tile, overflow, totals);
 }
 
 template <class Table, class T, class Inner>

@@ -43,11 +43,11 @@ __global__ void copy_keys_kernel(const Key32* from, std::size_t size, Key32* to)
 template <class IsRight>
 __device__ void judge(std::size_t size, const std::uint32_t* answers, Totals* verdict, IsRight&& is_right) {
   for_each_number(size, [&](std::size_t i) {
-    if (!is_right(i)) atomicAdd(answers[i] == kAbsent ? &verdict->homeless : &verdict->probes, 1ull);
+    if (!is_right(i)) atomicAdd(answers[i] == kAbsent ? &verdict->overflow : &verdict->probes, 1ull);
   });
 }
 
-/// The verdict: what is lost in `homeless`, what is invented in `probes`.
+/// The verdict: what is lost in `overflow`, what is invented in `probes`.
 __global__ void judge_answers_kernel(PairMaker maker, std::uint32_t hits_percent, std::size_t size,
                                      const Key32* queries, const std::uint32_t* answers, Totals* verdict) {
   judge(size, answers, verdict,
@@ -205,7 +205,7 @@ class GpuWorkbench : public Workbench {
   }
   Verdict verdict() {
     const Totals totals = this->totals();
-    return {totals.homeless, totals.probes};
+    return {totals.overflow, totals.probes};
   }
 
   /// Sorts the keys and counts runs: another way to know how often each comes.

@@ -76,7 +76,7 @@ class SchemeChanges : public ChangeTable<typename Memory::Table::Key> {
 
   [[nodiscard]] std::size_t size() const override { return table_.size; }
   [[nodiscard]] bool has_room(std::size_t more) const override {
-    return table_.size + more <= room_ && !has_homeless_;
+    return table_.size + more <= room_ && !has_overflow_;
   }
   [[nodiscard]] std::uint64_t bytes_with(std::size_t more) const override {
     return Memory::bytes_for(keys_with(more));
@@ -97,7 +97,7 @@ class SchemeChanges : public ChangeTable<typename Memory::Table::Key> {
       table_ = fresh;
       memory_ = std::move(memory);
       room_ = Memory::room_for(keys);
-      has_homeless_ = false;
+      has_overflow_ = false;
       for (const auto& [key, rest] : std::exchange(rests_, {})) {
         const std::uint32_t low = slot_of(key);
         set(key, low, low + rest, lists);
@@ -116,7 +116,7 @@ class SchemeChanges : public ChangeTable<typename Memory::Table::Key> {
     std::uint32_t more = static_cast<std::uint32_t>(now - was);  // which may wrap
     const HashList<Key> one{&key, &more, 1, more};
     if (more != 0) kernels_.insert(table_, one, 0);
-    has_homeless_ = has_homeless_ || table_.overflow_size > 0;
+    has_overflow_ = has_overflow_ || table_.overflow_size > 0;
     const bool is_in_slot = rests_.empty() && table_.overflow_size == 0 && now <= UINT32_MAX;
     table_.carries_size = table_.overflow_size = 0;
     if (is_in_slot) return;
@@ -160,7 +160,7 @@ class SchemeChanges : public ChangeTable<typename Memory::Table::Key> {
     for (std::size_t i = 0; i < table_.carries_size; ++i) rests_[table_.carries[i]] += std::uint64_t{1} << 32;
     for (std::size_t i = 0; i < table_.overflow_size; ++i)
       rests_[table_.overflow[i]] += table_.overflow_counts[i];
-    has_homeless_ = has_homeless_ || table_.overflow_size > 0;
+    has_overflow_ = has_overflow_ || table_.overflow_size > 0;
     table_.carries_size = table_.overflow_size = 0;
   }
 
@@ -169,7 +169,7 @@ class SchemeChanges : public ChangeTable<typename Memory::Table::Key> {
   Memory memory_;
   std::size_t room_ = 0;       ///< keys that it may have
   Carries<Key> rests_;         ///< parts of changes that are not in slots
-  bool has_homeless_ = false;  ///< a key found no slot
+  bool has_overflow_ = false;  ///< a key found no slot
 };
 
 }  // namespace warpmer::cpu

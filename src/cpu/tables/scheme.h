@@ -97,8 +97,8 @@ std::size_t insert_list(typename Scheme::Table& table, const HashList<typename S
       } else {
         const auto done = insert_slot(scheme, table, key, list.weights[i]);
         if (!done.insertion.placed) [[unlikely]] {
-          table.overflow[table.overflow_size] = done.homeless.key;
-          table.overflow_counts[table.overflow_size++] = done.homeless.count;
+          table.overflow[table.overflow_size] = done.overflow.key;
+          table.overflow_counts[table.overflow_size++] = done.overflow.count;
         }
       }
     }

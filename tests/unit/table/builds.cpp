@@ -45,10 +45,10 @@ int successes(double load) {
   int successes = 0;
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     Built<Scheme> built(kBuckets, seed);
-    std::size_t homeless = 0;
+    std::size_t overflow = 0;
     for (Key64 key = 0; key < static_cast<Key64>(kSlots * load); ++key)
-      homeless += place(built.scheme, key) ? 0 : 1;
-    CHECK(homeless == 0);  // there is a stash for the few
+      overflow += place(built.scheme, key) ? 0 : 1;
+    CHECK(overflow == 0);  // there is a stash for the few
     successes += built.scheme.stash_is_empty({}) ? 1 : 0;
   }
   return successes;
