@@ -3,6 +3,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "backend/lookup/summary_line.h"
+#include "io/fastx/record_name.h"
 #include "kernels/lookup/read_lines.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 
@@ -12,10 +13,10 @@ namespace {
 
 constexpr std::uint32_t kLineThreads = 128;
 
-/// Returns a record's name, without '@'. It is as io/fastx/record_name.h has it.
+/// Returns a record's name, without '@'.
 __device__ LineBounds name_of(const char* text, LineBounds header) {
   LineBounds name{header.begin + 1, header.begin + 1};
-  while (name.end<header.end&& static_cast<unsigned char>(text[name.end])> ' ') ++name.end;
+  while (name.end < header.end && !io::ends_name(text[name.end])) ++name.end;
   return name;
 }
 

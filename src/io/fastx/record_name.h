@@ -5,9 +5,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kmer/platform.h"
+
 namespace warpmer::io {
 
-/// Returns the first character at or after `text` that is a blank, a line end or another control character.
+/// True for the characters that end a name: blanks, line ends and other control characters.
+WARPMER_HD constexpr bool ends_name(char c) { return static_cast<unsigned char>(c) <= ' '; }
+
+/// Returns the first character at or after `text` that ends a name.
 /// Reads eight bytes at a time: there must be such a character, or as many readable bytes before `end` plus
 /// `PaddedText::kPadding`; the result may lie behind `end` if there is none before.
 inline const char* find_name_end(const char* text, const char* end) {
@@ -17,13 +22,14 @@ inline const char* find_name_end(const char* text, const char* end) {
     for (; text < end; text += sizeof(std::uint64_t)) {
       std::uint64_t bytes;
       std::memcpy(&bytes, text, sizeof bytes);
-      // A byte of at most ' ' borrows and so sets its high bit; the lowest one set is exact.
+      // As `ends_name` says: a byte of at most ' ' borrows and so sets its high bit; the lowest one set is
+      // exact.
       const std::uint64_t found = (bytes - kOnes * (' ' + 1)) & ~bytes & kHighBits;
       if (found != 0) return text + std::countr_zero(found) / 8;
     }
     return end;
   } else {
-    while (text<end&& static_cast<unsigned char>(*text)> ' ') ++text;
+    while (text < end && !ends_name(*text)) ++text;
     return text;
   }
 }
