@@ -111,6 +111,22 @@ class BinChunks {
     }
   }
 
+  /// Copies all keys of a bin to `to`, bucket after bucket; in a bucket they are in no order.
+  /// `bucket_of(key)` is below `buckets`. `offsets` get the begins of buckets, and the end behind them.
+  template <class BucketOf>
+  void place(std::uint32_t bin, std::uint32_t buckets, BucketOf&& bucket_of, std::uint32_t* offsets,
+             Key* to) const {
+    std::fill_n(offsets, buckets + std::size_t{1}, 0u);
+    visit(bin, [&](const Key* from, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) ++offsets[bucket_of(from[i])];
+    });
+    for (std::uint32_t b = 1; b <= buckets; ++b) offsets[b] += offsets[b - 1];
+    // Each takes the last place left.
+    visit(bin, [&](const Key* from, std::size_t n) {
+      for (std::size_t i = 0; i < n; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
+    });
+  }
+
  private:
   /// Whole lines, so that these may be copied whole; the last chunks of all, which are half empty, should be
   /// few of all.

@@ -128,15 +128,7 @@ class EntrySorter {
       return bits == 0 ? std::size_t{0} : static_cast<std::size_t>(word >> shift);
     };
     std::uint32_t* const offsets = out.offsets.get(buckets + std::size_t{1});
-    std::fill_n(offsets, buckets + std::size_t{1}, 0u);
-    chunks_->visit(bin, [&](const Key* from, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) ++offsets[bucket_of(from[i])];
-    });
-    for (std::uint32_t b = 1; b <= buckets; ++b) offsets[b] += offsets[b - 1];
-    // Each takes the last place left.
-    chunks_->visit(bin, [&](const Key* from, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) to[--offsets[bucket_of(from[i])]] = from[i];
-    });
+    chunks_->place(bin, buckets, bucket_of, offsets, to);
     for (std::uint32_t b = 0; b < buckets; ++b) sort(to + offsets[b], to + offsets[b + 1]);
   }
 

@@ -124,19 +124,10 @@ class HetmerBins {
     Entry* const to = out.entries.get(size + 1);
     const auto bits = std::min(static_cast<std::uint32_t>(std::bit_width(size / 2)), kMostBucketBits);
     out.buckets = 1u << bits;
-    const auto bucket_of = [this, bits](Key kmer) {
-      return static_cast<std::size_t>(hash(kmer) << bin_bits_ >> 1 >> (63 - bits));
+    const auto bucket_of = [this, bits](const Entry& entry) {
+      return static_cast<std::size_t>(hash(entry.kmer) << bin_bits_ >> 1 >> (63 - bits));
     };
-    std::uint32_t* const offsets = out.offsets.get(out.buckets + std::size_t{1});
-    std::fill_n(offsets, out.buckets + std::size_t{1}, 0u);
-    chunks_->visit(bin, [&](const Entry* from, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) ++offsets[bucket_of(from[i].kmer)];
-    });
-    for (std::uint32_t b = 1; b <= out.buckets; ++b) offsets[b] += offsets[b - 1];
-    // Each takes the last place left.
-    chunks_->visit(bin, [&](const Entry* from, std::size_t n) {
-      for (std::size_t i = 0; i < n; ++i) to[--offsets[bucket_of(from[i].kmer)]] = from[i];
-    });
+    chunks_->place(bin, out.buckets, bucket_of, out.offsets.get(out.buckets + std::size_t{1}), to);
   }
 
  private:
