@@ -31,17 +31,11 @@ int make_file(const std::string& path) {
   return 0;
 }
 
-/// By its mode, other jobs know a directory that a job has made: the last of them removes it. The sticky bit
-/// means nothing where no others may write, so that a user's own has none.
-constexpr mode_t kModeOfJobs = 01700;
-
-/// Returns false where there is one already that no job has made.
+/// Returns false where there is one already.
 bool make_directory(const std::string& directory) {
-  if (::mkdir(directory.c_str(), kModeOfJobs) == 0) return true;
-  if (errno != EEXIST) throw ResourceError(file::tmp_directory_fault(directory, errno));
-  struct stat there = {};
-  return ::lstat(directory.c_str(), &there) == 0 && S_ISDIR(there.st_mode) && there.st_uid == ::geteuid() &&
-         (there.st_mode & 07777 & ~S_ISGID) == kModeOfJobs;  // a group's own folder hands that bit on
+  if (::mkdir(directory.c_str(), 0700) == 0) return true;
+  if (errno == EEXIST) return false;
+  throw ResourceError(file::tmp_directory_fault(directory, errno));
 }
 
 }  // namespace
@@ -53,14 +47,14 @@ TemporaryIndex::TemporaryIndex(const std::string& directory, IfMissing if_missin
              [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0 ? EEXIST : 0; });
 }
 
-/// A job that ends removes a directory that a job has made, if nothing is in it. Files have no names there
-/// until they are complete; so something with a name keeps the directory for this job.
+/// A job that ends removes a directory that it has made, if nothing is in it. Files have no names there until
+/// they are complete; so something with a name keeps the directory for this job.
 void TemporaryIndex::hold_directory() {
   constexpr int kTries = 10;  // between the two calls it may go
   for (int i = 0; i < kTries; ++i) {
-    is_of_jobs_ = make_directory(directory_);
+    made_directory_ = make_directory(directory_);
     unfinished_directory_.reset();
-    if (is_of_jobs_) unfinished_directory_.emplace(directory_);
+    if (made_directory_) unfinished_directory_.emplace(directory_);
     if (holder_.take(directory_ + "/warpmer-index", make_file) != ENOENT) return;
   }
 }
@@ -68,7 +62,7 @@ void TemporaryIndex::hold_directory() {
 TemporaryIndex::~TemporaryIndex() {
   name_.remove();
   holder_.remove();
-  if (is_of_jobs_) ::rmdir(directory_.c_str());
+  if (made_directory_) ::rmdir(directory_.c_str());
 }
 
 }  // namespace warpmer::jobs

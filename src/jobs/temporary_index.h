@@ -16,7 +16,7 @@ class TemporaryIndex {
   /// The choice for a directory that is not there.
   enum class IfMissing {
     refuse,  ///< as by other programs, whose names we go by
-    make,    ///< the last job that uses it removes it: so it is with `--tmp-dir`
+    make,    ///< it is removed with this object, too: so it is with `--tmp-dir`
   };
 
   /// ResourceError when the directory is not there, or cannot be made.
@@ -33,8 +33,8 @@ class TemporaryIndex {
   std::string directory_;
   file::TemporaryName holder_;
   file::TemporaryName name_;
-  bool is_of_jobs_ = false;  ///< this job or another has made the directory
-  std::optional<file::UnfinishedOutput> unfinished_directory_;  ///< for a signal, if so
+  bool made_directory_ = false;
+  std::optional<file::UnfinishedOutput> unfinished_directory_;  ///< for a signal, if it was made
 };
 
 }  // namespace warpmer::jobs
