@@ -88,7 +88,8 @@ int run_dump(const DumpOptions& options) {
   backend::EntryTextPlan plan = options.plan;
   check_count_range(plan.bounds);
   const Content content = content_of(options);
-  auto& [threads, memory_bytes] = plan.resources;
+  unsigned& threads = plan.resources.threads;
+  const std::uint64_t memory_bytes = plan.resources.memory_bytes;
   if (memory_bytes > 0 && !plan.sorted) throw UsageError("-m needs --sort");
   host::warn_above_grant(memory_bytes);
   const index::IndexFile index(options.index,

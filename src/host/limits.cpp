@@ -88,9 +88,10 @@ std::uint64_t usable_memory_bytes() {
 unsigned threads_or_all(unsigned threads) { return threads > 0 ? threads : usable_cores(); }
 
 Resources settled(const Resources& resources, bool warns) {
+  if (resources.are_settled) return resources;
   if (warns) warn_above_grant(resources.memory_bytes);
   return {threads_or_all(resources.threads),
-          resources.memory_bytes > 0 ? resources.memory_bytes : usable_memory_bytes() / 10 * 9};
+          resources.memory_bytes > 0 ? resources.memory_bytes : usable_memory_bytes() / 10 * 9, true};
 }
 
 std::uint64_t memory_left(std::uint64_t cap) {

@@ -17,7 +17,8 @@ unsigned usable_cores();
 /// GPUs) and the machine's memory; its part of them, as of cores.
 std::uint64_t allowed_memory_bytes();
 
-/// Warns if a cap is more than what of these its cgroup, ulimit and Slurm say. `settled` does.
+/// Warns if a cap is more than what of these its cgroup, ulimit and Slurm say. `settled` does so for
+/// all that run a job.
 void warn_above_grant(std::uint64_t cap);
 
 /// Returns the part of these bytes that it may use: no more than is free now, of the machine and of what its
@@ -29,11 +30,13 @@ std::uint64_t usable_memory_bytes();
 struct Resources {
   unsigned threads = 0;            ///< 0: the cores that this process may use
   std::uint64_t memory_bytes = 0;  ///< hard cap on the process; 0: nine tenths of what it may use
+  bool are_settled = false;        ///< by `settled`
 };
 
 /// Returns what they mean, in numbers: to be called once, as what is free changes. Unasked, a job stays clear
 /// of the limit at which the kernel kills. Warns of a cap above that, unless told not to: who only predicts a
-/// job does not run it here, and of several ranks one is enough.
+/// job does not run it here, and of several ranks one is enough. Settled ones stay as they are, without a
+/// warning.
 Resources settled(const Resources& resources, bool warns = true);
 unsigned threads_or_all(unsigned threads);
 

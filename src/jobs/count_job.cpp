@@ -231,7 +231,8 @@ void check_options(const CountOptions& options) {
 }
 
 io::InputOptions input_options_for(const CountOptions& options) {
-  const auto [threads, memory_bytes] = options.resources;
+  const unsigned threads = options.resources.threads;
+  const std::uint64_t memory_bytes = options.resources.memory_bytes;
   // With --only, a number of 8 bytes for every base of a batch.
   constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
   return {.reading = options.reading,

@@ -26,7 +26,8 @@ CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::In
 
 backend::CopySpectrum make_copy_spectrum(const std::string& reads, const CountedAssembly& assembly,
                                          const host::Resources& resources, backend::JobProgress& progress) {
-  const auto [threads, memory_bytes] = resources;
+  const unsigned threads = resources.threads;
+  const std::uint64_t memory_bytes = resources.memory_bytes;
   const std::vector<index::IndexFile> inputs =
       backend::open_alike({reads, assembly.path()}, memory_bytes, threads);
   const backend::WorkingMemory memory{memory_bytes, backend::working_bytes(threads), 0, threads,

@@ -33,6 +33,13 @@ constexpr double kCommandLineBytes = 256;
 /// Small, so that a sample is many of them: how they differ is what errors are measured by.
 constexpr std::size_t kBatchBytes = std::size_t{1} << 20;
 
+/// Returns the job with as much memory as there is. What is read to plan it is no matter of its cap: a cap
+/// that is too small is what a plan is to find out.
+CountOptions with_memory_to_plan(CountOptions job) {
+  job.resources = host::settled({job.resources.threads}, false);
+  return job;
+}
+
 /// Returns a value for each end of a range, and of what is between them.
 template <class Value>
 stats::Range at_each(Value&& value) {
@@ -48,7 +55,7 @@ class PlanJob {
         threads_(options.count.resources.threads),
         team_(std::min(threads_, host::usable_cores())),
         resident_bytes_(host::resident_bytes()) {
-    if (!options.count.only.empty()) only_.emplace(options.count);
+    if (!options.count.only.empty()) only_.emplace(with_memory_to_plan(options.count));
     plan_ = plan_of_job();
   }
 

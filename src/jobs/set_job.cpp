@@ -65,7 +65,8 @@ class SetJob {
     plan.rule = options_.rule;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
     // The writer may keep a sixteenth of all for shards that wait for others.
-    const auto [threads, memory_cap] = resources_;
+    const unsigned threads = resources_.threads;
+    const std::uint64_t memory_cap = resources_.memory_bytes;
     plan.memory = {memory_cap, backend::working_bytes(threads), 16, threads, inputs_.size()};
     return plan;
   }

@@ -336,7 +336,8 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   check(options);
   PositionReport report;
   report.resources = host::settled(options.resources);
-  const auto [threads, memory_cap] = report.resources;
+  const unsigned threads = report.resources.threads;
+  const std::uint64_t memory_cap = report.resources.memory_bytes;
   index::Provenance provenance = options.provenance;
   const auto start = Clock::now();
   PackedReference reference(options.kmers.k, options.reading.lenient);
