@@ -376,12 +376,15 @@ class ShardedLiveTable : public backend::LiveTable {
   template <class Change>
   auto in_turn(const Change& change) {
     const auto changer = changers_.take();
-    try {
+    {
       const backend::Gate::Pass turn(gate_);
-      return change(*changer);
-    } catch (const ResourceError&) {
-      // They are waited for below, where no turn of this one is left.
+      try {
+        return change(*changer);
+      } catch (const ResourceError&) {
+        if (turn.was_alone()) throw;
+      }
     }
+    // Only without a turn of its own may it wait for the turns of others.
     const backend::Gate::Pass alone(gate_, true);
     return change(*changer);
   }

@@ -53,7 +53,7 @@ TEST_CASE("one that passes alone waits for the others, and they for it") {
   Gate gate;
   unsigned beside = 0;  // changed by one alone only, which ThreadSanitizer sees
   std::vector<std::thread> threads;
-  std::atomic<unsigned> passed = 0;
+  std::atomic<unsigned> passed = 0, stopped = 0;
   for (unsigned thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&, thread] {
       for (unsigned i = 0; i < 200; ++i) {
@@ -63,8 +63,13 @@ TEST_CASE("one that passes alone waits for the others, and they for it") {
           ++beside;
           std::this_thread::yield();
           CHECK(passed == others);
+          CHECK(stopped == 0);
+          CHECK(change.was_alone());
         } else if (i % 50 == 10) {
           const Gate::Stop view(gate, thread == 0);
+          ++stopped;
+          std::this_thread::yield();
+          --stopped;
         } else {
           const Gate::Pass change(gate);
           ++passed;
@@ -74,4 +79,20 @@ TEST_CASE("one that passes alone waits for the others, and they for it") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(beside == 200);
+}
+
+TEST_CASE("a pass knows whether others were beside it") {
+  Gate gate;
+  auto first = std::make_unique<Gate::Pass>(gate);
+  CHECK(first->was_alone());
+  auto second = std::make_unique<Gate::Pass>(gate);
+  CHECK_FALSE(first->was_alone());
+  CHECK_FALSE(second->was_alone());
+  first.reset();
+  CHECK_FALSE(second->was_alone());
+  second.reset();
+  first = std::make_unique<Gate::Pass>(gate);
+  CHECK(first->was_alone());
+  { const Gate::Pass third(gate); }
+  CHECK_FALSE(first->was_alone());
 }
