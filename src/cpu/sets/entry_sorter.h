@@ -74,14 +74,11 @@ class EntrySorter {
     if (is_asked) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
     if (!is_asked) memory_bytes = memory_unasked();
     // Perhaps all entries are in a few bins.
-    const std::uint64_t ordering = is_asked ? more_to_order(index.totals().stored_distinct, 1) : 0;
+    const std::uint64_t ordering = is_asked ? more_to_order(index.totals().stored_distinct) : 0;
     set_room(memory_bytes);
     if (bytes_of_all() + ordering <= room_) return;
     count_bins();
-    if (!is_asked) return;
-    others_ += more_to_order_largest();
-    host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
-    set_room(memory_bytes);
+    if (is_asked) keep_room_to_order();
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -241,20 +238,25 @@ class EntrySorter {
     room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
   }
 
-  /// Returns the bytes that ordering `bins` bins of so many entries takes beyond kBytesOfOrderedBin for each.
-  static std::uint64_t more_to_order(std::uint64_t entries, std::uint64_t bins) {
+  /// Returns the bytes that ordering a bin of so many entries takes beyond kBytesOfOrderedBin.
+  static std::uint64_t more_to_order(std::uint64_t entries) {
     const std::uint64_t bytes = entries * (sizeof(Key) + sizeof(std::uint32_t));
-    return bytes - std::min(bytes, bins * kBytesOfOrderedBin);
+    return bytes - std::min(bytes, kBytesOfOrderedBin);
   }
-  /// Returns it for the largest bins, one for each thread: k-mers of a genome are not spread evenly.
-  [[nodiscard]] std::uint64_t more_to_order_largest() const {
+  /// Sets aside what ordering the largest bins takes, one for each thread: k-mers of a genome are not spread
+  /// evenly. The largest bin itself comes first; a cap that leaves nothing else is exceeded, not refused
+  /// after the work that made the index.
+  void keep_room_to_order() {
     std::vector<std::uint64_t> entries;
     for (const BinSize& bin : sizes_) entries.push_back(bin.entries);
     std::ranges::sort(entries, std::greater());
     if (entries.size() > threads_) entries.resize(threads_);
-    std::uint64_t bytes = 0;
-    for (const std::uint64_t each : entries) bytes += more_to_order(each, 1);
-    return bytes;
+    std::uint64_t bytes = 0, largest = 0;
+    for (const std::uint64_t each : entries) bytes += more_to_order(each);
+    for (std::uint32_t bin = 0; bin < bins(); ++bin) largest = std::max(largest, bytes_of(bin));
+    const std::uint64_t kept = std::min(bytes, room_ - std::min(room_, largest));
+    others_ += kept;
+    room_ -= kept;
   }
 
   [[noreturn]] void refuse_more() const { index::refuse_damaged(index_, "it has more k-mers than it says"); }
