@@ -100,9 +100,9 @@ void check_values(const CLI::App& command) {
       if (value.empty() && !option->get_positional())
         throw UsageError(fmt::format("{} is empty; give a value, or leave it out", option->get_name()));
       if (value.starts_with('=') && !option->get_positional()) {
-        throw UsageError(fmt::format(
-            "the value of {0} is '{1}'; leave the '=' out, or give a file of that name as './{1}'",
-            option->get_name(), value));
+        throw UsageError(
+            fmt::format("the value of {0} is '{1}'; leave the '=' out (a file of that name is './{1}')",
+                        option->get_name(), value));
       }
       if (looks_like_option(value)) {
         throw UsageError(fmt::format(

@@ -77,8 +77,8 @@ unsigned threads_in(std::uint64_t memory_bytes) {
   return static_cast<unsigned>(std::clamp<std::uint64_t>(threads, 1, UINT16_MAX));
 }
 
-/// From now on, warnings say what -m is called here, as errors do.
-void note_memory_in_warnings(const NamedCall& call) {
+/// From now on, warnings say what options are called here, as errors do.
+void note_options_in_warnings(const NamedCall& call) {
   const WarningHandler print = listen_for_warnings({});
   listen_for_warnings([call, print](const std::string& message) {
     if (print) print(message + options_note(call, ErrorKind::resource, message));
@@ -110,7 +110,7 @@ int run_named(const NamedCall& call, const mpi::ProcessGroup& ranks) {
                     "'warpmer count', which runs on several ranks of MPI",
                     call.program, ranks.size()));
   }
-  note_memory_in_warnings(call);
+  note_options_in_warnings(call);
   file::OutputGroup outputs;
   const int status = personality_named(call.program)->run(call);
   outputs.name_all();

@@ -60,8 +60,8 @@ def count(
     is missing, damaged or no sequences; ResourceError when memory, disk or device do not suffice. After an error,
     nothing is left of the output. A process counts once at a time: other calls wait.
 
-    Warns by a JobWarning of inputs without k-mers, a file that is named twice, qualities that look like Phred+64, and
-    a GPU that is passed over. Where warnings are errors, that ends the job, and leaves no output.
+    Warns by a JobWarning of inputs without k-mers, a file that is named twice, qualities that look like Phred+64, a
+    GPU that is passed over, and memory above what this process is granted. Where warnings are errors, that ends the job, and leaves no output.
     """
     paths = (files,) if isinstance(files, (str, bytes, os.PathLike)) else tuple(files)
     inputs = tuple(os.fsencode(path) for path in paths)

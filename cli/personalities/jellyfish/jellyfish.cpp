@@ -59,6 +59,7 @@ std::string usage_text() {
 
 [[noreturn]] void refuse_command(const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(std::size(kCommands));
   for (const JellyfishCommand& each : kCommands) names.emplace_back(each.name);
   throw UsageError(fmt::format("jellyfish: there is no command '{}'{} (see 'jellyfish --help')", name,
                                did_you_mean(near_words(name, names))));

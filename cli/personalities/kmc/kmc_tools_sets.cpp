@@ -62,6 +62,7 @@ TransformKind transform_named(const CommandWords& words, const std::string& name
   const auto found = kinds.find(name);
   if (found == kinds.end()) {
     std::vector<std::string> names;
+    names.reserve(kinds.size());
     for (const auto& kind : kinds) names.push_back(kind.first);
     words.refuse_operation(name, names);
   }

@@ -22,7 +22,7 @@ template <class Key, int Words>
   }
 }
 
-/// Returns the 32 bits of a k-mer from a bit on, those above the k-mer 0 or, of 64-bit words, anything.
+/// Returns the 32 bits of a k-mer from a bit on. Those above the k-mer have no meaning.
 template <int Words>
 [[gnu::always_inline]] inline std::uint32_t bits_at(const std::uint64_t (&words)[Words][kPlacedTogether],
                                                     std::size_t i, std::uint32_t bit) {

@@ -21,7 +21,7 @@ namespace warpmer::formats {
 
 /// Profiles of sequences that follow one another, or of pieces of sequences.
 struct FastkProfiles {
-  /// Its first counts are encoded when those of the piece before are known.
+  /// The bytes of the first counts of a piece are made when the piece before is known.
   struct ProfilePiece {
     bool begins = true, ends = true;  ///< the sequence
     std::uint16_t first = 0;          ///< count

@@ -258,6 +258,7 @@ TEST_CASE("profiles do not depend on where sequences are cut into pieces") {
   const ScratchFolder scratch;
   std::mt19937 random(5);
   std::vector<std::vector<std::uint64_t>> sequences;
+  sequences.reserve(41);
   for (int i = 0; i < 40; ++i) sequences.push_back(counts_of_a_sequence(random));
   sequences.push_back(std::vector<std::uint64_t>(1000, 7));
   const std::string whole = files_of_profiles(scratch, sequences, SIZE_MAX, random);

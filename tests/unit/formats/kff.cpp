@@ -2,6 +2,7 @@
 // made by hand, read; damage. ctest: one thread
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include "formats/kff_file.h"
 #include "tier.h"
@@ -293,16 +294,14 @@ TEST_CASE("sequences of k-mers, with and without minimizers, for all k") {
         left -= n;
       }
       const std::string common = variables({{"k", k}, {"max", max}, {"data_size", 3}, {"m", m}});
-      CHECK(kmers_of_bytes(scratch, file_of(common + "r" + number(blocks) + raw, false,
-                                            static_cast<int>(encoding))) == expected);
-      CHECK(kmers_of_bytes(scratch,
-                           file_of(common + "m" + packed(minimizer, codes) + number(blocks) + cut, false,
-                                   static_cast<int>(encoding)),
-                           1000) == expected);
+      const std::string of_raw = fmt::format("{}r{}{}", common, number(blocks), raw);
+      const std::string of_cut =
+          fmt::format("{}m{}{}{}", common, packed(minimizer, codes), number(blocks), cut);
+      CHECK(kmers_of_bytes(scratch, file_of(of_raw, false, static_cast<int>(encoding))) == expected);
+      CHECK(kmers_of_bytes(scratch, file_of(of_cut, false, static_cast<int>(encoding)), 1000) == expected);
       Kmers canonical_ones = expected;
       for (CountedKmer& each : canonical_ones) each.kmer = canonical(each.kmer, k);
-      CHECK(kmers_of_bytes(scratch, file_of(common + "r" + number(blocks) + raw, true,
-                                            static_cast<int>(encoding))) == canonical_ones);
+      CHECK(kmers_of_bytes(scratch, file_of(of_raw, true, static_cast<int>(encoding))) == canonical_ones);
     }
   }
 }

@@ -1,5 +1,7 @@
 // gzip and BGZF: whole, in members and blocks, cut and damaged.
 
+#include <fmt/format.h>
+
 #include "unit/io/io_fixture.h"
 
 using namespace io_test;
@@ -147,7 +149,8 @@ TEST_CASE("io compressed: BGZF behind a member of gzip is cut off where its last
     CHECK(contains(refusal(gzip + cut + std::string(9, '\0')),
                    "the empty block that marks its end is missing"));
     CHECK(contains(refusal(gzip + cut + deflate("")), "the empty block that marks its end is missing"));
-    CHECK(contains(refusal(bgzf("") + gzip + cut), "the empty block that marks its end is missing"));
+    CHECK(contains(refusal(fmt::format("{}{}{}", bgzf(""), gzip, cut)),
+                   "the empty block that marks its end is missing"));
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "backend/indexes/entry_text.h"
 #include "backend/indexes/index_set.h"
+#include "cpu/sets/entry_sorter.h"
 #include "file/output/ordered_text.h"
 #include "jobs/matrix_job.h"
 #include "kmer/kmer.h"
@@ -146,8 +147,9 @@ TEST_CASE("a dump is in the order of the index or of the alphabet, for any numbe
         plan.sorted = sorted;
         plan.resources.threads = threads;
         // Hardly more than what it is to begin with, so that sorting takes several passes.
-        plan.resources.memory_bytes =
-            working_bytes(threads) + OrderedText::memory_bytes(threads) + (std::uint64_t{3} << 20);
+        plan.resources.memory_bytes = working_bytes(threads) + OrderedText::memory_bytes(threads) +
+                                      threads * cpu::EntrySorter<Key64>::kBytesOfOrderedBin +
+                                      (std::uint64_t{3} << 20);
         write_entries(index, plan, [&](std::string_view piece, const Progress&) { text += piece; });
         CHECK(text == wanted);
       }
