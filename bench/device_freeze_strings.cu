@@ -195,8 +195,7 @@ class Bench {
   }
 
   [[nodiscard]] CountedView<Kmer> view() const {
-    return {hashes_.data(), counts_.data(), 0, begins_.data(),
-            sizes_.data(),  nullptr,        0, {nullptr, big_size_.data()}};
+    return {hashes_.data(), counts_.data(), 0, begins_.data(), sizes_.data(), {nullptr, big_size_.data()}};
   }
 
   void measure_copy(int rounds) {

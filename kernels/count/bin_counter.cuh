@@ -13,7 +13,6 @@
 #include "kernels/count/expand.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/tile_cuda.cuh"
-#include "kernels/warps/warp_scan.cuh"
 #include "table/warpdrive.h"
 
 namespace warpmer::gpu {
@@ -45,22 +44,21 @@ struct BlockState {
   std::uint32_t size;
   unsigned long long empty_key_count;  ///< count of the hash that marks empty slots
   unsigned long long out_begin;
+  std::uint32_t written;  ///< entries, from there
   std::uint32_t small_counts[BinOutput<Key, Words>::kSmallCounts];
   std::uint32_t carries;
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
 };
 
-/// The shared memory of a block, piece by piece: the table, the words that each warp expands, and two numbers
-/// for each range.
+/// The shared memory of a block, piece by piece: the table, and the words that each warp expands.
 template <class Key, int Words>
 struct BlockLayout {
-  std::size_t scratch, ranges, bytes;
+  std::size_t scratch, bytes;
 
-  __host__ __device__ BlockLayout(std::uint32_t slot_bits, std::uint32_t threads, std::uint32_t range_count)
+  __host__ __device__ BlockLayout(std::uint32_t slot_bits, std::uint32_t threads)
       : scratch((sizeof(Key) + sizeof(std::uint32_t)) << slot_bits),
-        ranges(scratch + threads / 32 * sizeof(ExpandScratch<Words>)),
-        bytes(ranges + 2 * range_count * sizeof(std::uint32_t)) {}
+        bytes(scratch + threads / 32 * sizeof(ExpandScratch<Words>)) {}
 };
 
 /// `Store` is BlockWindows, or another table with the interface of BlockBuckets. Blocks have a multiple of
@@ -81,11 +79,9 @@ class BinCounter {
         state_(state),
         output_(task, state.small_counts),
         slot_bits_(slot_bits),
-        layout_(slot_bits, blockDim.x, task.out.range_count),
+        layout_(slot_bits, blockDim.x),
         slots_{reinterpret_cast<Key*>(shared),
                reinterpret_cast<std::uint32_t*>(shared + (sizeof(Key) << slot_bits))},
-        fresh_ranges_(reinterpret_cast<std::uint32_t*>(shared + layout_.ranges)),
-        range_sizes_(fresh_ranges_ + task.out.range_count),
         expander_(reinterpret_cast<ExpandScratch<Words>*>(shared + layout_.scratch)[threadIdx.x / 32], task.k,
                   task.canonical),
         lane_(threadIdx.x % 32),
@@ -109,7 +105,6 @@ class BinCounter {
       return false;
     } else {
       std::uint64_t kept = 0;
-      clear_ranges();
       const std::uint32_t widest = min(width, key_bits - 1);
       for_each_part(widest, [&](const HashRange<Key>& part) { kept += measure(part); });
       reserve(kept);
@@ -137,18 +132,7 @@ class BinCounter {
   __device__ void locate() {
     state_.places.locate(task_.segments, task_.segment_count, bin_ << task_.bin_shift, 1u << task_.bin_shift);
     for (std::uint32_t i = threadIdx.x; i < Output::kSmallCounts; i += blockDim.x) state_.small_counts[i] = 0;
-    clear_ranges();
-  }
-
-  __device__ void clear_ranges() {
     __syncthreads();
-    for_each_range([&](std::uint32_t range) { range_sizes_[range] = 0; });
-    __syncthreads();
-  }
-
-  template <class With>
-  __device__ void for_each_range(With&& with) const {
-    for (std::uint32_t range = threadIdx.x; range < output_.range_count(); range += blockDim.x) with(range);
   }
 
   /// Calls `take` after each part has been built. Parts that do not fit are halved; when they are nearly
@@ -177,7 +161,6 @@ class BinCounter {
     } else {
       clear_table();
     }
-    for_each_range([&](std::uint32_t range) { fresh_ranges_[range] = 0; });
     if (threadIdx.x == 0) {
       state_.full = false;
       state_.size = 0;
@@ -236,7 +219,7 @@ class BinCounter {
       expander_.for_each(words, first, min(first + at_once, words.size()),
                          [&](bool there, Key hash, std::uint32_t /*word*/, std::uint32_t /*offset*/) {
                            if (there && (whole || part.contains(hash)))
-                             insert<may_wrap>(table, hash, whole ? hash : part.relative(hash), 1, fresh);
+                             insert<may_wrap>(table, whole ? hash : part.relative(hash), 1, fresh);
                          });
       note_fresh(fresh);
     }
@@ -255,7 +238,7 @@ class BinCounter {
           std::uint64_t count = run_.counts[begin + first + lane_];
           if (count == kBigCount) count = run_.big.find(hash, bin_, ~0u);
           if (count >> 32 != 0) carry(part.relative(hash), count >> 32 << 32);
-          insert<true>(table, hash, part.relative(hash), static_cast<std::uint32_t>(count), fresh);
+          insert<true>(table, part.relative(hash), static_cast<std::uint32_t>(count), fresh);
         }
       }
       note_fresh(fresh);
@@ -351,16 +334,13 @@ class BinCounter {
 
   /// Without `may_wrap` no lane waits for the count before.
   template <bool may_wrap>
-  __device__ void insert(const Table& table, Key hash, Key relative, std::uint32_t n, std::uint32_t& fresh) {
+  __device__ void insert(const Table& table, Key relative, std::uint32_t n, std::uint32_t& fresh) {
     if (relative == table::kEmptyKey<Key>) {
       atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(n));
       return;
     }
     const table::Insertion done = table.insert(tile_, relative, n);
-    if (done.is_new) {
-      ++fresh;
-      atomicAdd(fresh_ranges_ + output_.range_of(hash), 1u);
-    }
+    fresh += done.is_new ? 1 : 0;
     if (!done.placed) state_.full = true;
     if constexpr (may_wrap) {
       if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
@@ -420,29 +400,14 @@ class BinCounter {
     return state_.carries == 0 && state_.empty_key_count == 0;
   }
 
-  /// Counts the k-mers to be kept, by range.
+  /// Counts the k-mers to be kept.
   __device__ std::uint32_t measure(const HashRange<Key>& part) {
-    if (!Store::kTogether && output_.keeps_all()) return measure_all();
+    // If everything is kept, they were counted when they were inserted.
+    if (!Store::kTogether && output_.keeps_all()) return state_.size + (state_.empty_key_count > 0 ? 1 : 0);
     std::uint32_t mine = 0;
     for (std::uint32_t slot = threadIdx.x; slot <= slots(); slot += blockDim.x) {
-      const Entry e = entry<false>(part, slot);
-      if (!output_.keeps(e)) continue;
-      ++mine;
-      atomicAdd(range_sizes_ + output_.range_of(e.hash), 1u);
+      mine += output_.keeps(entry<false>(part, slot)) ? 1 : 0;
     }
-    return block_sum(mine);
-  }
-
-  /// The same if everything is kept: the k-mers were counted when they were inserted.
-  __device__ std::uint32_t measure_all() {
-    std::uint32_t mine = 0;
-    for_each_range([&](std::uint32_t range) {
-      std::uint32_t n = fresh_ranges_[range];
-      // All ones: the last range.
-      if (range == output_.range_count() - 1 && state_.empty_key_count > 0) ++n;
-      range_sizes_[range] += n;
-      mine += n;
-    });
     return block_sum(mine);
   }
 
@@ -458,30 +423,13 @@ class BinCounter {
     return sum;
   }
 
-  /// Takes room for the bin's entries and lays out its ranges.
+  /// Takes room for the bin's entries.
   __device__ void reserve(std::uint64_t kept) {
-    if (threadIdx.x == 0) state_.out_begin = output_.take_room(kept);
-    if (threadIdx.x / 32 == 1) lay_out_ranges();
-    __syncthreads();
-    if (task_.out_capacity == 0) return;
-    for_each_range([&](std::uint32_t range) { output_.note_range(range, range_sizes_[range]); });
-    if (threadIdx.x == 0) output_.note_end(static_cast<std::uint32_t>(kept));
-    __syncthreads();
-  }
-
-  /// Makes offsets of range sizes. One warp does it; each lane has some neighbouring ranges.
-  __device__ void lay_out_ranges() {
-    const std::uint32_t each = (output_.range_count() + 31) / 32;
-    const std::uint32_t first = min(each * lane_, output_.range_count());
-    const std::uint32_t end = min(first + each, output_.range_count());
-    std::uint32_t sum = 0;
-    for (std::uint32_t range = first; range < end; ++range) sum += range_sizes_[range];
-    std::uint32_t before = warp_inclusive_sum(sum) - sum;
-    for (std::uint32_t range = first; range < end; ++range) {
-      const std::uint32_t n = range_sizes_[range];
-      range_sizes_[range] = before;
-      before += n;
+    if (threadIdx.x == 0) {
+      state_.out_begin = output_.take_room(kept);
+      state_.written = 0;
     }
+    __syncthreads();
   }
 
   __device__ void emit(const HashRange<Key>& part) {
@@ -501,9 +449,7 @@ class BinCounter {
       const bool kept = plain || output_.keeps(e);
       if (task_.final && e.count > 1) output_.note(e.count);
       ones += e.count == 1 ? 1 : 0;
-      // The table is nearly in the order of hashes: neighbours write to neighbouring places.
-      if (is_open && kept)
-        output_.write(state_.out_begin + atomicAdd(range_sizes_ + output_.range_of(e.hash), 1u), e);
+      if (is_open && kept) output_.write(state_.out_begin + atomicAdd(&state_.written, 1u), e);
     }
     ones = __reduce_add_sync(~0u, ones);
     if (lane_ == 0 && ones > 0) output_.note_ones(ones);
@@ -524,9 +470,6 @@ class BinCounter {
   std::uint32_t slot_bits_;
   BlockLayout<Key, Words> layout_;
   table::Slots<Key> slots_;
-  std::uint32_t* fresh_ranges_;  ///< keys inserted, by range
-  std::uint32_t*
-      range_sizes_;  ///< entries to be kept, by range; once room is taken, the place of the next one
   Expander<Key, Words> expander_;
   std::uint32_t lane_;
   Store store_;
@@ -571,7 +514,7 @@ std::uint32_t largest_slot_bits_in() {
         "looking at the counting kernel");
   const std::size_t limit = shared_limit() - attributes.sharedSizeBytes;
   std::uint32_t bits = 10;
-  while (BlockLayout<Key, Words>(bits + 1, threads_for(bits + 1), kMostRanges).bytes <= limit) ++bits;
+  while (BlockLayout<Key, Words>(bits + 1, threads_for(bits + 1)).bytes <= limit) ++bits;
   return bits;
 }
 
@@ -580,7 +523,7 @@ void launch_pass(const CountTask<Key, Words>& task, std::uint32_t slot_bits, std
                  BinPass pass, cudaStream_t stream) {
   const auto kernel = count_kernel<Key, Words, Store>;
   const std::uint32_t threads = threads_for(slot_bits);
-  const std::size_t bytes = BlockLayout<Key, Words>(slot_bits, threads, task.out.range_count).bytes;
+  const std::size_t bytes = BlockLayout<Key, Words>(slot_bits, threads).bytes;
   const std::uint32_t grid = std::min(task.bins, persistent_grid(kernel, threads, bytes));
   fill_bytes(task.next, 0, 1, stream);
   const CountedView<Key> run = task.run == nullptr ? CountedView<Key>{} : *task.run;

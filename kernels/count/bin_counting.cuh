@@ -92,7 +92,6 @@ class BinCounting {
     task.bin_shift = bin_shift;
     task.shard_bits = range_.shard_bits;
     task.kept = {};
-    task.out.range_count = kLeastRanges;
     task.fault = fault_.data();
     task.next = next_bin_.data();
     task.crowded = {crowded_.data(), crowded_size_.data()};
@@ -137,7 +136,7 @@ class BinCounting {
 
   /// Returns the task's bins, which have so many distinct k-mers, as a run. Waits for the stream.
   CountedBins<Key> run_of(Task task, std::uint64_t entries) {
-    CountedBins<Key> run(std::max<std::uint64_t>(entries, 1), task.bins, CountedFor::counting);
+    CountedBins<Key> run(std::max<std::uint64_t>(entries, 1), task.bins);
     fill_bytes(size_.data(), 0, 1, stream_);
     fill_bytes(run.big_size(), 0, 1, stream_);
     fill_bytes(fault_.data(), 0, 1, stream_);

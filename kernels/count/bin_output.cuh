@@ -1,6 +1,6 @@
 #pragma once
-/// The output of a bin that is being counted: kept k-mers go to the task's output, ordered by range of hash,
-/// and all k-mers go to its histogram.
+/// The output of a bin that is being counted: kept k-mers go to the task's output, and all k-mers go to its
+/// histogram.
 
 #include <cstdint>
 
@@ -48,28 +48,16 @@ class BinOutput {
   [[nodiscard]] __device__ bool keeps(const CountedHash<Key>& kmer) const {
     return kmer.present && task_.kept.contains(kmer.count);
   }
-  [[nodiscard]] __device__ std::uint32_t range_of(Key hash) const {
-    return gpu::range_of(hash, task_.k, task_.out.range_count);
-  }
 
-  /// Takes room for so many entries, and returns its begin. One thread for each bin calls this.
+  /// Takes room for the bin's entries, and returns its begin. One thread for each bin calls this.
   [[nodiscard]] __device__ unsigned long long take_room(std::uint64_t entries) const {
     const unsigned long long begin = atomicAdd(task_.out_size, static_cast<unsigned long long>(entries));
     if (task_.out_capacity > 0) {
       if (begin + entries > task_.out_capacity) *task_.fault = CountFault::output_full;
       task_.out.begins[bin_ - task_.out.first_bin] = begin;
+      task_.out.sizes[bin_ - task_.out.first_bin] = static_cast<std::uint32_t>(entries);
     }
     return begin;
-  }
-  [[nodiscard]] __device__ std::uint32_t range_count() const { return task_.out.range_count; }
-  /// Note the begin of a range of the bin, counted from the bin's first entry, and the end of the last
-  /// range.
-  __device__ void note_range(std::uint32_t range, std::uint32_t begin) const {
-    if (task_.out.ranges != nullptr) task_.out.ranges_of(bin_)[range] = begin;
-  }
-  __device__ void note_end(std::uint32_t end) const {
-    note_range(range_count(), end);
-    task_.out.sizes[bin_ - task_.out.first_bin] = end;
   }
   /// True when there is an output, and room in it.
   [[nodiscard]] __device__ bool is_open() const {

@@ -88,8 +88,8 @@ struct CountTuning {
 template <class Key, int Words>
 std::uint32_t largest_slot_bits(backend::CountTable table);
 
-/// Enqueues the count of `task.bins` bins, except the longest ones. Entries of a bin come out in order of
-/// their ranges. With out_capacity 0, it only measures `out_size`.
+/// Enqueues the count of `task.bins` bins, except the longest ones. With out_capacity 0, it only measures
+/// `out_size`.
 template <class Key, int Words>
 void launch_count(const CountTask<Key, Words>& task, const CountTuning& tuning, cudaStream_t stream);
 

@@ -179,44 +179,29 @@ __device__ CountedHash<Key> entry(const LongBin<Key, Words>& bin, std::uint64_t 
   return {relative != table::kEmptyKey<Key>, bin.part.low | relative, count};
 }
 
-/// Adds the k-mers to be kept to `range_sizes`.
+/// Adds the number of k-mers to be kept to `kept`.
 template <class Key, int Words>
 __global__ __launch_bounds__(kLongThreads) void measure_kernel(
     const __grid_constant__ LongBin<Key, Words> bin) {
-  __shared__ std::uint32_t sizes[kMostRanges];
   const BinOutput<Key, Words> output(bin.task, nullptr);
-  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) sizes[i] = 0;
-  __syncthreads();
+  std::uint32_t kept = 0;
   const std::uint64_t end = (std::uint64_t{1} << bin.slot_bits) + 1;
   for (std::uint64_t slot = std::uint64_t{blockIdx.x} * kLongThreads + threadIdx.x; slot < end;
        slot += std::uint64_t{gridDim.x} * kLongThreads) {
-    const CountedHash<Key> kmer = entry(bin, slot);
-    if (output.keeps(kmer)) atomicAdd(&sizes[output.range_of(kmer.hash)], 1u);
+    kept += output.keeps(entry(bin, slot)) ? 1 : 0;
   }
-  __syncthreads();
-  for (std::uint32_t i = threadIdx.x; i < output.range_count(); i += kLongThreads) {
-    if (sizes[i] > 0) atomicAdd(&bin.state->range_sizes[i], sizes[i]);
-  }
+  kept = __reduce_add_sync(~0u, kept);
+  if (threadIdx.x % 32 == 0 && kept > 0) atomicAdd(&bin.state->kept, static_cast<unsigned long long>(kept));
 }
 
-/// Takes room for the bin, and lays out its ranges. One block.
+/// Takes room for the bin. One block.
 template <class Key, int Words>
 __global__ void reserve_kernel(const __grid_constant__ LongBin<Key, Words> bin) {
   if (threadIdx.x != 0) return;
   LongBinState<Key>& state = *bin.state;
   BinOutput<Key, Words> output(bin.task, nullptr);
   output.set_bin(bin.bin);
-  std::uint64_t kept = 0;
-  for (std::uint32_t range = 0; range < output.range_count(); ++range) kept += state.range_sizes[range];
-  unsigned long long begin = output.take_room(kept);
-  if (bin.task.out_capacity == 0) return;
-  std::uint32_t before = 0;
-  for (std::uint32_t range = 0; range < output.range_count(); ++range) {
-    state.range_begins[range] = begin + before;
-    output.note_range(range, before);
-    before += state.range_sizes[range];
-  }
-  output.note_end(before);
+  state.next = output.take_room(state.kept);
 }
 
 template <class Key, int Words>
@@ -239,8 +224,7 @@ __global__ __launch_bounds__(kLongThreads) void emit_kernel(const __grid_constan
     } else if (bin.task.final) {
       output.note(kmer.count);
     }
-    if (is_open && kept)
-      output.write(atomicAdd(&bin.state->range_begins[output.range_of(kmer.hash)], 1ull), kmer);
+    if (is_open && kept) output.write(atomicAdd(&bin.state->next, 1ull), kmer);
   }
   __syncthreads();
   if (!bin.task.final) return;
@@ -288,7 +272,7 @@ void LongBinCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::u
                                        cudaStream_t stream) {
   state_.reserve(1);
   slot_bits_ = std::min(kFirstSlotBits, most_slot_bits_);
-  fill_bytes(state_.data()->range_sizes, 0, kMostRanges, stream);
+  fill_bytes(&state_.data()->kept, 0, 1, stream);
   LongBin<Key, Words> described = describe(task, bin);
   const auto use = [&](const HashRange<Key>& part) -> const LongBin<Key, Words>& {
     described.part = part;

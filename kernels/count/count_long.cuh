@@ -18,10 +18,10 @@ struct LongBinState {
   static constexpr std::uint32_t kMostCarries = 4096;
   std::uint32_t full;
   unsigned long long size;
-  unsigned long long empty_key_count;            ///< count of the hash that marks empty slots
-  std::uint32_t range_sizes[kMostRanges];        ///< entries to be kept
-  unsigned long long range_begins[kMostRanges];  ///< positions in the output at which the next entries go
-  std::uint32_t carries;                         ///< number of times that a 32-bit count wrapped
+  unsigned long long empty_key_count;  ///< count of the hash that marks empty slots
+  unsigned long long kept;             ///< entries to be kept
+  unsigned long long next;             ///< position in the output at which the next entry goes
+  std::uint32_t carries;               ///< number of times that a 32-bit count wrapped
   Key carry_keys[kMostCarries];
   std::uint64_t carry_counts[kMostCarries];
 };

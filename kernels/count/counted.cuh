@@ -1,6 +1,6 @@
 #pragma once
-/// Counted bins on the device: distinct k-mers (as hashes) with counts, grouped by bin, and in each bin by
-/// range of hash. Counting leaves them, and freezing takes them; a run of an earlier count has the same form.
+/// Counted bins on the device: distinct k-mers (as hashes) with counts, grouped by bin, and in each bin in
+/// any order. Counting leaves them, and freezing takes them; a run of an earlier count has the same form.
 
 #include <cstdint>
 
@@ -8,20 +8,6 @@
 #include "kmer/kmer.h"
 
 namespace warpmer::gpu {
-
-/// A bin's entries are grouped by ranges of hashes, of equal width; inside a range they are in any order.
-/// The number of ranges matters only for speed: parts of a shard that are put in order at once are whole
-/// ranges.
-inline constexpr std::uint32_t kLeastRanges = 256, kMostRanges = 1024;
-/// The number of top bits of a hash that decide its range.
-inline constexpr std::uint32_t kRangeGrainBits = 22;
-static_assert(std::uint64_t{kMostRanges} << kRangeGrainBits <= std::uint64_t{1} << 32);
-
-/// Returns the range, out of `ranges`, of a hash of 2k bits.
-template <class Key>
-__host__ __device__ std::uint32_t range_of(Key hash, std::uint32_t k, std::uint32_t ranges) {
-  return (static_cast<std::uint32_t>(hash >> (2 * k - kRangeGrainBits)) * ranges) >> kRangeGrainBits;
-}
 
 /// Stands for a count that does not fit 32 bits and is found among the `BigCounts`.
 inline constexpr std::uint32_t kBigCount = UINT32_MAX;
@@ -55,38 +41,24 @@ struct CountedView {
   std::uint32_t first_bin;  ///< the arrays below begin with this one
   std::uint64_t* begins;    ///< for each bin, its first entry
   std::uint32_t* sizes;     ///< for each bin, its entries
-  std::uint32_t* ranges;    ///< for each bin range_count + 1 offsets from there; null in a run
-  std::uint32_t range_count;
   BigCounts<Key> big;
 
   /// Returns the number of entries of a bin.
   [[nodiscard]] __device__ std::uint32_t size_of(std::uint32_t bin) const { return sizes[bin - first_bin]; }
-  [[nodiscard]] __device__ std::uint32_t* ranges_of(std::uint32_t bin) const {
-    return ranges + std::size_t{bin - first_bin} * (range_count + 1);
-  }
 };
-
-/// The reader of counted bins: freezing, which goes from range to range, or a later count, which does not.
-enum class CountedFor { freezing, counting };
 
 /// Owns the memory that a CountedView looks at.
 template <class Key>
 class CountedBins {
  public:
   CountedBins() = default;
-  CountedBins(std::uint64_t entries, std::uint32_t bins, CountedFor use)
-      : keys_(entries),
-        counts_(entries),
-        begins_(bins),
-        sizes_(bins),
-        ranges_(use == CountedFor::freezing ? std::size_t{bins} * (kLeastRanges + 1) : 0),
-        big_(kMostBigCounts),
-        big_size_(1) {}
+  CountedBins(std::uint64_t entries, std::uint32_t bins)
+      : keys_(entries), counts_(entries), begins_(bins), sizes_(bins), big_(kMostBigCounts), big_size_(1) {}
 
   /// Returns the view of the bins from `first_bin` on.
   [[nodiscard]] CountedView<Key> view(std::uint32_t first_bin) const {
-    return {keys_.data(),  counts_.data(), first_bin,    begins_.data(),
-            sizes_.data(), ranges_.data(), kLeastRanges, {big_.data(), big_size_.data()}};
+    return {keys_.data(),   counts_.data(), first_bin,
+            begins_.data(), sizes_.data(),  {big_.data(), big_size_.data()}};
   }
   [[nodiscard]] std::uint64_t capacity() const { return keys_.size(); }
   /// Returns the number of bins that there is room for.
@@ -95,25 +67,20 @@ class CountedBins {
   [[nodiscard]] std::uint64_t bytes() const { return keys_.bytes() + counts_.bytes() + fixed_bytes(); }
   /// Returns the device memory that a run of so many entries and bins takes.
   static constexpr std::uint64_t run_bytes(std::uint64_t entries, std::uint64_t bins) {
-    return entries * kEntryBytes + bins * kRunBinBytes +
+    return entries * kEntryBytes + bins * kBinBytes +
            kMostBigCounts * sizeof(typename BigCounts<Key>::BigCount);
   }
-  /// Bytes that a bin takes beside its entries: for freezing, and in a run.
-  static constexpr std::uint64_t kBinBytes =
-      sizeof(std::uint64_t) + (kLeastRanges + 2) * sizeof(std::uint32_t);
-  static constexpr std::uint64_t kRunBinBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  /// Bytes that a bin takes beside its entries.
+  static constexpr std::uint64_t kBinBytes = sizeof(std::uint64_t) + sizeof(std::uint32_t);
   static constexpr std::uint64_t kEntryBytes = sizeof(Key) + sizeof(std::uint32_t);
 
  private:
-  [[nodiscard]] std::uint64_t fixed_bytes() const {
-    return begins_.bytes() + sizes_.bytes() + ranges_.bytes() + big_.bytes();
-  }
+  [[nodiscard]] std::uint64_t fixed_bytes() const { return begins_.bytes() + sizes_.bytes() + big_.bytes(); }
 
   DeviceArray<Key> keys_;
   DeviceArray<std::uint32_t> counts_;
   DeviceArray<std::uint64_t> begins_;
   DeviceArray<std::uint32_t> sizes_;
-  DeviceArray<std::uint32_t> ranges_;
   DeviceArray<typename BigCounts<Key>::BigCount> big_;
   DeviceArray<std::uint32_t> big_size_;
 };

@@ -247,7 +247,7 @@ class ChunkPipeline {
     check(cudaStreamSynchronize(stream_), "counting");
     freeze_stream_.wait();
     buffers.counted = {};
-    buffers.counted = CountedBins<Key>(entries, bins, CountedFor::freezing);
+    buffers.counted = CountedBins<Key>(entries, bins);
   }
 
   /// Waits until the chunk is counted, and enqueues the work that makes payloads of it. A chunk that has more

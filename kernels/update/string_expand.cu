@@ -212,7 +212,7 @@ CountedShards<Key> StringExpander<Key>::expand(const MergeShards& shards, cudaSt
   }
   check_launch("unpacking strings");
   CountedShards<Key> expanded{};
-  expanded.counted = {out_keys_.data(), numbers_.data(), 0, begins_.data(), sizes_.data(), nullptr, 0, {}};
+  expanded.counted = {out_keys_.data(), numbers_.data(), 0, begins_.data(), sizes_.data(), {}};
   expanded.first_shard = 0;
   expanded.shards = shards.shards();
   expanded.bins_per_shard = kBinsPerPart << part_bits;

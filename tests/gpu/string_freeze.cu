@@ -92,14 +92,8 @@ void check_freeze(StringFreezer<Kmer>& freezer, const CountedContent<Kmer, Key, 
   const auto big = on_device(bins.big, stream);
   const auto big_size = on_device(std::vector{static_cast<std::uint32_t>(bins.big.size())}, stream);
   CountedShards<Kmer> shards{};
-  shards.counted = {device_keys.data(),
-                    device_counts.data(),
-                    range.first * bins_per_shard,
-                    begins.data(),
-                    sizes.data(),
-                    nullptr,
-                    0,
-                    {big.data(), big_size.data()}};
+  shards.counted = {device_keys.data(), device_counts.data(), range.first * bins_per_shard,
+                    begins.data(),      sizes.data(),         {big.data(), big_size.data()}};
   shards.first_shard = range.first;
   shards.shards = range.shards;
   shards.bins_per_shard = bins_per_shard;
