@@ -11,6 +11,7 @@
 #include "kernels/count/count.cuh"
 #include "kernels/count/count_kernels.cuh"
 #include "kernels/count/expand.cuh"
+#include "kernels/count/hash_range.cuh"
 #include "kernels/memory/persistent_grid.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "table/warpdrive.h"
@@ -34,7 +35,6 @@ template <class Key>
 using CountTile = CudaTile<Key, 1, 32 / static_cast<int>(sizeof(Key))>;
 
 constexpr std::uint32_t kMostThreads = 512;
-constexpr std::uint32_t kMostCarries = 128;
 
 template <class Key, int Words>
 struct BlockState {
@@ -42,13 +42,10 @@ struct BlockState {
   BinLocator<Words> places;
   bool full;
   std::uint32_t size;
-  unsigned long long empty_key_count;  ///< count of the hash that marks empty slots
   unsigned long long out_begin;
   std::uint32_t written;  ///< entries, from there
   std::uint32_t small_counts[BinOutput<Key, Words>::kSmallCounts];
-  std::uint32_t carries;
-  Key carry_keys[kMostCarries];
-  std::uint64_t carry_counts[kMostCarries];
+  CountsBeside<Key, 128> beside;
 };
 
 /// The shared memory of a block, piece by piece: the table, and the words that each warp expands.
@@ -135,21 +132,17 @@ class BinCounter {
     __syncthreads();
   }
 
-  /// Calls `take` after each part has been built. Parts that do not fit are halved; when they are nearly
-  /// empty again, they grow, up to 2^widest hashes, which is fewer than all.
+  /// Calls `take` after each part has been built.
   template <class Take>
   __device__ void for_each_part(std::uint32_t widest, Take&& take) {
-    std::uint32_t width = widest;
-    Key low = 0;
+    PartWalk<Key> walk(task_.k, widest);
     for (;;) {
-      if (!build({low, width})) {
-        --width;  // a part of one hash always fits
+      if (!build(walk.part())) {
+        walk.halve();
         continue;
       }
-      take(HashRange<Key>{low, width});
-      low += Key{1} << width;
-      if ((low & key_mask<Key>(task_.k)) == 0) return;
-      if (state_.size <= slots() / 4 && width < widest && ((low >> width) & 1) == 0) ++width;
+      take(walk.part());
+      if (!walk.go_on(state_.size <= slots() / 4)) return;
     }
   }
 
@@ -164,8 +157,8 @@ class BinCounter {
     if (threadIdx.x == 0) {
       state_.full = false;
       state_.size = 0;
-      state_.empty_key_count = 0;
-      state_.carries = 0;
+      state_.beside.empty_key_count = 0;
+      state_.beside.carries = 0;
     }
     __syncthreads();
     if constexpr (Store::kTogether) {
@@ -316,7 +309,7 @@ class BinCounter {
                                      std::uint32_t n, std::uint32_t& fresh) {
     const Key relative = part.relative(hash);
     if (is_mine && relative == table::kEmptyKey<Key>) {
-      if (pass == 0) atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(n));
+      if (pass == 0) state_.beside.add_empty_key(n);
       is_mine = false;
     }
     __syncwarp();
@@ -335,10 +328,7 @@ class BinCounter {
   /// Without `may_wrap` no lane waits for the count before.
   template <bool may_wrap>
   __device__ void insert(const Table& table, Key relative, std::uint32_t n, std::uint32_t& fresh) {
-    if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(n));
-      return;
-    }
+    if (relative == table::kEmptyKey<Key>) return state_.beside.add_empty_key(n);
     const table::Insertion done = table.insert(tile_, relative, n);
     fresh += done.is_new ? 1 : 0;
     if (!done.placed) state_.full = true;
@@ -347,19 +337,8 @@ class BinCounter {
     }
   }
 
-  /// Notes the part of a count that 32 bits cannot hold.
   __device__ void carry(Key relative, std::uint64_t count) {
-    if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&state_.empty_key_count, static_cast<unsigned long long>(count));
-      return;
-    }
-    const std::uint32_t at = atomicAdd(&state_.carries, 1u);
-    if (at < kMostCarries) {
-      state_.carry_keys[at] = relative;
-      state_.carry_counts[at] = count;
-    } else {
-      *task_.fault = CountFault::too_many_large_counts;
-    }
+    state_.beside.carry(relative, count, task_.fault);
   }
 
   /// A table is full when its last slots would cost too many probes.
@@ -370,20 +349,15 @@ class BinCounter {
   }
 
   /// Returns an entry of the table, whose slots are followed by one for the hash that marks empty slots.
-  /// `plain` is the answer of `is_plain`.
+  /// `plain`: all k-mers are in slots, and the slots have their full counts.
   template <bool plain>
   __device__ Entry entry(const HashRange<Key>& part, std::uint32_t slot) const {
     if (!plain && slot == slots())
-      return {state_.empty_key_count > 0, table::kEmptyKey<Key>, state_.empty_key_count};
+      return {state_.beside.empty_key_count > 0, table::kEmptyKey<Key>, state_.beside.empty_key_count};
     const table::Slot<Key> in = read(slot);
     const Key relative = in.key;
     std::uint64_t count = in.count;
-    if constexpr (!plain) {
-      const std::uint32_t carries = min(state_.carries, kMostCarries);
-      for (std::uint32_t i = 0; i < carries; ++i) {
-        if (state_.carry_keys[i] == relative) count += state_.carry_counts[i];
-      }
-    }
+    if constexpr (!plain) count += state_.beside.carried(relative);
     // Lanes that insert together may leave spare copies of a key, which count nothing.
     const bool counts = !Store::kTogether || count != 0;
     return {counts && relative != table::kEmptyKey<Key>, part.low | relative, count};
@@ -395,15 +369,12 @@ class BinCounter {
       return slots_.read(slot);
     }
   }
-  /// True when all k-mers are in slots, and the slots have their full counts.
-  [[nodiscard]] __device__ bool is_plain() const {
-    return state_.carries == 0 && state_.empty_key_count == 0;
-  }
 
   /// Counts the k-mers to be kept.
   __device__ std::uint32_t measure(const HashRange<Key>& part) {
     // If everything is kept, they were counted when they were inserted.
-    if (!Store::kTogether && output_.keeps_all()) return state_.size + (state_.empty_key_count > 0 ? 1 : 0);
+    if (!Store::kTogether && output_.keeps_all())
+      return state_.size + (state_.beside.empty_key_count > 0 ? 1 : 0);
     std::uint32_t mine = 0;
     for (std::uint32_t slot = threadIdx.x; slot <= slots(); slot += blockDim.x) {
       mine += output_.keeps(entry<false>(part, slot)) ? 1 : 0;
@@ -433,7 +404,7 @@ class BinCounter {
   }
 
   __device__ void emit(const HashRange<Key>& part) {
-    if (is_plain() && output_.keeps_all()) {
+    if (state_.beside.is_empty() && output_.keeps_all()) {
       emit_entries<true>(part, slots());
     } else {
       emit_entries<false>(part, slots() + 1);

@@ -9,21 +9,6 @@
 
 namespace warpmer::gpu {
 
-/// A part of a bin: its hashes in [low, low + 2^width).
-template <class Key>
-struct HashRange {
-  Key low;
-  std::uint32_t width;
-
-  [[nodiscard]] __device__ bool contains(Key hash) const {
-    return width >= kKeyBits<Key> || ((hash ^ low) >> width) == 0;
-  }
-  /// Returns a hash of the part without the bits that all its hashes share.
-  [[nodiscard]] __device__ Key relative(Key hash) const {
-    return width >= kKeyBits<Key> ? hash : hash & ((Key{1} << width) - 1);
-  }
-};
-
 /// A k-mer that has been counted.
 template <class Key>
 struct CountedHash {

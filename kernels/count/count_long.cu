@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/count/bin_output.cuh"
 #include "kernels/count/count_long.cuh"
 #include "kernels/count/expand.cuh"
 #include "kernels/memory/persistent_grid.cuh"
@@ -75,29 +76,15 @@ class Inserter {
   }
 
   __device__ void insert(Key relative, std::uint32_t n) {
-    if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&bin_.state->empty_key_count, static_cast<unsigned long long>(n));
-      return;
-    }
+    if (relative == table::kEmptyKey<Key>) return bin_.state->beside.add_empty_key(n);
     const table::Insertion done = table_.insert(tile_, relative, n);
     fresh_ += done.is_new ? 1 : 0;
     if (!done.placed) bin_.state->full = 1;
     if (done.wrapped) carry(relative, std::uint64_t{1} << 32);
   }
 
-  /// Notes what a 32-bit count cannot hold.
   __device__ void carry(Key relative, std::uint64_t count) {
-    if (relative == table::kEmptyKey<Key>) {
-      atomicAdd(&bin_.state->empty_key_count, static_cast<unsigned long long>(count));
-      return;
-    }
-    const std::uint32_t at = atomicAdd(&bin_.state->carries, 1u);
-    if (at < LongBinState<Key>::kMostCarries) {
-      bin_.state->carry_keys[at] = relative;
-      bin_.state->carry_counts[at] = count;
-    } else {
-      *bin_.task.fault = CountFault::too_many_large_counts;
-    }
+    bin_.state->beside.carry(relative, count, bin_.task.fault);
   }
 
   /// All lanes call together, from time to time.
@@ -167,15 +154,11 @@ __global__ __launch_bounds__(kLongThreads) void insert_run_kernel(
 /// An entry of the table, whose slots are followed by one for the hash that marks empty slots.
 template <class Key, int Words>
 __device__ CountedHash<Key> entry(const LongBin<Key, Words>& bin, std::uint64_t slot) {
-  const LongBinState<Key>& state = *bin.state;
+  const auto& beside = bin.state->beside;
   if (slot == std::uint64_t{1} << bin.slot_bits)
-    return {state.empty_key_count > 0, table::kEmptyKey<Key>, state.empty_key_count};
+    return {beside.empty_key_count > 0, table::kEmptyKey<Key>, beside.empty_key_count};
   const Key relative = bin.slots.keys[slot];
-  std::uint64_t count = bin.slots.counts[slot];
-  const std::uint32_t carries = min(state.carries, LongBinState<Key>::kMostCarries);
-  for (std::uint32_t i = 0; i < carries; ++i) {
-    if (state.carry_keys[i] == relative) count += state.carry_counts[i];
-  }
+  const std::uint64_t count = bin.slots.counts[slot] + beside.carried(relative);
   return {relative != table::kEmptyKey<Key>, bin.part.low | relative, count};
 }
 
@@ -300,26 +283,20 @@ void LongBinCounter<Key, Words>::count(const CountTask<Key, Words>& task, std::u
   }
 }
 
-/// Calls `take` after each part has been built, in order of hashes. As a block does it
-/// (kernels/count/bin_counter.cuh).
+/// Calls `take` after each part has been built, in order of hashes.
 template <class Key, int Words>
 template <class Take>
 void LongBinCounter<Key, Words>::for_each_part(const CountTask<Key, Words>& task, std::uint32_t bin,
                                                cudaStream_t stream, Take&& take) {
-  const std::uint32_t widest = 2 * task.k - 1;
-  std::uint32_t width = widest;
-  Key low = 0;
+  PartWalk<Key> walk(task.k, 2 * task.k - 1);
   for (;;) {
-    const Built built = build(task, bin, {low, width}, stream);
+    const Built built = build(task, bin, walk.part(), stream);
     if (!built.fits) {
-      --width;  // a part of one hash always fits
+      walk.halve();
       continue;
     }
-    take(HashRange<Key>{low, width});
-    low += Key{1} << width;
-    if ((low & key_mask<Key>(task.k)) == 0) return;
-    if (built.size <= std::uint64_t{1} << slot_bits_ >> 2 && width < widest && ((low >> width) & 1) == 0)
-      ++width;
+    take(walk.part());
+    if (!walk.go_on(built.size <= std::uint64_t{1} << slot_bits_ >> 2)) return;
   }
 }
 
@@ -345,8 +322,8 @@ auto LongBinCounter<Key, Words>::try_build(const CountTask<Key, Words>& task, st
   LongBinState<Key>* state = state_.data();
   fill_bytes(&state->full, 0, 1, stream);
   fill_bytes(&state->size, 0, 1, stream);
-  fill_bytes(&state->empty_key_count, 0, 1, stream);
-  fill_bytes(&state->carries, 0, 1, stream);
+  fill_bytes(&state->beside.empty_key_count, 0, 1, stream);
+  fill_bytes(&state->beside.carries, 0, 1, stream);
   LongBin<Key, Words> described = describe(task, bin);
   described.part = part;
   described.slots = {keys_.data(), counts_.data()};

@@ -5,25 +5,20 @@
 
 #include <cstdint>
 
-#include "kernels/count/bin_output.cuh"
 #include "kernels/count/count.cuh"
-#include "table/tile.h"
+#include "kernels/count/hash_range.cuh"
 
 namespace warpmer::gpu {
 
 /// The state of a bin's count, on the device.
 template <class Key>
 struct LongBinState {
-  /// The number of k-mers that device memory can hold, divided by 2^32.
-  static constexpr std::uint32_t kMostCarries = 4096;
   std::uint32_t full;
   unsigned long long size;
-  unsigned long long empty_key_count;  ///< count of the hash that marks empty slots
-  unsigned long long kept;             ///< entries to be kept
-  unsigned long long next;             ///< position in the output at which the next entry goes
-  std::uint32_t carries;               ///< number of times that a 32-bit count wrapped
-  Key carry_keys[kMostCarries];
-  std::uint64_t carry_counts[kMostCarries];
+  unsigned long long kept;  ///< entries to be kept
+  unsigned long long next;  ///< position in the output at which the next entry goes
+  /// Counts wrap as often as device memory can hold 2^32 k-mers.
+  CountsBeside<Key, 4096> beside;
 };
 
 template <class Key, int Words>
