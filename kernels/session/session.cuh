@@ -26,10 +26,6 @@ class DenseCounting : public backend::CountingSession {
   [[nodiscard]] virtual std::vector<std::uint64_t> sums() const = 0;
 };
 
-/// Returns the host memory that the CUDA runtime holds for these GPUs, however many sessions there are. Each
-/// session plans with all of it.
-std::uint64_t runtime_host_bytes(const Peers& peers);
-
 /// Makes a session. `peers` must outlive it. Throws a ResourceError when a GPU or its memory does not
 /// suffice.
 std::unique_ptr<ShardedCounting> make_sharded_session(Peers& peers, const backend::CountPlan& plan);

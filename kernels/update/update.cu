@@ -10,6 +10,7 @@
 
 #include "backend/dense_update.h"
 #include "kernels/memory/held_memory.cuh"
+#include "kernels/session/memory_division.cuh"
 #include "kernels/session/session.cuh"
 #include "kernels/session/shard_delivery.cuh"
 #include "kernels/update/index_merger.cuh"
