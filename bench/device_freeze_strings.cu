@@ -19,6 +19,7 @@
 #include "kernels/freeze/quick_place.cuh"
 #include "kernels/freeze/string_freeze.cuh"
 #include "kernels/memory/scan_memory.cuh"
+#include "kernels/warps/sorted_search.cuh"
 
 namespace {
 

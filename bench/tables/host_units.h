@@ -21,7 +21,7 @@ struct UnitShape {
   [[nodiscard]] std::size_t units() const { return std::size_t{super_blocks} * units_each; }
   /// Returns the number of words of the bitmaps of a super block.
   [[nodiscard]] std::size_t words_each() const {
-    return std::size_t{table::blocks_for(units_each)} * table::kBitmapWords;
+    return std::size_t{table::slab_blocks_for(units_each)} * table::kBitmapWords;
   }
 };
 
@@ -78,7 +78,7 @@ class HostUnits {
     if constexpr (std::is_same_v<Units, table::ContiguousUnits<Unit>>) {
       return {bitmaps_.data(), units_.data(), shape_.units_each};
     } else {
-      return {super_blocks_.data(), shape_.super_blocks, table::blocks_for(shape_.units_each), &in_use_};
+      return {super_blocks_.data(), shape_.super_blocks, table::slab_blocks_for(shape_.units_each), &in_use_};
     }
   }
 

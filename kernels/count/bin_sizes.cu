@@ -2,6 +2,7 @@
 
 #include "kernels/count/bin_sizes.cuh"
 #include "kernels/count/count.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::gpu {
 
@@ -52,10 +53,9 @@ BinSizes<Key>::BinSizes(std::uint32_t first_bin, std::uint32_t end_bin, std::uin
 template <class Key>
 std::vector<unsigned long long> BinSizes<Key>::of_shards(const WaitingKmers<Key>& kmers) {
   const auto shards = static_cast<std::uint32_t>(loads_.size());
-  shard_loads_kernel<<<(shards + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0,
-                       DriverLock::Shared(stream_)>>>(kmers.bin_kmers, run_or_none(kmers),
-                                                      kmers.run != nullptr, first_bin_, bins_per_shard_,
-                                                      shards, loads_.data());
+  shard_loads_kernel<<<blocks_of(shards, kLoadThreads), kLoadThreads, 0, DriverLock::Shared(stream_)>>>(
+      kmers.bin_kmers, run_or_none(kmers), kmers.run != nullptr, first_bin_, bins_per_shard_, shards,
+      loads_.data());
   check_launch("measuring shards");
   std::vector<unsigned long long> loads(shards);
   copy_to_host(loads.data(), loads_.data(), shards, stream_);
@@ -67,9 +67,9 @@ template <class Key>
 void BinSizes<Key>::find_long_bins(const WaitingKmers<Key>& kmers, std::uint32_t first, std::uint32_t end,
                                    std::uint64_t longest) {
   fill_bytes(found_size_.data(), 0, 1, stream_);
-  long_bins_kernel<<<(end - first + kLoadThreads - 1) / kLoadThreads, kLoadThreads, 0,
-                     DriverLock::Shared(stream_)>>>(kmers.bin_kmers, run_or_none(kmers), kmers.run != nullptr,
-                                                    first, end, longest, found_.data(), found_size_.data());
+  long_bins_kernel<<<blocks_of(end - first, kLoadThreads), kLoadThreads, 0, DriverLock::Shared(stream_)>>>(
+      kmers.bin_kmers, run_or_none(kmers), kmers.run != nullptr, first, end, longest, found_.data(),
+      found_size_.data());
   check_launch("looking for long bins");
   std::uint32_t size = 0;
   copy_to_host(&size, found_size_.data(), 1, stream_);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "kernels/count/pending.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::gpu {
 
@@ -47,7 +48,7 @@ void PendingWords<Words>::add(Segment<Words>&& segment) {
 template <int Words>
 void PendingWords<Words>::add_kmers(const Segment<Words>& segment,
                                     const DeviceArray<unsigned long long>& sums) {
-  add_kmers_kernel<<<(segment.bins + kPendingThreads - 1) / kPendingThreads, kPendingThreads, 0,
+  add_kmers_kernel<<<blocks_of(segment.bins, kPendingThreads), kPendingThreads, 0,
                      DriverLock::Shared(stream_)>>>(segment.kmers.data(),
                                                     static_cast<std::uint32_t>(segment.parts.size()),
                                                     segment.bins, sums.data() + segment.first_bin);

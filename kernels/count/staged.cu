@@ -3,6 +3,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/count/staged.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::gpu {
 
@@ -16,9 +17,6 @@ struct WordsOf {
 };
 
 constexpr std::uint32_t kStagedThreads = 256;
-std::uint32_t blocks_for(std::uint64_t n) {
-  return static_cast<std::uint32_t>((n + kStagedThreads - 1) / kStagedThreads);
-}
 
 /// The blocks that have each region.
 struct RegionBlocks {
@@ -86,7 +84,7 @@ Segment<Words> StagedWords<Words>::split() {
   std::uint32_t size = 0, end_of_blocks = 0, region = 0;
   for (const std::uint32_t in_region : staged()) {
     size += in_region;
-    blocks.ends[region++] = end_of_blocks += blocks_for(in_region);
+    blocks.ends[region++] = end_of_blocks += blocks_of(in_region, kStagedThreads);
   }
   if (size == 0) return {};
   const auto bins = static_cast<std::uint32_t>(bins_.size() - 1);
@@ -99,7 +97,7 @@ Segment<Words> StagedWords<Words>::split() {
   place_words_kernel<Words><<<end_of_blocks, kStagedThreads, 0, DriverLock::Shared(stream_)>>>(
       staging(), blocks, segment.offsets.data(), segment.words.data());
   check_launch("splitting super-k-mers");
-  take_bins_kernel<<<blocks_for(bins), kStagedThreads, 0, DriverLock::Shared(stream_)>>>(
+  take_bins_kernel<<<blocks_of(bins, kStagedThreads), kStagedThreads, 0, DriverLock::Shared(stream_)>>>(
       bins_.data(), segment.kmers.data(), bins);
   check_launch("splitting super-k-mers");
   fill_bytes(sizes_.data(), 0, kRegions, stream_);

@@ -1,4 +1,5 @@
 #include "kernels/exchange/slices.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::gpu {
 
@@ -29,8 +30,7 @@ std::vector<std::uint32_t> slices_wanted(const Segment<Words>& segment, std::uin
                                          cudaStream_t stream) {
   const std::uint32_t shards = segment.bins / bins_per_shard;
   const DeviceArray<std::uint32_t> on_device(shards);
-  slices_wanted_kernel<<<(shards + kSliceThreads - 1) / kSliceThreads, kSliceThreads, 0,
-                         DriverLock::Shared(stream)>>>(
+  slices_wanted_kernel<<<blocks_of(shards, kSliceThreads), kSliceThreads, 0, DriverLock::Shared(stream)>>>(
       segment.offsets.data(), static_cast<std::uint32_t>(segment.parts.size()), segment.bins, bins_per_shard,
       shards, on_device.data());
   check_launch("asking what is on its way");

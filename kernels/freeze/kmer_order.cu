@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "kernels/freeze/kmer_order.cuh"
 #include "kernels/freeze/quick_place.cuh"
+#include "kernels/warps/sorted_search.cuh"
 #include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {

@@ -8,6 +8,7 @@
 
 #include "kernels/freeze/kmer_strings.cuh"
 #include "kernels/memory/small_copy.cuh"
+#include "kernels/warps/sorted_search.cuh"
 #include "kmer/lanes.h"
 
 namespace warpmer::gpu {

@@ -19,6 +19,8 @@ class PayloadRing {
     unsigned long long* words;
     Event* ready;
   };
+  /// The words behind a payload's end that a read of its last fields may touch.
+  static constexpr std::uint64_t kSpareWords = 4;
 
   /// Returns room for `words` words of the chunk that begins with `first_shard`: the room of the earliest
   /// chunks, once `chunks` no longer needs them. If the whole ring is smaller, it grows to this size, or to

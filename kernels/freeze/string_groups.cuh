@@ -7,6 +7,7 @@
 
 #include "groups/shard_layout.h"
 #include "kernels/freeze/kmer_strings.cuh"
+#include "kernels/warps/sorted_search.cuh"
 
 namespace warpmer::gpu {
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "kernels/freeze/bit_appender.cuh"
 #include "kernels/freeze/string_payload.cuh"
+#include "kernels/warps/sorted_search.cuh"
 
 namespace warpmer::gpu {
 

@@ -13,6 +13,7 @@
 #include "kernels/live/live_kmers.cuh"
 #include "kernels/lookup/device_index.cuh"
 #include "kernels/memory/device_memory.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 #include "kernels/text/kmer_tile.cuh"
 #include "kernels/warps/tile_cuda.cuh"
 #include "kmer/hash.h"
@@ -201,8 +202,9 @@ class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::
                   std::uint32_t* answers, cudaStream_t stream) const override {
     if (size == 0) return;
     with_action(action, [&]<LiveAction kAction>() {
-      serve_keys_kernel<Scheme, kAction><<<key_blocks(size), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
-          scheme_, keys, counts, size, answers);
+      serve_keys_kernel<Scheme, kAction>
+          <<<blocks_of(size, kKeyThreads), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
+              scheme_, keys, counts, size, answers);
     });
     check_launch("serving k-mers");
   }
@@ -211,8 +213,8 @@ class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::
     if (part.runs == 0) return;
     with_action(action, [&]<LiveAction kAction>() {
       serve_part_kernel<Scheme, kAction>
-          <<<key_blocks(part.runs), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, part,
-                                                                                  answers);
+          <<<blocks_of(part.runs, kKeyThreads), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_,
+                                                                                              part, answers);
     });
     check_launch("serving the k-mers of other GPUs");
   }
@@ -241,9 +243,6 @@ class LaunchedKmers : public LaunchedEntries<Scheme, LiveKmers<typename Scheme::
   using Base::kmers_, Base::scheme_;
 
  private:
-  /// Blocks with a thread for each.
-  static std::uint32_t key_blocks(std::uint32_t size) { return (size + kKeyThreads - 1) / kKeyThreads; }
-
   /// Calls `launch` with the action as a template argument.
   template <class Launch>
   static void with_action(LiveAction action, Launch&& launch) {

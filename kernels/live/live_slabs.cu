@@ -105,7 +105,7 @@ class LiveSlabs : public LaunchedKmers<SlabScheme<Key>> {
       : LaunchedKmers<SlabScheme<Key>>(kmers),
         bases_(std::max<std::uint64_t>(1, bytes / 2 / sizeof(Slab))),
         units_(std::max<std::uint64_t>(1, bytes / 2 / (sizeof(Slab) + 1))),
-        bitmaps_(std::size_t{table::blocks_for(units_.size())} * table::kBitmapWords) {
+        bitmaps_(std::size_t{table::slab_blocks_for(units_.size())} * table::kBitmapWords) {
     const Stream stream;
     empty_slabs(bases_, stream);
     empty_slabs(units_, stream);

@@ -21,7 +21,7 @@ static_assert(groups::TextRun::kMostKmers <= 1u << RoutedRun::kKmersBits);
 static_assert(groups::TextRun::kSeveral < 1u << (64 - 2 * RoutedRun::kStartBits - RoutedRun::kKmersBits));
 
 /// Blocks for so many runs, a thread each.
-std::uint32_t blocks_for(std::uint64_t runs) {
+std::uint32_t run_blocks(std::uint64_t runs) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(runs / kThreads + 1, kMostBlocks));
 }
 
@@ -208,7 +208,7 @@ void RoutedText::cut(const char* text, std::uint32_t bytes, std::uint32_t starts
 
 void RoutedText::restore_answers(std::uint32_t most_runs, const std::uint32_t* returned,
                                  cudaStream_t stream) const {
-  restore_kernel<<<dim3(blocks_for(most_runs), parts_.owners), kThreads, 0, DriverLock::Shared(stream)>>>(
+  restore_kernel<<<dim3(run_blocks(most_runs), parts_.owners), kThreads, 0, DriverLock::Shared(stream)>>>(
       parts_, returned);
   check_launch("putting answers in order");
 }
@@ -218,7 +218,7 @@ void answer_part(const RoutedPart& part, const index::IndexParams& params, const
   if (part.runs == 0) return;
   groups::with_key_types(params.k, [&]<class Key, class Flanks>() {
     answer_part_kernel<Key, Flanks>
-        <<<blocks_for(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
+        <<<run_blocks(part.runs), kThreads, 0, DriverLock::Shared(stream)>>>(part, params, shards, answers);
   });
   check_launch("looking up k-mers for other GPUs");
 }

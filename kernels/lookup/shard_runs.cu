@@ -7,6 +7,7 @@
 #include "kernels/lookup/run_lookup.cuh"
 #include "kernels/lookup/run_tile.cuh"
 #include "kernels/lookup/shard_runs.cuh"
+#include "kernels/memory/persistent_grid.cuh"
 
 namespace warpmer::gpu {
 
@@ -208,7 +209,7 @@ void TextRuns::cut(const char* text, std::uint32_t bytes, std::uint32_t starts,
   cut_runs_kernel<<<tiles, kTileThreads, counter_bytes, DriverLock::Shared(stream)>>>(
       text, bytes, params, shards, text_, staged, capacity, status);
   sum_up_children_kernel<<<1, 32, 0, DriverLock::Shared(stream)>>>(shards.children, text_);
-  order_runs_kernel<<<(capacity + kRunsPerBlock - 1) / kRunsPerBlock, kOrderThreads, counter_bytes,
+  order_runs_kernel<<<blocks_of(capacity, kRunsPerBlock), kOrderThreads, counter_bytes,
                       DriverLock::Shared(stream)>>>(shards, text_, staged, capacity);
   check_launch("cutting text for lookups");
   fill_bytes(answers, 0xFF, std::size_t{tiles} * kTileStarts, stream);

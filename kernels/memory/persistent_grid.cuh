@@ -1,6 +1,6 @@
 #pragma once
-/// The number of blocks that a GPU holds at once. Kernels whose blocks take one task after another are
-/// launched with so many blocks.
+/// Numbers of blocks: as many as items ask for, or as a GPU holds at once. Kernels whose blocks take one task
+/// after another are launched with so many as that.
 
 #include <algorithm>
 #include <cstddef>
@@ -38,6 +38,11 @@ std::uint32_t persistent_grid(void (*kernel)(Parameters...), std::uint32_t threa
   check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, static_cast<int>(threads), bytes),
         "planning a launch");
   return static_cast<std::uint32_t>(multiprocessors * std::max(blocks, 1));
+}
+
+/// Returns the number of blocks for so many items, of which each block takes `per_block`.
+constexpr std::uint32_t blocks_of(std::uint64_t items, std::uint32_t per_block) {
+  return static_cast<std::uint32_t>((items + per_block - 1) / per_block);
 }
 
 /// Returns a number of blocks of `threads` threads for so many items, of which each block takes so many at

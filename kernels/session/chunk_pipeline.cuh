@@ -294,7 +294,7 @@ class ChunkPipeline {
         words += sizes.words;
       }
     });
-    words += kSpareWords;
+    words += PayloadRing::kSpareWords;
     const PayloadRing::Room room =
         payloads_.take(chunk.first_shard, words, ring_words(words, entries), *chunks_);
     clock_.time(freeze_stream_, [&] { freezer_->write(room.words, freeze_stream_); });
@@ -304,11 +304,8 @@ class ChunkPipeline {
   /// Says that the shards are empty: their counts are noted already.
   PayloadRing::Room freeze_nothing(const ShardChunk& chunk, std::vector<StringPlan>& plans) {
     plans.assign(chunk.shards, {});
-    return payloads_.take(chunk.first_shard, kSpareWords, kSpareWords, *chunks_);
+    return payloads_.take(chunk.first_shard, PayloadRing::kSpareWords, PayloadRing::kSpareWords, *chunks_);
   }
-
-  /// The words behind a payload's end that a read of its last fields may touch.
-  static constexpr std::uint64_t kSpareWords = 4;
 
   /// Returns the words for the payloads of two usual chunks, or of four if that is not much, when a chunk of
   /// so many entries has so many words.

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cub/device/device_scan.cuh>
 
+#include "kernels/memory/persistent_grid.cuh"
 #include "kernels/memory/small_copy.cuh"
 #include "kernels/spill/slice_merge.cuh"
+#include "kernels/warps/sorted_search.cuh"
 #include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {
@@ -35,22 +37,12 @@ __global__ void merge_slices_kernel(const SuperKmer<Words>* words, std::uint32_t
                                     const std::uint32_t* offsets, std::uint32_t bins,
                                     const std::uint32_t* before, const std::uint32_t* to_offsets,
                                     SuperKmer<Words>* to) {
-  // The last begin of `n` that is not beyond `i`; the first one is not.
-  const auto last_not_beyond = [](const std::uint32_t* all, std::uint32_t n, std::uint32_t i) {
-    std::uint32_t first = 0;
-    while (n > 1) {
-      const std::uint32_t half = n / 2;
-      if (all[first + half] <= i) first += half;
-      n -= half;
-    }
-    return first;
-  };
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= word_count) return;
-  const std::uint32_t slice = last_not_beyond(begins, slices, i);
+  const std::uint32_t slice = last_not_above(begins, slices, i);
   const std::uint32_t* const of_slice = offsets + std::size_t{slice} * (bins + 1);
   const std::uint32_t offset = of_slice[0] + (i - begins[slice]);
-  const std::uint32_t bin = last_not_beyond(of_slice, bins, offset);
+  const std::uint32_t bin = last_not_above(of_slice, bins, offset);
   const std::uint32_t at =
       to_offsets[bin] + before[std::size_t{slice} * bins + bin] + (offset - of_slice[bin]);
   const auto* from = reinterpret_cast<const uint4*>(words + i);
@@ -94,10 +86,10 @@ void SliceMerge<Words>::merge(const Slices<Words>& slices, Segment<Words>& to, c
   std::copy_n(slices.begins.data(), slices.size(), host_begins_.data());
   copy_small(begins_.data(), host_begins_.data(), slices.size(), stream);
   begins_copied_.record(stream);
-  merge_slices_kernel<Words><<<(slices.word_count() + kMergeThreads - 1) / kMergeThreads, kMergeThreads, 0,
-                               DriverLock::Shared(stream)>>>(
-      slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
-      slices.bins, before_.data(), to.offsets.data(), to.words.data());
+  merge_slices_kernel<Words>
+      <<<blocks_of(slices.word_count(), kMergeThreads), kMergeThreads, 0, DriverLock::Shared(stream)>>>(
+          slices.words.data(), slices.word_count(), begins_.data(), slices.size(), slices.offsets.data(),
+          slices.bins, before_.data(), to.offsets.data(), to.words.data());
   check_launch("merging super-k-mers");
 }
 

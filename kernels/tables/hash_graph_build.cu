@@ -258,10 +258,6 @@ class DeviceHashGraphBuilder {
     check_launch(name);
   }
 
-  [[nodiscard]] static std::uint64_t blocks_for(std::uint64_t n, std::uint32_t per_block) {
-    return (n + per_block - 1) / per_block;
-  }
-
   /// Exclusive sums of n numbers, or inclusive ones, in place.
   template <bool Inclusive>
   void scan(std::uint32_t* numbers, std::size_t n) {
@@ -286,11 +282,11 @@ class DeviceHashGraphBuilder {
     std::uint32_t* offsets = graph_.offsets.data();
     fill_bytes(offsets, 0, buckets_, stream_);
     launch("counting entries", count_entries_kernel<Key>, kGraphBuildThreads, 0,
-           blocks_for(n_, kGraphBuildThreads), keys, n_, graph_.bucket_of, offsets);
+           blocks_of(n_, kGraphBuildThreads), keys, n_, graph_.bucket_of, offsets);
     scan<true>(offsets, buckets_);
     launch("placing entries", place_entries_kernel<Key>, kGraphBuildThreads, 0,
-           blocks_for(n_, kGraphBuildThreads), keys, values, n_, graph_.bucket_of, offsets,
-           graph_.keys.data(), graph_.values.data());
+           blocks_of(n_, kGraphBuildThreads), keys, values, n_, graph_.bucket_of, offsets, graph_.keys.data(),
+           graph_.values.data());
   }
 
   void split(std::uint32_t asked) {
@@ -305,11 +301,11 @@ class DeviceHashGraphBuilder {
     DeviceArray<Key> keys(n_);
     DeviceArray<std::uint32_t> values(n_);
     fill_bytes(next.data(), 0, bins, stream_);
-    launch("counting bins", count_bins_kernel<Key>, kSplitThreads, bytes, blocks_for(n_, kSplitThreads),
-           keys_, n_, graph_.bucket_of, shift, bins, next.data());
+    launch("counting bins", count_bins_kernel<Key>, kSplitThreads, bytes, blocks_of(n_, kSplitThreads), keys_,
+           n_, graph_.bucket_of, shift, bins, next.data());
     scan<false>(next.data(), bins);
     launch("placing entries in bins", place_in_bins_kernel<Key>, kSplitThreads, bytes,
-           blocks_for(n_, kSplitTile), keys_, values_, n_, graph_.bucket_of, shift, bins, next.data(),
+           blocks_of(n_, kSplitTile), keys_, values_, n_, graph_.bucket_of, shift, bins, next.data(),
            keys.data(), values.data());
     const std::size_t counts = sizeof(std::uint32_t) << shift;
     if (counts + kScanBytes <= shared_limit()) {
@@ -327,7 +323,7 @@ class DeviceHashGraphBuilder {
     DeviceArray<unsigned long long> large_entries(1);
     fill_bytes(large_entries.data(), 0, 1, stream_);
     launch("grouping small buckets", group_small_buckets_kernel<Key>, kGraphBuildThreads, 0,
-           blocks_for(buckets_, kGraphBuildThreads), graph_.offsets.data(), buckets_, graph_.keys.data(),
+           blocks_of(buckets_, kGraphBuildThreads), graph_.offsets.data(), buckets_, graph_.keys.data(),
            graph_.values.data(), begins.data(), large_entries.data());
     unsigned long long entries = 0;
     copy_to_host(&entries, large_entries.data(), 1, stream_);
@@ -340,7 +336,7 @@ class DeviceHashGraphBuilder {
     scan<false>(begins, buckets_);
     DeviceArray<LargeEntry<Key>> large(entries);
     launch("taking large buckets", move_large_buckets_kernel<Key, false>, kGraphBuildThreads, 0,
-           blocks_for(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
+           blocks_of(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
            graph_.keys.data(), graph_.values.data(), large.data());
     const IsBefore<Key> is_before{graph_.bucket_of};
     std::size_t bytes = 0;
@@ -352,7 +348,7 @@ class DeviceHashGraphBuilder {
                                          DriverLock::Shared(stream_)),
           "grouping large buckets");
     launch("putting large buckets back", move_large_buckets_kernel<Key, true>, kGraphBuildThreads, 0,
-           blocks_for(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
+           blocks_of(n_, kGraphBuildThreads), graph_.offsets.data(), n_, graph_.bucket_of, begins,
            graph_.keys.data(), graph_.values.data(), large.data());
     wait();
   }

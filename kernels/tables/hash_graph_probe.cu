@@ -79,8 +79,7 @@ __global__ void probe_large_buckets_kernel(typename DeviceHashGraph<Key>::View t
 
 template <class... Parameters>
 std::uint32_t grid_for(void (*kernel)(Parameters...), std::uint64_t n) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(
-      persistent_grid(kernel, kGraphProbeThreads, 0), (n + kGraphProbeThreads - 1) / kGraphProbeThreads));
+  return std::min(persistent_grid(kernel, kGraphProbeThreads, 0), blocks_of(n, kGraphProbeThreads));
 }
 
 }  // namespace

@@ -67,9 +67,9 @@ __global__ void __launch_bounds__(kPairThreads) clear_pairs_kernel(std::uint64_t
 }
 
 /// Enough to fill the device, and more where each would have more than its turns.
-std::uint32_t blocks_for(std::size_t n, std::uint32_t grid) {
+std::uint32_t blocks_in_turns(std::size_t n, std::uint32_t grid) {
   constexpr std::size_t kGroups = kPairThreads / kPairLanes;
-  const std::size_t filling = std::min<std::size_t>(grid, (n + kGroups - 1) / kGroups);
+  const std::size_t filling = std::min<std::size_t>(grid, blocks_of(n, kGroups));
   return static_cast<std::uint32_t>(std::max(filling, n / (kGroups * kTurns)));
 }
 
@@ -94,7 +94,7 @@ void PairTable::clear(cudaStream_t stream) {
 void PairTable::insert(const std::uint64_t* pairs, std::size_t n, cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::changing> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  insert_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(
+  insert_kernel<<<blocks_in_turns(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(
       scheme, reinterpret_cast<const unsigned long long*>(pairs), n, overflow_.data());
   check_launch("inserting pairs");
 }
@@ -103,8 +103,8 @@ void PairTable::find(const table::Key32* keys, std::size_t n, std::uint32_t* ans
                      cudaStream_t stream) const {
   if (n == 0) return;
   const Scheme<Reading::finished> scheme({words_.data()}, {windows_, seed_, kMostWindows});
-  find_kernel<<<blocks_for(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(scheme, keys, n,
-                                                                                     answers);
+  find_kernel<<<blocks_in_turns(n, grid_), kPairThreads, 0, DriverLock::Shared(stream)>>>(scheme, keys, n,
+                                                                                          answers);
   check_launch("looking keys up");
 }
 

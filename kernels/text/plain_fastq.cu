@@ -62,17 +62,14 @@ __global__ __launch_bounds__(kPlainThreads) void list_lines_kernel(const char* t
                                                                    std::uint32_t* line_ends,
                                                                    TextFindings* findings) {
   __shared__ std::uint32_t sums[kPlainWarps];
-  const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::uint32_t at = blockIdx.x * kPlainTileBytes + threadIdx.x * kPlainBytesPerThread;
   std::uint32_t ends = those_at(text, at, bytes, '\n');
   // In a header it may be a line end of old, and whole records are the header of the next.
   const bool has_return = __any_sync(~0u, those_at(text, at, bytes, '\r') != 0) != 0;
-  if (has_return && lane == 0) atomicAdd(&findings->odd, 1u);
-  const std::uint32_t in_warp = warp_inclusive_sum(static_cast<std::uint32_t>(__popc(ends)));
-  if (lane == 31) sums[warp] = in_warp;
-  __syncthreads();
-  std::uint32_t line = tile_lines[blockIdx.x] + in_warp - __popc(ends);
-  for (std::uint32_t w = 0; w < warp; ++w) line += sums[w];
+  if (has_return && threadIdx.x % 32 == 0) atomicAdd(&findings->odd, 1u);
+  std::uint32_t in_tile = 0;
+  std::uint32_t line =
+      tile_lines[blockIdx.x] + block_sum_before(sums, static_cast<std::uint32_t>(__popc(ends)), in_tile);
   for (; ends != 0; ends &= ends - 1, ++line) {
     if (line < capacity) line_ends[line] = at + __ffs(static_cast<int>(ends)) - 1;
   }

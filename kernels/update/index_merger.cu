@@ -33,8 +33,6 @@ constexpr std::uint64_t kManyKmers = std::uint64_t{1} << 26;
 /// Bytes of a k-mer in a new payload, at most, unless counts are very large.
 template <class Key>
 constexpr std::uint64_t kPayloadBytes = 2 * sizeof(Key);
-/// The words behind a payload's end that a read of its last fields may touch.
-constexpr std::uint64_t kSpareWords = 4;
 
 /// Calls `f` with a value of the type that keys of groups need.
 template <class F>
@@ -131,7 +129,7 @@ class Merger : public IndexMerger {
     for (ChunkFeed* const feed : {added_, removed_}) {
       if (feed != nullptr) feed->give_back(range.end, stream_);
     }
-    words += kSpareWords;
+    words += PayloadRing::kSpareWords;
     const PayloadRing::Room room = payloads_.take(range.first, words, ring_words(words), chunks);
     clock_.time(stream_, [&] { strings_.write(room.words, stream_); });
     room.ready->record(stream_);

@@ -7,6 +7,7 @@
 #include "kernels/memory/small_copy.cuh"
 #include "kernels/update/kmer_combine.cuh"
 #include "kernels/update/string_expand.cuh"
+#include "kernels/warps/sorted_search.cuh"
 #include "kernels/warps/warp_scan.cuh"
 
 namespace warpmer::gpu {

@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "groups/string_walk.h"
+#include "kernels/memory/persistent_grid.cuh"
 #include "kernels/memory/small_copy.cuh"
 #include "kernels/update/string_expand.cuh"
 #include "kernels/upload/frozen_shards.cuh"
+#include "kernels/warps/sorted_search.cuh"
 
 namespace warpmer::gpu {
 
@@ -196,7 +198,7 @@ CountedShards<Key> StringExpander<Key>::expand(const MergeShards& shards, cudaSt
                              numbers_.data(),
                              counts_.data()};
   fill_bytes(sizes_.data(), 0, bins, stream);
-  const std::uint32_t blocks = (shards.buckets() + kExpandThreads - 1) / kExpandThreads;
+  const std::uint32_t blocks = blocks_of(shards.buckets(), kExpandThreads);
   if (blocks > 0) measure_inputs<Key><<<blocks, kExpandThreads, 0, DriverLock::Shared(stream)>>>(task);
   scan_memory_.run("adding up parts of shards", stream,
                    [&](void* memory, std::size_t& bytes, cudaStream_t in) {

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kUnitsPerBlock = 1u << kUnitBits;
 inline constexpr std::uint32_t kBitmapWords = kUnitsPerBlock / 32;  ///< words of a block's bitmap
 
 /// Returns the number of memory blocks that so many units need; the last one may be cut short.
-[[nodiscard]] WARPMER_HD constexpr std::uint32_t blocks_for(std::uint64_t units) {
+[[nodiscard]] WARPMER_HD constexpr std::uint32_t slab_blocks_for(std::uint64_t units) {
   return static_cast<std::uint32_t>((units + kUnitsPerBlock - 1) / kUnitsPerBlock);
 }
 /// Returns word `word` of the bitmaps of an array of `units` units, none of which is taken. Bits that stand
@@ -51,10 +51,10 @@ class ContiguousUnits {
   using Unit = UnitType;
   static_assert(sizeof(Unit) == kSlabBytes);
 
-  /// `bitmaps`: kBitmapWords words for each of blocks_for(units) blocks, as `bitmap_at_first` says; units
-  /// fewer than 255 * 2^24.
+  /// `bitmaps`: kBitmapWords words for each of slab_blocks_for(units) blocks, as `bitmap_at_first` says;
+  /// units fewer than 255 * 2^24.
   WARPMER_HD ContiguousUnits(std::uint32_t* bitmaps, Unit* units, std::uint64_t size)
-      : bitmaps_(bitmaps), units_(units), blocks_(blocks_for(size)) {}
+      : bitmaps_(bitmaps), units_(units), blocks_(slab_blocks_for(size)) {}
 
   [[nodiscard]] WARPMER_HD Unit* at(SlabAddress address) const { return units_ + address; }
   /// The upper 22 bits of an address name a block.

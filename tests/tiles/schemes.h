@@ -307,7 +307,7 @@ struct SlabBuckets {
     auto* bases = reinterpret_cast<Slab*>(slots.keys);
     Slab* rest = bases + (std::size_t{1} << shape.bucket_bits);
     auto* bitmaps = reinterpret_cast<std::uint32_t*>(rest + units);
-    auto* state = reinterpret_cast<table::SlabAllocState*>(rest + units + table::blocks_for(units));
+    auto* state = reinterpret_cast<table::SlabAllocState*>(rest + units + table::slab_blocks_for(units));
     const table::ContiguousUnits<Slab> rest_units(bitmaps, rest, units);
     return {Hash(bases, bucket_of(shape), table::SlabAlloc(rest_units, state)), bases};
   }

@@ -17,10 +17,10 @@ std::vector<table::CountSlab<Key>> empty_slabs(std::size_t slots) {
   const std::size_t slabs = slots / Slab::kSlots;
   const std::size_t units = slabs / 8 * 7;
   static_assert(sizeof(Slab) == table::kBitmapWords * sizeof(std::uint32_t));
-  std::vector<Slab> all(slabs + table::blocks_for(units) + 1);
+  std::vector<Slab> all(slabs + table::slab_blocks_for(units) + 1);
   for (std::size_t i = 0; i < slabs; ++i) table::make_empty(all[i]);
   auto* bitmaps = reinterpret_cast<std::uint32_t*>(all.data() + slabs);
-  for (std::size_t i = 0; i < std::size_t{table::blocks_for(units)} * table::kBitmapWords; ++i)
+  for (std::size_t i = 0; i < std::size_t{table::slab_blocks_for(units)} * table::kBitmapWords; ++i)
     bitmaps[i] = table::bitmap_at_first(units, i);
   *reinterpret_cast<table::SlabAllocState*>(&all.back()) = {};
   return all;

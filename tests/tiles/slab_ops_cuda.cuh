@@ -37,7 +37,7 @@ class DeviceUnits {
   DeviceUnits(std::uint32_t super_blocks, std::uint32_t units)
       : size_(super_blocks),
         units_each_(units),
-        words_each_(table::blocks_for(units) * table::kBitmapWords),
+        words_each_(table::slab_blocks_for(units) * table::kBitmapWords),
         units_(std::max(1u, super_blocks * units)),
         bitmaps_(std::max(1u, super_blocks * words_each_)),
         super_blocks_(super_blocks),
@@ -63,7 +63,7 @@ class DeviceUnits {
     if constexpr (std::is_same_v<UnitsType, table::ContiguousUnits<Unit>>) {
       return {bitmaps_.data(), units_.data(), units_each_};
     } else {
-      return {super_blocks_.data(), size_, table::blocks_for(units_each_), in_use_.data()};
+      return {super_blocks_.data(), size_, table::slab_blocks_for(units_each_), in_use_.data()};
     }
   }
   table::SlabAlloc<UnitsType> alloc() const { return {units(), state_.data()}; }

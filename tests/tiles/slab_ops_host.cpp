@@ -32,7 +32,8 @@ void on_threads(std::uint32_t threads, Work&& work) {
 /// Empty units and their bitmaps.
 template <class Unit>
 struct Arena {
-  explicit Arena(std::uint32_t size) : units(size), bitmaps(table::blocks_for(size) * table::kBitmapWords) {
+  explicit Arena(std::uint32_t size)
+      : units(size), bitmaps(table::slab_blocks_for(size) * table::kBitmapWords) {
     if constexpr (requires(Unit unit) { unit.slots(); }) {
       for (Unit& unit : units) table::make_empty(unit);
     }
@@ -66,7 +67,7 @@ class UnitMemory {
       if (super_blocks_.empty())
         for (auto& arena : arenas_) super_blocks_.push_back({arena->bitmaps.data(), arena->units.data()});
       return {super_blocks_.data(), static_cast<std::uint32_t>(arenas_.size()),
-              table::blocks_for(arenas_[0]->units.size()), &in_use};
+              table::slab_blocks_for(arenas_[0]->units.size()), &in_use};
     }
   }
   [[nodiscard]] std::uint32_t taken() const {

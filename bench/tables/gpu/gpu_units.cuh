@@ -112,7 +112,7 @@ class GpuUnits {
     if constexpr (std::is_same_v<Units, table::ContiguousUnits<Unit>>) {
       return {bitmaps_.data(), units_.data(), shape_.units_each};
     } else {
-      return {super_blocks_.data(), shape_.super_blocks, table::blocks_for(shape_.units_each),
+      return {super_blocks_.data(), shape_.super_blocks, table::slab_blocks_for(shape_.units_each),
               in_use_.data()};
     }
   }

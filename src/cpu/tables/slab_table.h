@@ -47,7 +47,7 @@ class SlabMemory {
     table.units = table.buckets / 4 + least_units;
     table.slabs = slabs_.get(table.buckets + table.units);
     for (std::uint64_t i = 0; i < table.buckets + table.units; ++i) table::make_empty(table.slabs[i]);
-    const std::size_t words = std::size_t{table::blocks_for(table.units)} * table::kBitmapWords;
+    const std::size_t words = std::size_t{table::slab_blocks_for(table.units)} * table::kBitmapWords;
     table.bitmaps = bitmaps_.get(words);
     for (std::size_t i = 0; i < words; ++i) table.bitmaps[i] = table::bitmap_at_first(table.units, i);
     table.alloc_state = state_.get(1);
