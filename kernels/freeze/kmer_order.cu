@@ -1,7 +1,7 @@
-// A segment is consecutive bins whose k-mers have a range of groups to themselves. A block puts a chunk of a
+// A segment is consecutive bins whose k-mers have a range of groups to themselves. A block puts a piece of a
 // segment in order in shared memory: by buckets of keys (count, scan, place; HashGraph, Green 2019), twice: a
 // bucket of the first kind is usually a group, and is divided into as many of the second kind as it has
-// k-mers. Among the few of these each k-mer finds its rank. Nearly all segments are one chunk. Those that are
+// k-mers. Among the few of these each k-mer finds its rank. Nearly all segments are one piece. Those that are
 // more, because one group has so many k-mers, are merged in passes: each k-mer finds its rank in the
 // neighbouring run.
 
@@ -20,13 +20,13 @@ namespace {
 
 constexpr std::uint32_t kOrderThreads = 256;
 constexpr std::uint32_t kSortThreads = 512;
-/// K-mers that a thread sorts, and those of a chunk: so many leave room for two blocks on a multiprocessor.
+/// K-mers that a thread sorts, and those of a piece: so many leave room for two blocks on a multiprocessor.
 template <class Key>
 struct SortSize {
-  static constexpr std::uint32_t kEach = sizeof(Key) == 8 ? 8 : 4, kChunk = kSortThreads * kEach;
+  static constexpr std::uint32_t kEach = sizeof(Key) == 8 ? 8 : 4, kPiece = kSortThreads * kEach;
 };
 constexpr std::uint32_t kBucketBits = 13, kBuckets = 1u << kBucketBits;
-/// Expected k-mers of a segment: more are one chunk then, than with fuller ones.
+/// Expected k-mers of a segment: more are one piece then, than with fuller ones.
 constexpr double kUsualFill = 0.85;
 constexpr std::uint32_t kMergeBlocks = 1056;
 
@@ -39,17 +39,17 @@ struct OrderTask {
   std::uint32_t bins_per_segment, segments, segments_per_shard;
   std::uint32_t first_shard;
   /// For each segment and behind the last: how many k-mers are before it, and in the upper half how many
-  /// chunks.
+  /// pieces.
   std::uint64_t* segment_begins;
-  std::uint32_t* chunk_segments;  ///< for each chunk
-  std::uint32_t* most_chunks;     ///< of a segment
+  std::uint32_t* piece_segments;  ///< for each piece
+  std::uint32_t* most_pieces;     ///< of a segment
   Key* sorted;
   std::uint32_t* counts;
 
   [[nodiscard]] __device__ std::uint32_t begin_of(std::uint32_t segment) const {
     return static_cast<std::uint32_t>(segment_begins[segment]);
   }
-  [[nodiscard]] __device__ std::uint32_t first_chunk(std::uint32_t segment) const {
+  [[nodiscard]] __device__ std::uint32_t first_piece(std::uint32_t segment) const {
     return static_cast<std::uint32_t>(segment_begins[segment] >> 32);
   }
   /// Return the memory of the counted k-mers, which takes keys when these have been read.
@@ -66,31 +66,31 @@ __global__ void measure_segments(const __grid_constant__ OrderTask<Kmer, Key> ta
     const std::uint32_t first = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
     for (std::uint32_t bin = 0; bin < task.bins_per_segment; ++bin) sum += task.counted.sizes[first + bin];
   }
-  task.segment_begins[segment] = (sum + SortSize<Key>::kChunk - 1) / SortSize<Key>::kChunk << 32 | sum;
+  task.segment_begins[segment] = (sum + SortSize<Key>::kPiece - 1) / SortSize<Key>::kPiece << 32 | sum;
 }
 
 template <class Kmer, class Key>
-__global__ void find_chunks(const __grid_constant__ OrderTask<Kmer, Key> task, std::uint32_t* shard_begins) {
+__global__ void find_pieces(const __grid_constant__ OrderTask<Kmer, Key> task, std::uint32_t* shard_begins) {
   const std::uint32_t segment = blockIdx.x * blockDim.x + threadIdx.x;
   if (segment > task.segments) return;
   if (segment % task.segments_per_shard == 0)
     shard_begins[segment / task.segments_per_shard] = task.begin_of(segment);
   if (segment == task.segments) return;
-  const std::uint32_t first = task.first_chunk(segment), end = task.first_chunk(segment + 1);
-  for (std::uint32_t chunk = first; chunk < end; ++chunk) task.chunk_segments[chunk] = segment;
-  if (end - first > 1) atomicMax(task.most_chunks, end - first);
+  const std::uint32_t first = task.first_piece(segment), end = task.first_piece(segment + 1);
+  for (std::uint32_t piece = first; piece < end; ++piece) task.piece_segments[piece] = segment;
+  if (end - first > 1) atomicMax(task.most_pieces, end - first);
 }
 
 template <class Key>
 struct KeySorter {
-  Key keys[SortSize<Key>::kChunk];
-  std::uint32_t counts[SortSize<Key>::kChunk];
+  Key keys[SortSize<Key>::kPiece];
+  std::uint32_t counts[SortSize<Key>::kPiece];
   union {
     alignas(16) std::uint16_t buckets[kBuckets + 8];  ///< of the first kind: sizes, then begins
     /// Afterwards, for each k-mer, its bucket of the second kind.
-    std::uint16_t divided_of[SortSize<Key>::kChunk];
+    std::uint16_t divided_of[SortSize<Key>::kPiece];
   };
-  alignas(16) std::uint16_t divided[SortSize<Key>::kChunk + 8];  ///< of the second kind
+  alignas(16) std::uint16_t divided[SortSize<Key>::kPiece + 8];  ///< of the second kind
   std::uint32_t bin_ends[kMostBinsPerShard];  ///< k-mers of the segment up to the end of each bin
   std::uint32_t warp_sums[kSortThreads / 32];
 };
@@ -183,18 +183,18 @@ class KeyBuckets {
 
 template <class Kmer, class Key, OrderInput kInput>
 __global__ __launch_bounds__(kSortThreads,
-                             2) void sort_chunks(const __grid_constant__ OrderTask<Kmer, Key> task) {
+                             2) void sort_pieces(const __grid_constant__ OrderTask<Kmer, Key> task) {
   extern __shared__ __align__(16) char shared[];
   auto& sorter = *reinterpret_cast<KeySorter<Key>*>(shared);
-  if (blockIdx.x >= task.first_chunk(task.segments)) return;
-  const std::uint32_t segment = task.chunk_segments[blockIdx.x];
+  if (blockIdx.x >= task.first_piece(task.segments)) return;
+  const std::uint32_t segment = task.piece_segments[blockIdx.x];
   const std::uint32_t begin = task.begin_of(segment);
-  const std::uint32_t first = (blockIdx.x - task.first_chunk(segment)) * SortSize<Key>::kChunk;
-  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, SortSize<Key>::kChunk);
+  const std::uint32_t first = (blockIdx.x - task.first_piece(segment)) * SortSize<Key>::kPiece;
+  const std::uint32_t n = min(task.begin_of(segment + 1) - begin - first, SortSize<Key>::kPiece);
   const std::uint32_t bin = task.first_bin - task.counted.first_bin + segment * task.bins_per_segment;
   const std::uint32_t size = threadIdx.x < task.bins_per_segment ? task.counted.sizes[bin + threadIdx.x] : 0;
   clear_buckets<kBuckets>(sorter.buckets);
-  clear_buckets<SortSize<Key>::kChunk>(sorter.divided);
+  clear_buckets<SortSize<Key>::kPiece>(sorter.divided);
   const std::uint32_t bin_end = size + sum_before(size, sorter.warp_sums);
   if (threadIdx.x < kMostBinsPerShard) sorter.bin_ends[threadIdx.x] = bin_end;
   __syncthreads();
@@ -239,7 +239,7 @@ __global__ __launch_bounds__(kSortThreads,
     places[e] = divided | count_one(sorter.divided, divided) << 16;
   });
   __syncthreads();
-  scan_buckets<SortSize<Key>::kChunk>(sorter.divided, sorter.warp_sums);
+  scan_buckets<SortSize<Key>::kPiece>(sorter.divided, sorter.warp_sums);
   __syncthreads();
   for_each([&](std::uint32_t e, std::uint32_t) {
     const std::uint32_t divided = places[e] & 0xFFFF, place = sorter.divided[divided] + (places[e] >> 16);
@@ -263,29 +263,29 @@ __global__ __launch_bounds__(kSortThreads,
   }
 }
 
-/// Merges runs of 2^pass chunks in pairs, from one memory to the other.
+/// Merges runs of 2^pass pieces in pairs, from one memory to the other.
 template <class Kmer, class Key>
 __global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constant__ OrderTask<Kmer, Key> task,
                                                             std::uint32_t pass) {
-  if (*task.most_chunks <= 1u << pass) return;
+  if (*task.most_pieces <= 1u << pass) return;
   const bool is_back = pass % 2 != 0;
-  for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
-    const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
-    if (task.first_chunk(segment + 1) - first_chunk <= 1u << pass) continue;
+  for (std::uint32_t number = blockIdx.x; number < task.first_piece(task.segments); number += gridDim.x) {
+    const std::uint32_t segment = task.piece_segments[number], first_piece = task.first_piece(segment);
+    if (task.first_piece(segment + 1) - first_piece <= 1u << pass) continue;
     const std::uint32_t begin = task.begin_of(segment), size = task.begin_of(segment + 1) - begin;
     const Key* from = (is_back ? task.other_keys() : task.sorted) + begin;
     const std::uint32_t* from_counts = (is_back ? task.other_counts() : task.counts) + begin;
     Key* to = (is_back ? task.sorted : task.other_keys()) + begin;
     std::uint32_t* to_counts = (is_back ? task.counts : task.other_counts()) + begin;
-    const std::uint32_t chunk = number - first_chunk, run = chunk >> pass;
+    const std::uint32_t piece = number - first_piece, run = piece >> pass;
     const auto begin_of = [&](std::uint32_t of) {
       return static_cast<std::uint32_t>(
-          min((std::uint64_t{SortSize<Key>::kChunk} << pass) * of, std::uint64_t{size}));
+          min((std::uint64_t{SortSize<Key>::kPiece} << pass) * of, std::uint64_t{size}));
     };
     const std::uint32_t run_begin = begin_of(run), pair_begin = begin_of(run & ~1u);
     const std::uint32_t other_begin = begin_of(run ^ 1u), other_end = begin_of((run ^ 1u) + 1);
-    const std::uint32_t first = chunk * SortSize<Key>::kChunk,
-                        end = min(size - first, SortSize<Key>::kChunk) + first;
+    const std::uint32_t first = piece * SortSize<Key>::kPiece,
+                        end = min(size - first, SortSize<Key>::kPiece) + first;
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       const Key key = from[i];
       // Of equal keys those of the first run come first.
@@ -302,12 +302,12 @@ __global__ __launch_bounds__(kOrderThreads) void merge_runs(const __grid_constan
 template <class Kmer, class Key>
 __global__ __launch_bounds__(kOrderThreads) void take_merged(
     const __grid_constant__ OrderTask<Kmer, Key> task) {
-  if (*task.most_chunks < 2) return;
-  for (std::uint32_t number = blockIdx.x; number < task.first_chunk(task.segments); number += gridDim.x) {
-    const std::uint32_t segment = task.chunk_segments[number], first_chunk = task.first_chunk(segment);
-    if (groups::bits_of(task.first_chunk(segment + 1) - first_chunk - 1) % 2 == 0) continue;
-    const std::uint32_t first = task.begin_of(segment) + (number - first_chunk) * SortSize<Key>::kChunk;
-    const std::uint32_t end = min(first + SortSize<Key>::kChunk, task.begin_of(segment + 1));
+  if (*task.most_pieces < 2) return;
+  for (std::uint32_t number = blockIdx.x; number < task.first_piece(task.segments); number += gridDim.x) {
+    const std::uint32_t segment = task.piece_segments[number], first_piece = task.first_piece(segment);
+    if (groups::bits_of(task.first_piece(segment + 1) - first_piece - 1) % 2 == 0) continue;
+    const std::uint32_t first = task.begin_of(segment) + (number - first_piece) * SortSize<Key>::kPiece;
+    const std::uint32_t end = min(first + SortSize<Key>::kPiece, task.begin_of(segment + 1));
     for (std::uint32_t i = first + threadIdx.x; i < end; i += kOrderThreads) {
       task.sorted[i] = task.other_keys()[i];
       task.counts[i] = task.other_counts()[i];
@@ -337,7 +337,7 @@ template <class Key>
 std::uint32_t segment_bins(double kmers_per_bin, std::uint32_t least, std::uint32_t most, bool are_ordered) {
   if (!are_ordered) return most;
   std::uint32_t bins = least;
-  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * SortSize<Key>::kChunk) bins *= 2;
+  while (bins < most && 2 * bins * kmers_per_bin <= kUsualFill * SortSize<Key>::kPiece) bins *= 2;
   return bins;
 }
 
@@ -356,38 +356,38 @@ OrderedKmers<Key> GroupedOrder<Kmer, Key, kInput>::order(const CountedShards<Kme
   task.segments = bins / task.bins_per_segment;
   task.segments_per_shard = shards.bins_per_shard / task.bins_per_segment;
   task.first_shard = shards.first_shard;
-  const std::uint32_t chunks = task.segments + entries / SortSize<Key>::kChunk;  // at most
+  const std::uint32_t pieces = task.segments + entries / SortSize<Key>::kPiece;  // at most
   make_room(sorted_, entries, stream);
   make_room(counts_, entries, stream);
   make_room(segment_begins_, task.segments + 1, stream);
-  make_room(chunk_segments_, chunks, stream);
+  make_room(piece_segments_, pieces, stream);
   make_room(shard_begins_, shards.shards + 1, stream);
-  make_room(most_chunks_, 1, stream);
+  make_room(most_pieces_, 1, stream);
   if (kInput == OrderInput::hashes) make_room(big_, kMostBigCounts, stream);
   task.segment_begins = segment_begins_.data();
-  task.chunk_segments = chunk_segments_.data();
-  task.most_chunks = most_chunks_.data();
+  task.piece_segments = piece_segments_.data();
+  task.most_pieces = most_pieces_.data();
   task.sorted = sorted_.data();
   task.counts = counts_.data();
-  fill_bytes(most_chunks_.data(), 0, 1, stream);
+  fill_bytes(most_pieces_.data(), 0, 1, stream);
   const std::uint32_t segment_blocks = task.segments / kOrderThreads + 1;
   measure_segments<<<segment_blocks, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   scan_memory_.run("adding up bins", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, segment_begins_.data(), segment_begins_.data(),
                                          task.segments + 1, in);
   });
-  find_chunks<<<segment_blocks, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
+  find_pieces<<<segment_blocks, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, shard_begins_.data());
   constexpr int kBytes = sizeof(KeySorter<Key>);
   {
     const DriverLock::Shared use;
-    check(cudaFuncSetAttribute(sort_chunks<Kmer, Key, kInput>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    check(cudaFuncSetAttribute(sort_pieces<Kmer, Key, kInput>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kBytes),
           "asking for shared memory");
   }
-  sort_chunks<Kmer, Key, kInput><<<chunks, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
+  sort_pieces<Kmer, Key, kInput><<<pieces, kSortThreads, kBytes, DriverLock::Shared(stream)>>>(task);
   // Usually there is nothing to merge: then these should be over soon.
-  const std::uint32_t mergers = std::min(chunks, kMergeBlocks);
-  for (std::uint32_t pass = 0; entries / SortSize<Key>::kChunk >> pass > 0; ++pass)
+  const std::uint32_t mergers = std::min(pieces, kMergeBlocks);
+  for (std::uint32_t pass = 0; entries / SortSize<Key>::kPiece >> pass > 0; ++pass)
     merge_runs<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task, pass);
   take_merged<Kmer, Key><<<mergers, kOrderThreads, 0, DriverLock::Shared(stream)>>>(task);
   const OrderedKmers<Key> kmers{keys_,       sorted_.data(),         counts_.data(),

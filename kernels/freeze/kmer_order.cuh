@@ -59,9 +59,9 @@ class GroupedOrder {
   DeviceArray<Key> sorted_;
   DeviceArray<std::uint32_t> counts_;
   DeviceArray<std::uint64_t> segment_begins_;  ///< see OrderTask, in the source
-  DeviceArray<std::uint32_t> chunk_segments_;
+  DeviceArray<std::uint32_t> piece_segments_;
   DeviceArray<std::uint32_t> shard_begins_;
-  DeviceArray<std::uint32_t> most_chunks_;
+  DeviceArray<std::uint32_t> most_pieces_;
   DeviceArray<BigKmer> big_;
   ScanMemory scan_memory_;
 };

@@ -27,12 +27,12 @@ inline constexpr std::uint32_t kItems = sizeof(Element) <= 8 ? 8 : 64 / sizeof(E
 template <class Element>
 inline constexpr std::uint32_t kTile{kThreads * kItems<Element>};
 
-/// The layout by which elements are shared out among blocks: each takes `chunk` adjacent ones.
+/// The layout by which elements are shared out among blocks: each takes `share` adjacent ones.
 struct Layout {
   std::uint32_t parts;
   std::uint32_t part_bits;  ///< number of bits of a part's number
   std::uint32_t blocks;
-  std::size_t chunk;
+  std::size_t share;
   std::size_t size;  ///< number of elements
 };
 
@@ -69,7 +69,7 @@ struct TileOrder {
   std::uint64_t base[kMostParts];
 };
 
-/// Walks a block's chunk, tile by tile, and knows the places of its elements.
+/// Walks a block's share, tile by tile, and knows the places of its elements.
 template <class Element, class PartOf>
 class Walk {
  public:
@@ -94,8 +94,8 @@ class Walk {
   /// there is such a one), and `places` their places in the ordered tile.
   template <class Work>
   __device__ void run(const Element* from, Work&& work) {
-    const std::size_t begin = blockIdx.x * layout_.chunk;
-    const std::size_t end = begin + layout_.chunk < layout_.size ? begin + layout_.chunk : layout_.size;
+    const std::size_t begin = blockIdx.x * layout_.share;
+    const std::size_t end = begin + layout_.share < layout_.size ? begin + layout_.share : layout_.size;
     for (std::size_t tile = begin; tile < end; tile += kTile<Element>) {
       const auto size = static_cast<std::uint32_t>(end - tile < kTile<Element> ? end - tile : kTile<Element>);
       Element elements[kOwn];
@@ -179,8 +179,8 @@ __global__ void __launch_bounds__(kThreads)
     count_kernel(Layout layout, PartOf part_of, const Element* from, std::uint64_t* counts) {
   __shared__ std::uint32_t of_warps[kWarps][kMostParts];
   constexpr std::uint32_t kAtOnce = 8;
-  const std::size_t begin = blockIdx.x * layout.chunk;
-  const std::size_t end = begin + layout.chunk < layout.size ? begin + layout.chunk : layout.size;
+  const std::size_t begin = blockIdx.x * layout.share;
+  const std::size_t end = begin + layout.share < layout.size ? begin + layout.share : layout.size;
   std::uint32_t low = 0, high = 0;
   for (std::size_t tile = begin; tile < end; tile += kThreads * kAtOnce) {
     std::uint32_t parts[kAtOnce];
@@ -275,8 +275,8 @@ class DeviceMultisplit {
     const std::size_t tiles = n / kTile + 1;
     const std::size_t blocks = tiles < grid_ ? tiles : grid_;
     layout_.size = n;
-    layout_.chunk = (n / blocks / 32 + 1) * 32;  // so that warps read whole lines
-    layout_.blocks = static_cast<std::uint32_t>(n / layout_.chunk + 1);
+    layout_.share = (n / blocks / 32 + 1) * 32;  // so that warps read whole lines
+    layout_.blocks = static_cast<std::uint32_t>(n / layout_.share + 1);
     multisplit::count_kernel<<<layout_.blocks, multisplit::kThreads, 0, DriverLock::Shared(stream)>>>(
         layout_, part_of_, from, starts_.data());
     check_launch("counting the elements of parts");

@@ -15,12 +15,12 @@ namespace warpmer::gpu {
 
 inline constexpr std::uint32_t kStartsPerThread = 8;
 inline constexpr std::uint32_t kTileThreads = kTileStarts / kStartsPerThread;
-/// The number of chunks of 16 characters, with those that the last k-mers reach into.
-inline constexpr std::uint32_t kTileChunks = (kTileStarts + 64) / 16;
+/// The number of times 16 characters, with those that the last k-mers reach into.
+inline constexpr std::uint32_t kTileSixteens = (kTileStarts + 64) / 16;
 
 struct TextTile {
-  std::uint32_t packed[kTileChunks + 12];     ///< 16 bases a word, the first lowest
-  std::uint32_t breaks[kTileChunks / 2 + 4];  ///< 32 characters a word
+  std::uint32_t packed[kTileSixteens + 12];     ///< 16 bases a word, the first lowest
+  std::uint32_t breaks[kTileSixteens / 2 + 4];  ///< 32 characters a word
 };
 
 /// The hashes of the m-mers of a tile.
@@ -53,8 +53,8 @@ __device__ inline uint4 load_sixteen(const char* text, std::uint32_t at, std::ui
 __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t first, std::uint32_t bytes,
                                  CutStatus* status) {
   auto* breaks = reinterpret_cast<std::uint16_t*>(tile.breaks);
-  for (std::uint32_t chunk = threadIdx.x; chunk < kTileChunks; chunk += kTileThreads) {
-    const std::uint32_t at = first + 16 * chunk;
+  for (std::uint32_t sixteen = threadIdx.x; sixteen < kTileSixteens; sixteen += kTileThreads) {
+    const std::uint32_t at = first + 16 * sixteen;
     PackedSixteen packed{0, 0xFFFF};
     if (at < bytes) {
       packed = pack_sixteen(load_sixteen(text, at, bytes));
@@ -65,12 +65,12 @@ __device__ inline void pack_tile(TextTile& tile, const char* text, std::uint32_t
           atomicMin(&status->first_invalid, offset);
       }
     }
-    tile.packed[chunk] = packed.codes;
-    breaks[chunk] = static_cast<std::uint16_t>(packed.breaks);
+    tile.packed[sixteen] = packed.codes;
+    breaks[sixteen] = static_cast<std::uint16_t>(packed.breaks);
   }
-  for (std::uint32_t i = kTileChunks + threadIdx.x; i < kTileChunks + 12; i += kTileThreads)
+  for (std::uint32_t i = kTileSixteens + threadIdx.x; i < kTileSixteens + 12; i += kTileThreads)
     tile.packed[i] = 0;
-  if (threadIdx.x < 4) tile.breaks[kTileChunks / 2 + threadIdx.x] = ~0u;
+  if (threadIdx.x < 4) tile.breaks[kTileSixteens / 2 + threadIdx.x] = ~0u;
 }
 
 /// Returns the k-mer that begins at a start of packed text, as read or canonical.
