@@ -60,6 +60,13 @@ class BufferPool {
     }
   }
 
+  /// Calls `work(buffer)` for each idle buffer; nobody takes or returns one meanwhile.
+  template <class Work>
+  void for_each_idle(Work&& work) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& buffer : idle_) work(*buffer);
+  }
+
   /// Ends a buffer that is not fit to be used again, so that another may be made.
   void discard(Lease&& lease) noexcept {
     { const std::unique_ptr<T> ended(lease.release()); }

@@ -220,12 +220,16 @@ class ShardedLiveTable : public backend::LiveTable {
       low.get(room);
       changes.get(room);
     }
-    void trim() {
-      cut.trim();
-      hashes.clear();
-      weights.clear();
-      low.clear();
-      changes.clear();
+    /// Gives all memory back if it is more than `kept` bytes.
+    void give_back(std::uint64_t kept) {
+      if (memory_bytes() > kept) {
+        cut.trim();
+        hashes.clear();
+        weights.clear();
+        low.clear();
+        changes.clear();
+      }
+      bytes.set(memory_bytes());
     }
 
     CutBatch<Words> cut;
@@ -272,11 +276,7 @@ class ShardedLiveTable : public backend::LiveTable {
       hold(changer_.bytes_with_room(kmers, removes), use);
       changer_.get_room(kmers, removes);
     }
-    void give_back() {
-      const std::uint64_t kept = table_.budget_.most() / (kKeptShare * table_.plan_.threads);
-      if (changer_.memory_bytes() > kept) changer_.trim();
-      changer_.bytes.set(changer_.memory_bytes());
-    }
+    void give_back() { changer_.give_back(table_.budget_.most() / (kKeptShare * table_.plan_.threads)); }
     void hold(std::uint64_t bytes, LiveUse use) {
       if (changer_.bytes.try_set(bytes, use)) return;
       table_.make_room(bytes - changer_.bytes.bytes(), use, changer_);
@@ -425,8 +425,10 @@ class ShardedLiveTable : public backend::LiveTable {
     }
   }
 
-  /// Folds shards until there are so many bytes. ResourceError when that is no help.
+  /// Takes back what idle changers have kept, and folds shards, until there are so many bytes. ResourceError
+  /// when that is no help.
   void make_room(std::uint64_t bytes, LiveUse use, Changer& changer) {
+    changers_.for_each_idle([](Changer& idle) { idle.give_back(0); });
     for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes, use); ++tried)
       shards_.shrink(next_shrunk_.fetch_add(1) % Shards::kShards, changer.folder);
     if (budget_.has(bytes, use)) return;
