@@ -23,7 +23,9 @@ bool KmerList::next(KmerChunk& chunk) {
   const std::scoped_lock lock(mutex_);
   if (is_done_) return false;
   is_done_ = true;  // for other threads, should this one throw: what is left would not begin with a line
-  is_done_ = !lines_.next_text(chunk);
+  // A pipe's lines are answered as they come. Those of a file go together, as a server's answer to each chunk
+  // is waited for.
+  is_done_ = !lines_.next_text(chunk, bytes() == 0 ? 1 : kThreadBytes);
   chunk.ordinal = next_ordinal_++;
   return !is_done_;
 }
