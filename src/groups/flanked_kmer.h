@@ -37,6 +37,19 @@ WARPMER_HD constexpr Flanks flanks_of(Key kmer, std::uint32_t layer, const Group
                                             : static_cast<Flanks>((left << (2 * right_bases)) | right);
 }
 
+/// Returns a k-mer beside the m-mer behind its first `at` bases, in the orientation in which that is
+/// canonical. `other` is the k-mer's reverse complement.
+template <class Flanks, class Key>
+WARPMER_HD constexpr FlankedKmer<Flanks> flanked_at(Key kmer, Key other, std::uint32_t at,
+                                                    const GroupShape& shape, bool canonical) {
+  const std::uint32_t n = shape.flank_bases(), mask = ~0u >> (32 - 2 * shape.m);
+  const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
+  const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
+  const bool is_forward = !canonical || mmer < reversed;
+  const std::uint32_t layer = is_forward ? at : n - at;
+  return {is_forward ? mmer : reversed, layer, flanks_of<Flanks>(is_forward ? kmer : other, layer, shape)};
+}
+
 /// Finds the place of a k-mer in its group: the definition, one m-mer after the other.
 ///
 /// kmer/minimizer.h says which m-mer is the minimizer. Where it stands several times in the k-mer, that place
@@ -49,14 +62,9 @@ WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape
   const Key reversed = ~other, complement = ~kmer;  // m-mers of each strand, the first base lowest
   const std::uint32_t n = shape.flank_bases();
   const auto mask = static_cast<std::uint32_t>(key_mask<Key64>(shape.m));
-  const auto mmer_at = [&](std::uint32_t at) {
-    return static_cast<std::uint32_t>(reversed >> (2 * at)) & mask;
-  };
-  const auto other_at = [&](std::uint32_t at) {
-    return static_cast<std::uint32_t>(complement >> (2 * (n - at))) & mask;
-  };
   const auto hash_at = [&](std::uint32_t at) {
-    const std::uint32_t mmer = mmer_at(at), from_other = other_at(at);
+    const std::uint32_t mmer = static_cast<std::uint32_t>(reversed >> (2 * at)) & mask;
+    const std::uint32_t from_other = static_cast<std::uint32_t>(complement >> (2 * (n - at))) & mask;
     return minimizer_hash(canonical && from_other < mmer ? from_other : mmer);
   };
   std::uint32_t smallest = UINT32_MAX, first = 0, others = 0;
@@ -66,11 +74,7 @@ WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape
     first = hash < smallest ? at : first;
     smallest = hash < smallest ? hash : smallest;
   }
-  const auto placed = [&](std::uint32_t at) -> FlankedKmer<Flanks> {
-    const std::uint32_t mmer = mmer_at(at), from_other = other_at(at);
-    if (!canonical || mmer < from_other) return {mmer, at, flanks_of<Flanks>(kmer, at, shape)};
-    return {from_other, n - at, flanks_of<Flanks>(other, n - at, shape)};
-  };
+  const auto placed = [&](std::uint32_t at) { return flanked_at<Flanks>(kmer, other, at, shape, canonical); };
   FlankedKmer<Flanks> best = placed(first);
   if (others == 0 || !canonical) return best;
   for (std::uint32_t at = first + 1; at <= n; ++at) {

@@ -38,15 +38,7 @@ WARPMER_HD constexpr typename GroupKeys<Key, Key>::Place place_at(Kmer kmer, Kme
                                                                   bool canonical) {
   // Of several places only the definition says which one counts; that is rare.
   if (!smallest.is_one()) return keys.place(kmer, canonical);
-  const GroupShape& shape = keys.shape();
-  const std::uint32_t n = shape.flank_bases(), at = smallest.number();
-  const std::uint32_t mask = ~0u >> (32 - 2 * shape.m);
-  const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
-  const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
-  const bool is_forward = !canonical || mmer < reversed;
-  const std::uint32_t layer = is_forward ? at : n - at;
-  return keys.place_of(FlankedKmer<Key>{is_forward ? mmer : reversed, layer,
-                                        flanks_of<Key>(is_forward ? kmer : other, layer, shape)});
+  return keys.place_of(flanked_at<Key>(kmer, other, smallest.number(), keys.shape(), canonical));
 }
 
 }  // namespace warpmer::groups
