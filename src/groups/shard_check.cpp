@@ -95,7 +95,8 @@ class ShardCheck {
            read_bits<std::uint64_t>(cursor_.words, from, static_cast<std::uint32_t>(to - from)) == 0;
   }
   [[nodiscard]] std::uint64_t offset(std::uint64_t part) const {
-    return read_bits<std::uint64_t>(cursor_.words, part * sizes_.offset_bits, sizes_.offset_bits);
+    const std::uint32_t bits = shard_.layout.offset_bits;
+    return read_bits<std::uint64_t>(cursor_.words, part * bits, bits);
   }
 
   bool begin_parts() {

@@ -17,7 +17,7 @@ Columns columns_of(const ShardSizes& sizes) {
   return {sizes.kmers, sizes.groups, sizes.buckets, sizes.large_groups, sizes.offset_bits, sizes.words};
 }
 ShardSizes sizes_of(const Columns& columns) {
-  return {columns[0], columns[1], columns[2], columns[3], static_cast<std::uint32_t>(columns[4]), columns[5]};
+  return {columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]};
 }
 
 }  // namespace

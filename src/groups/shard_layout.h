@@ -39,7 +39,7 @@ struct ShardSizes {
   std::uint64_t groups = 0;
   std::uint64_t buckets = 0;       ///< 0 in an empty shard alone
   std::uint64_t large_groups = 0;  ///< with records of their own
-  std::uint32_t offset_bits = 0;   ///< of each offset
+  std::uint64_t offset_bits = 0;   ///< of each offset; as wide as the others, so that nothing is padding
   std::uint64_t words = 0;         ///< of 64 bits, of the payload
 
   friend bool operator==(const ShardSizes&, const ShardSizes&) = default;
@@ -79,7 +79,7 @@ struct ShardLayout {
         remainder_bits(sizes.buckets == 0 ? 0 : bits_of(((1u << rest_bits) - 1) / sizes.buckets)),
         length_bits(StringLengths(shape.flank_bases()).bits()),
         large_bits(sizes.large_groups == 0 ? 0 : bits_of(sizes.large_groups - 1)),
-        offset_bits(sizes.offset_bits),
+        offset_bits(static_cast<std::uint32_t>(sizes.offset_bits)),
         strings_at(64 * ((offsets(sizes) * sizes.offset_bits + 63) / 64)),
         reciprocal(sizes.buckets < 2 ? 0 : ~std::uint64_t{0} / sizes.buckets + 1) {}
 

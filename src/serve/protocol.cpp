@@ -142,7 +142,7 @@ void put(Payload& to, const SentShard& head) {
   to.put(head.sizes.groups);
   to.put(head.sizes.buckets);
   to.put(head.sizes.large_groups);
-  to.put(head.sizes.offset_bits);
+  to.put(static_cast<std::uint32_t>(head.sizes.offset_bits));
   to.put(head.sizes.words);
   to.put(head.words);
 }

@@ -208,7 +208,7 @@ inline void change_sizes(groups::ShardSizes& sizes, Random& random) {
       sizes.large_groups = other(sizes.large_groups);
       break;
     case 4:
-      sizes.offset_bits = static_cast<std::uint32_t>(other(sizes.offset_bits));
+      sizes.offset_bits = other(sizes.offset_bits);
       break;
     default:
       sizes.words = other(sizes.words);

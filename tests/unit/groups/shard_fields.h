@@ -154,10 +154,11 @@ inline groups::EncodedShard write_fields(const ShardFields& fields, const groups
   out.flush();
   shard.sizes.buckets = fields.buckets;
   shard.sizes.large_groups = fields.parts.size() - fields.buckets;
-  shard.sizes.offset_bits = groups::bits_of(bits) + wider;
+  const std::uint32_t offset_bits = groups::bits_of(bits) + wider;
+  shard.sizes.offset_bits = offset_bits;
   BitWriter offsets(std::back_inserter(shard.payload));
   for (const std::uint64_t end : ends) {
-    if (shard.sizes.offset_bits > 0) offsets.write(end, shard.sizes.offset_bits);
+    if (offset_bits > 0) offsets.write(end, offset_bits);
   }
   offsets.flush();
   shard.payload.insert(shard.payload.end(), words.begin(), words.end());
