@@ -14,6 +14,7 @@
 #include "host/limits.h"
 #include "io/text/input_list.h"
 #include "io/text/repeated_inputs.h"
+#include "jobs/output_check.h"
 #include "mpi/process_group.h"
 
 namespace warpmer::cli {
@@ -282,27 +283,11 @@ void Questions::check_read_once() const {
   check_standard_input({{"as the index", {index}}, {"for --kmers", {kmer_file}}, {"for --reads", reads}});
 }
 
-namespace {
-
-/// `has_lists`: a name that begins with '@' stands for the list behind it.
-void check_is_none_of(const std::string& output, const std::vector<std::string>& inputs, bool has_lists) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (!fs::is_regular_file(output, ignored)) {
-    return;
+void check_output(const std::string& output, std::vector<std::string> inputs) {
+  for (std::string& input : inputs) {
+    if (input.starts_with('@')) input.erase(0, 1);
   }
-  for (const std::string& input : inputs) {
-    if (fs::equivalent(output, input.substr(has_lists && input.starts_with('@') ? 1 : 0), ignored)) {
-      throw UsageError(fmt::format(
-          "the output '{}' is one of the inputs and would replace it; choose another name", output));
-    }
-  }
-}
-
-}  // namespace
-
-void check_output(const std::string& output, const std::vector<std::string>& inputs) {
-  check_is_none_of(output, inputs, true);
+  jobs::check_is_no_input(output, inputs);
 }
 
 void check_standard_input(const std::vector<NamedInputs>& inputs) {
@@ -329,7 +314,7 @@ void expand_lists(std::vector<std::string>& inputs, const std::vector<std::strin
   check_standard_input({{"as an input", inputs}});
   for (const std::string& output : outputs) check_output(output, inputs);
   inputs = io::expand_lists(inputs, most_bytes_of_names(memory_bytes));
-  for (const std::string& output : outputs) check_is_none_of(output, inputs, false);
+  for (const std::string& output : outputs) jobs::check_is_no_input(output, inputs);
   io::warn_of_repeats(inputs);
 }
 

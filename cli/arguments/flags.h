@@ -124,9 +124,9 @@ struct Questions {
 };
 /// Adds `--kmers` and, with its help text, `--reads`.
 void add_question_flags(CLI::App& app, Questions& questions, const std::string& reads_help);
-/// Throws a UsageError when `output` is one of the files to be read, which it would replace; "@LIST" stands
-/// for the list.
-void check_output(const std::string& output, const std::vector<std::string>& inputs);
+/// Throws a UsageError when `output` is one of the files or pipes to be read (jobs/output_check.h); "@LIST"
+/// stands for the list.
+void check_output(const std::string& output, std::vector<std::string> inputs);
 /// Files to be read, with their role in the command.
 struct NamedInputs {
   std::string_view role;  ///< such as "as the index" or "for --append"

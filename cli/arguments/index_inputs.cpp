@@ -68,12 +68,11 @@ void add_index_inputs(CLI::App& app, IndexInputs& inputs) {
   add_numbers(app, "--input-max-count", inputs.max_counts, "Likewise, at most N times.");
 }
 
-void complete(const IndexInputs& inputs, std::uint64_t memory_bytes, std::vector<std::string>& paths,
-              std::vector<backend::CountBounds>& bounds) {
-  check_standard_input({{"as an index", inputs.arguments}});
-  for (const io::InputFile& file :
-       io::list_inputs(io::expand_lists(inputs.arguments, most_bytes_of_names(memory_bytes))))
-    paths.push_back(file.path);
+void complete(const IndexInputs& inputs, const std::vector<std::string>& outputs, std::uint64_t memory_bytes,
+              std::vector<std::string>& paths, std::vector<backend::CountBounds>& bounds) {
+  paths = inputs.arguments;
+  expand_index_lists(paths, outputs, memory_bytes);
+  io::list_inputs(paths);
   const std::size_t number = paths.size();
   check_number("--input-min-count", inputs.min_counts, number);
   check_number("--input-max-count", inputs.max_counts, number);

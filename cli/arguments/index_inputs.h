@@ -19,11 +19,11 @@ struct IndexInputs {
 /// Adds the indexes to read, as arguments, with `--input-min-count` and `--input-max-count`.
 void add_index_inputs(CLI::App& app, IndexInputs& inputs);
 
-/// Adds to `paths`, with lists expanded, and to `bounds`, one for each, as jobs take them. Throws a
-/// UsageError for numbers that do not fit the inputs, an InputError for an input that does not exist, and a
-/// ResourceError for lists for which a cap of `memory_bytes` (0: none) leaves no room.
-void complete(const IndexInputs& inputs, std::uint64_t memory_bytes, std::vector<std::string>& paths,
-              std::vector<backend::CountBounds>& bounds);
+/// Sets `paths`, with lists expanded (`expand_index_lists`), and `bounds`, one for each, as jobs take them.
+/// Throws a UsageError also for numbers that do not fit the inputs, and an InputError for an input that does
+/// not exist.
+void complete(const IndexInputs& inputs, const std::vector<std::string>& outputs, std::uint64_t memory_bytes,
+              std::vector<std::string>& paths, std::vector<backend::CountBounds>& bounds);
 
 /// Replaces lists, "@LIST", by the indexes that they name, once for a command. Throws a UsageError when one
 /// of the `outputs` is a list or an index, or when standard input is named twice, an InputError for an index

@@ -224,10 +224,8 @@ const Measure& complete(CompareCommand& command) {
                     measure.name));
   }
   jobs::CompareOptions& job = command.job;
-  complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
-  check_output(command.output, job.inputs);
-  check_output(command.pictures.svg, job.inputs);
-  check_output(command.pictures.png, job.inputs);
+  complete(command.inputs, {command.output, command.pictures.svg, command.pictures.png},
+           job.resources.memory_bytes, job.inputs, job.of_inputs);
   if (table) {
     formats::check_table(command.output, *table);
   } else {

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "backend/index_params.h"
@@ -32,6 +30,7 @@
 #include "cli/pictures/png_picture.h"
 #include "cli/pictures/spectrum_chart.h"
 #include "cli/pictures/terminal_plot.h"
+#include "file/output/output_path.h"
 #include "formats/fastk/fastk_histogram.h"
 #include "formats/table/table_format.h"
 #include "formats/text/ending.h"
@@ -333,10 +332,13 @@ void expand_lists_of(HistoOptions& options) {
   }
 }
 
+/// True for an index, and for what cannot be looked into before it is opened: standard input or a pipe.
+bool may_be_index(const std::string& input) { return index::is_index_file(input) || file::is_stream(input); }
+
 /// True when -k says that the inputs are reads, a list without an index, a URL or what is in one of them.
 bool say_that_they_are_reads(const HistoOptions& options, bool are_listed) {
   if (options.has_length) return true;
-  if (are_listed && std::ranges::none_of(options.inputs, index::is_index_file)) return true;
+  if (are_listed && std::ranges::none_of(options.inputs, may_be_index)) return true;
   return std::ranges::any_of(io::list_inputs(options.inputs), [](const io::InputFile& file) {
     return file.is_url || !io::sequence_data_in(file.path).empty();
   });
@@ -380,13 +382,12 @@ int print_of_reads(HistoOptions options) {
   return kDone;
 }
 
-/// A pipe cannot be looked into before it is opened.
+/// Adds a hint to the message for what could not be looked into.
 index::IndexFile open_index(const std::string& path) {
   try {
     return index::IndexFile(path);
   } catch (const InputError& error) {
-    std::error_code failed;
-    if (path != "-" && !std::filesystem::is_fifo(path, failed)) throw;
+    if (!file::is_stream(path)) throw;
     throw InputError(fmt::format("{}; should these be reads, give -k, too", error.what()));
   }
 }

@@ -76,9 +76,8 @@ int run_matrix(MatrixCommand command) {
   check_read_once(command.inputs.arguments);  // a list from standard input among them
   const std::optional<formats::Content> table = table_of(command);
   const std::uint64_t memory_bytes = job.resources.memory_bytes;
-  complete(command.inputs, memory_bytes, job.inputs, job.of_inputs);
+  complete(command.inputs, {command.output}, memory_bytes, job.inputs, job.of_inputs);
   check_read_once(job.inputs);  // and what lists name
-  check_output(command.output, job.inputs);
   job.compress = formats::is_compressed_name(command.output);
   std::optional<formats::MatrixFile> old;
   if (!command.old.empty()) {

@@ -117,13 +117,12 @@ void print_summary(const IndexTarget& target, const jobs::SetReport& report, dou
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(SetCommand& command, IndexTarget& target) {
   jobs::SetOptions& job = command.job;
-  const std::vector<std::string> outputs = target.files();
+  std::vector<std::string> outputs = target.files();
+  outputs.push_back(command.stats);
   backend::SetRule& rule = job.rule;
   check_count_range(rule.of_result);
   rule.counts = chosen_rule(command);
-  complete(command.inputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
-  for (const std::string& output : outputs) check_output(output, job.inputs);
-  check_output(command.stats, job.inputs);
+  complete(command.inputs, outputs, job.resources.memory_bytes, job.inputs, job.of_inputs);
   job.output = target.index_path(host::tmp_directory("", target.output()));
   rule.operation = command.kind.operation;
   // In at least some of the inputs is what a union can tell.

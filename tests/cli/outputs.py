@@ -320,6 +320,10 @@ class Inputs(OutputsTest):
         os.mkfifo(self.folder / "pipe")
         for command in (("filter", "in.wmi", "pipe"), ("query", "in.wmi", "--reads", "pipe"), ("count", "-k", 5, "pipe"), ("dump", "pipe")):
             self.refused(USAGE, "the output './pipe' is one of the inputs; choose another name", *command, "-o", "./pipe")
+        self.file("pipes", "in.wmi\npipe\n")
+        reads = [("filter", "in.wmi"), ("query", "in.wmi", "--reads"), ("count", "-k", 5), ("update", "in.wmi", "--add"), ("positions", "-k", 5)]
+        for command in (*reads, ("histo",), ("stats",), ("info",), ("union",), ("compare",), ("matrix",)):
+            self.refused(USAGE, "the output './pipe' is one of the inputs; choose another name", *command, "@pipes", "-o", "./pipe")
 
     def test_standard_output(self):
         """>> onto what is read would never end."""

@@ -238,6 +238,18 @@ class Histograms(CliTest):
         self.refused(USAGE, "lists of files are empty", "stats", "@nothing")
         self.refused(USAGE, "is for one index", "histo", "--format", "kat", "@list")
 
+    def test_lists_that_name_standard_input(self):
+        """It is an index for all of them, unless reads are there, too, or -k."""
+        self.file("list", "-\n")
+        index = (self.folder / self.index).read_bytes()
+        for command in ("histo", "stats", "info"):
+            self.assertEqual(self.warpmer(command, "@list", stdin=index), self.warpmer(command, "-", stdin=index))
+        reads = (self.folder / "deep.fa").read_bytes()
+        self.assertEqual(self.warpmer("histo", "-k", 31, "@list", stdin=reads), self.warpmer("histo", "-k", 31, "deep.fa"))
+        self.refused(INPUT, "should these be reads, give -k, too", "histo", "@list", stdin=reads)
+        self.file("both", "-\ndeep.fa\n")
+        self.assertEqual(self.warpmer("histo", "@both", stdin=b""), self.warpmer("histo", "deep.fa"))
+
     def test_lists_of_reads(self):
         """What a list names says whether these are indexes."""
         self.file("@reads", "deep.fa\n")
