@@ -89,4 +89,8 @@ CommandDoc describe(const CLI::App& app) {
   return doc;
 }
 
+bool is_path(std::string_view value) {
+  return value == "FILE" || value == "DIR" || value == "SOCKET" || value == "PREFIX";
+}
+
 }  // namespace warpmer::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace warpmer::cli {
@@ -41,5 +42,8 @@ struct CommandDoc {
 };
 
 CommandDoc describe(const CLI::App& app);
+
+/// True when a value that is called so in the help (`FILE`, `DIR`) is the path of something.
+bool is_path(std::string_view value);
 
 }  // namespace warpmer::cli

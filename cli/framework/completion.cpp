@@ -44,11 +44,6 @@ std::vector<std::string> names_of(const std::vector<CommandDoc>& commands) {
   return names;
 }
 
-bool completes_files(const OptionDoc& option) {
-  return option.value == "FILE" || option.value == "DIR" || option.value == "SOCKET" ||
-         option.value == "PREFIX";
-}
-
 /// Bash: what may follow an option that takes a value.
 void append_bash_values(std::string& out, const CommandDoc& command) {
   std::vector<std::string> plain;  // values that cannot be completed
@@ -60,7 +55,7 @@ void append_bash_values(std::string& out, const CommandDoc& command) {
     if (!choices.empty()) {
       out += fmt::format("        {}) _warpmer_offer -W '{}'; return ;;\n", join(option.names, "|"),
                          join(choices, " "));
-    } else if (completes_files(option)) {
+    } else if (is_path(option.value)) {
       out += fmt::format("        {}) _warpmer_offer_files; return ;;\n", join(option.names, "|"));
     } else {
       plain.insert(plain.end(), option.names.begin(), option.names.end());
@@ -114,7 +109,7 @@ std::string zsh_value(const OptionDoc& option) {
   if (!choices.empty()) {
     return ":value:(" + join(choices, " ") + ")";
   }
-  return ":" + option.value + ":" + (completes_files(option) ? kZshFiles : "");
+  return ":" + option.value + ":" + (is_path(option.value) ? kZshFiles : "");
 }
 
 void append_zsh_command(std::string& out, const CommandDoc& command, const std::string& argument_action) {
@@ -143,7 +138,7 @@ std::string fish_value(const OptionDoc& option) {
   if (option.value.empty()) return "";
   const std::vector<std::string> choices = choices_of(option);
   if (!choices.empty()) return " -x -a '" + join(choices, " ") + "'";
-  return completes_files(option) ? " -r -F" : " -x";
+  return is_path(option.value) ? " -r -F" : " -x";
 }
 
 std::string fish_option(const std::string& condition, const OptionDoc& option) {
