@@ -120,8 +120,9 @@ void add_update_command(Application& application) {
       "counting the resulting sequences would have made. k and strand are the index's. K-mers to be removed "
       "that are not there, or not so often, are an error that says how many they are; then nothing is "
       "written. An index made with --min-count, --max-count or --only, or by an operation that leaves k-mers "
-      "out (intersect, subtract), cannot be updated, because what it left out is not known. An index much "
-      "larger than a GPU's memory can be updated there.",
+      "out (intersect, subtract), cannot be updated, because what it left out is not known. Nor should one "
+      "be whose counts are no sums (union --counts max), which is not refused: an index does not record it. "
+      "An index much larger than a GPU's memory can be updated there.",
       R"(Examples:
   warpmer update sample.wmi --add lane_3.fq.gz lane_4.fq.gz -o larger.wmi
   warpmer update all.wmi --remove gone_1.fq --remove gone_2.fq -o rest.wmi
