@@ -51,12 +51,24 @@ sockaddr_un address_of(const std::string& path) {
   throw ResourceError(fmt::format("cannot serve at {}: {}", path, why));
 }
 
-/// A folder cannot be opened, or no socket be made in it.
+/// A folder cannot be opened, or nothing be made in it.
 [[noreturn]] void fail_in_folder(const std::string& path, const std::string& folder, int error) {
   const char* remedy = error == ENOENT    ? "make it, or choose another path"
                        : error == ENOTDIR ? "choose another path"
                                           : "choose a path in another folder, such as /tmp";
   fail_to_serve(path, fmt::format("folder {}: {}; {}", folder, file::system_message(error), remedy));
+}
+
+/// A folder could be opened, and no socket be made in it. A file system that has none says so in many ways.
+[[noreturn]] void fail_to_bind(const std::string& path, const std::string& folder, int error) {
+  if (error == EADDRINUSE) fail_to_serve(path, "a file of that name has just been made; choose another path");
+  const bool may_write = faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0;
+  if (may_write && (error == ENOENT || error == EPERM || error == EOPNOTSUPP || error == ENXIO)) {
+    fail_to_serve(path, fmt::format("the file system of folder {} has no sockets ({}); choose a path in "
+                                    "another folder, such as /tmp",
+                                    folder, file::system_message(error)));
+  }
+  fail_in_folder(path, folder, error);
 }
 
 int new_socket() {
@@ -78,6 +90,7 @@ int try_to_connect(int descriptor, const sockaddr_un& address) {
 void remove_stale(const std::string& path, const sockaddr_un& address) {
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0) return;  // bind says what is wrong, if anything is
+  if (S_ISDIR(there.st_mode)) fail_to_serve(path, "it is a folder; choose a path in it");
   if (!S_ISSOCK(there.st_mode)) fail_to_serve(path, "a file of that name is there, which is no socket");
   const Descriptor probe(system::make_socket(true));
   const int error = try_to_connect(probe.get(), address);
@@ -107,7 +120,8 @@ void check_socket_path(const std::string& path) {
   if (path.empty()) throw UsageError("a socket needs a path that is not empty");
   if (path.size() > kMost) {
     throw UsageError(
-        fmt::format("the path of a socket has {} bytes at most, and {} has {}", kMost, path, path.size()));
+        fmt::format("the path of a socket has {} bytes at most, and {} has {}; choose a shorter one", kMost,
+                    path, path.size()));
   }
 }
 
@@ -121,7 +135,7 @@ Listener::Listener(const std::string& path) : path_(path) {
   remove_stale(path, address);
   Descriptor made(new_socket());
   if (const int error = system::bind_for_user(made.get(), address); error != 0)
-    fail_in_folder(path, parent, error);
+    fail_to_bind(path, parent, error);
   unfinished_.emplace(path);
   struct stat there = {};
   if (lstat(path.c_str(), &there) != 0 || fcntl(made.get(), F_SETFL, O_NONBLOCK) != 0 ||
