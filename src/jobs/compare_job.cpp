@@ -12,7 +12,8 @@ Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& 
   const host::Resources resources = host::settled(options.resources);
   const unsigned threads = resources.threads;
   const std::vector<index::IndexFile> inputs =
-      backend::open_alike(options.inputs, resources.memory_bytes, threads);
+      backend::open_alike(options.inputs, resources.memory_bytes, threads,
+                          threads * backend::ComparisonSums::bytes_for(options.inputs.size()));
   const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(threads), 0, threads,
                                       inputs.size()};
   Comparison found{inputs.front().params().k,

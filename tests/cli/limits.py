@@ -108,6 +108,7 @@ def main():
         check_large_slices(Path(folder))
         check_lists(Path(folder))
         check_many_indexes(Path(folder))
+        check_many_pairs(Path(folder))
         check_foreign_headers(Path(folder))
 
 
@@ -277,6 +278,20 @@ def check_many_indexes(folder):
             status, bytes_taken, errors = peak([*many, "-m", f"{told[1]}M"])
             check(f"{command} of 300: {told[1]}M, as it says, will do", status == 0, errors)
             check(f"{command} of 300: peak resident set below it", bytes_taken <= int(told[1]) << 20, bytes_taken)
+
+
+def check_many_pairs(folder):
+    """Tables of all pairs are too large: said when one index is open, and the others are junk."""
+    (folder / "junk").write_text("junk")
+    peak(["count", "-k", "5", "-o", folder / "small.wmi", folder / "tiny.fa"])
+    compare = ["compare", "-q", "-t", "1", "-o", folder / "many.pairs", "-m"]
+    status, _, errors = peak([*compare, "40M", folder / "small.wmi", *[folder / "junk"] * 1500])
+    told = re.fullmatch(r"warpmer: error: -m 40 MiB is too little for 1 thread and 1501 inputs, .* whose tables take 35 MiB: (\d+) MiB would do; raise -m\n", errors)
+    check("compare of 1501: refused", status == 4 and told, errors)
+    if told:
+        status, bytes_taken, errors = peak([*compare, f"{told[1]}M", *[folder / "small.wmi"] * 1501])
+        check(f"compare of 1501: {told[1]}M, as it says, will do", status == 0, errors)
+        check("compare of 1501: peak resident set below it", bytes_taken <= int(told[1]) << 20, bytes_taken)
 
 
 def check_foreign_headers(folder):

@@ -2,6 +2,7 @@
 /// K-mers that several indexes share, two by two.
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "backend/indexes/set_session.h"
@@ -17,6 +18,8 @@ struct ComparisonSums {
   std::vector<PairSums> pairs;  ///< sums for a < b at `pair_number`
 
   explicit ComparisonSums(std::size_t number = 0) : samples(number), pairs(number * (number - 1) / 2) {}
+  /// Returns the bytes of the sums of so many samples, but for a few.
+  static std::uint64_t bytes_for(std::size_t number) { return number * (number - 1) / 2 * sizeof(PairSums); }
   /// Returns the number of the pair of samples a and b, a less than b.
   [[nodiscard]] std::size_t pair_number(std::size_t a, std::size_t b) const {
     return a * samples.size() - a * (a + 1) / 2 + b - a - 1;

@@ -45,12 +45,12 @@ void check_alike(const index::IndexFile& first, const index::IndexFile& other) {
 }  // namespace
 
 std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
-                                         unsigned threads) {
+                                         unsigned threads, std::uint64_t table_bytes) {
   std::vector<index::IndexFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
     files.emplace_back(path, host::memory_left(memory_cap));
-    if (files.size() == 1) refuse_too_many(files.front(), paths.size(), memory_cap, threads);
+    if (files.size() == 1) refuse_too_many(files.front(), paths.size(), memory_cap, threads, table_bytes);
     check_alike(files.front(), files.back());
   }
   return files;

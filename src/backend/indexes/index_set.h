@@ -12,10 +12,10 @@ namespace warpmer::backend {
 
 /// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
 /// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
-/// how; ResourceError for pipes with more than a cap on the process leaves, and as of `refuse_too_many`. Each
-/// is opened once: a file that is replaced later is read as it was.
+/// how; ResourceError for pipes with more than a cap on the process leaves, and as of `refuse_too_many`
+/// (`table_bytes` too). Each is opened once: a file that is replaced later is read as it was.
 std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
-                                         unsigned threads);
+                                         unsigned threads, std::uint64_t table_bytes = 0);
 
 /// Pages of indexes that a thread has mapped at a time, about.
 inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;

@@ -31,18 +31,19 @@ std::uint64_t kept_bytes(const index::IndexFile& file) {
 }  // namespace
 
 void refuse_too_many(const index::IndexFile& first, std::size_t inputs, std::uint64_t memory_cap,
-                     unsigned threads) {
+                     unsigned threads, std::uint64_t table_bytes) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(first.path(), ignored)) return;
   const std::uint64_t of_each = kept_bytes(first);
-  const std::uint64_t all = of_each * inputs;
+  const std::uint64_t all = of_each * inputs + table_bytes;
   if (host::resident_bytes() + all < memory_cap || all < std::max(kSmallBytes, memory_cap / kSmallPart))
     return;
   const WorkingMemory enough{0, working_bytes(threads) + all + threads * kMergeBytesOfThread, 16, threads,
                              inputs};
   throw ResourceError(fmt::format(
-      "-m {} is too little for {} and {} inputs, of each of which {} KiB are kept: {} would do; {}",
-      mebibytes(memory_cap), number_of_threads(threads), inputs, of_each >> 10,
+      "-m {} is too little for {} and {} inputs, of each of which {} KiB are kept{}: {} would do; {}",
+      mebibytes(memory_cap), number_of_threads(threads), inputs, (of_each + 1023) >> 10,
+      table_bytes == 0 ? "" : fmt::format(", and whose tables take {}", mebibytes_needed(table_bytes)),
       mebibytes_needed(enough.cap_for(0)), memory_advice(threads)));
 }
 

@@ -93,7 +93,7 @@ template <class Key>
 backend::ComparisonSums compare(const std::vector<index::IndexFile>& inputs,
                                 const std::vector<backend::CountBounds>& bounds,
                                 const backend::WorkingMemory& memory, backend::JobProgress& progress) {
-  const std::uint64_t table_bytes = inputs.size() * (inputs.size() - 1) / 2 * sizeof(backend::PairSums);
+  const std::uint64_t table_bytes = backend::ComparisonSums::bytes_for(inputs.size());
   // At most:
   const std::uint64_t bytes_of_threads =
       memory.threads * (table_bytes + SampleGroups<Key>::bytes_for(
