@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "file/input_error.h"
+#include "io/compress/compressed_errors.h"
 #include "io/compress/inflater.h"
 #include "io/compress/little_endian.h"
 
@@ -68,11 +69,9 @@ std::size_t BgzfBlocks::read_block(char* raw) {
   const std::string_view start = file_->peek(kBgzfHeaderBytes);
   const bool is_gzip = start.starts_with("\x1f\x8b"), lacks_end = !is_last_empty_ && scope_ == Scope::whole;
   // Zero bytes may follow the end of the data.
-  if ((start.empty() || start[0] == 0) && lacks_end)
-    fail("truncated: the empty block that marks the end of the data is missing");
+  if ((start.empty() || start[0] == 0) && lacks_end) fail_without_bgzf_end(*file_, place());
   const std::optional<std::size_t> block_size = first_bgzf_block(*file_);  // which ends the life of `start`
-  if (!block_size && is_gzip && lacks_end)
-    fail("truncated before it goes on as gzip: the empty block that marks the end of the data is missing");
+  if (!block_size && is_gzip && lacks_end) fail_without_bgzf_end(*file_, place() + ", where gzip follows");
   if (!block_size) return 0;
   std::size_t size = 0;
   while (size < *block_size) {
@@ -116,11 +115,13 @@ void BgzfBlocks::stop() noexcept {
   if (GzipStream* const rest = running_rest_) rest->stop();
 }
 
+std::string BgzfBlocks::place() const {
+  return fmt::format("after {} block{} and {} bytes", blocks_, blocks_ == 1 ? "" : "s", file_->disk_bytes());
+}
+
 void BgzfBlocks::fail(std::string_view what) const {
   file::fail_at({shown_},
-                fmt::format("the BGZF data is {}, after {} blocks and {} bytes; copy or download the "
-                            "file again",
-                            what, blocks_, file_->disk_bytes()));
+                fmt::format("the BGZF data is {}, {}; copy or download the file again", what, place()));
 }
 
 }  // namespace warpmer::io

@@ -46,6 +46,8 @@ class BgzfBlocks final : public TextBlockLoader {
   bool begin_rest(TextBlock& out);
   bool load_rest(TextBlock& out);
   std::size_t read_block(char* raw);
+  /// Returns the place that has been read to, for messages: "after 3 blocks and 9000 bytes".
+  [[nodiscard]] std::string place() const;
   [[noreturn]] void fail(std::string_view what) const;
 
   const std::string shown_;

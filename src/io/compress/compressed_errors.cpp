@@ -52,4 +52,13 @@ void fail_too_large(const file::ByteFile& file, const CompressedParts& kind, std
                   file::piped_in(converter, file.shown())));
 }
 
+void fail_without_bgzf_end(const file::ByteFile& file, std::string_view place) {
+  file::fail_at(
+      {file.shown()},
+      fmt::format("the BGZF data is truncated {}: the empty block that marks its end is missing; copy "
+                  "or download the file again, or write it again with bgzip or samtools if it is "
+                  "complete",
+                  place));
+}
+
 }  // namespace warpmer::io

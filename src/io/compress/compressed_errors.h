@@ -1,5 +1,5 @@
 #pragma once
-/// Messages about damaged zstd, bzip2 and xz, in the same words as of gzip.
+/// Messages about damaged zstd, bzip2, xz and BGZF, in the same words as of gzip.
 
 #include <cstdint>
 #include <string_view>
@@ -26,5 +26,7 @@ struct CompressedParts {
 /// The part `number` takes more than `megabytes` of memory; `converter` is the command that reads it anyway.
 [[noreturn]] void fail_too_large(const file::ByteFile& file, const CompressedParts& kind,
                                  std::uint64_t number, unsigned megabytes, std::string_view converter);
+/// BGZF ends at `place`, such as "after 3 blocks", and not with the empty block that every writer puts there.
+[[noreturn]] void fail_without_bgzf_end(const file::ByteFile& file, std::string_view place);
 
 }  // namespace warpmer::io

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "file/input_error.h"
+#include "io/compress/compressed_errors.h"
 #include "io/compress/deflate_blocks.h"
 
 namespace warpmer::io {
@@ -459,10 +460,7 @@ void GzipStream::fail_truncated(const GzipChunk& chunk) {
 
 /// The last member that was checked is a BGZF block with text, and no other block follows.
 void GzipStream::fail_bgzf_end() {
-  file::fail_at({file_->shown()},
-                fmt::format("the BGZF data is truncated after gzip member {}: the empty block that marks its "
-                            "end is missing; copy or download the file again",
-                            checked_members_));
+  fail_without_bgzf_end(*file_, fmt::format("after gzip member {}", checked_members_));
 }
 
 /// `ended` members are before the one that is damaged.

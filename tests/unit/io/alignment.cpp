@@ -108,7 +108,7 @@ TEST_CASE("io alignment: BAM cut anywhere is an error") {
     }
   }
   const std::string no_end = bgzf_block(bam_text(kAlignments));
-  CHECK(contains(input_error({folder.file("no-end", no_end)}), "marks the end of the data is missing"));
+  CHECK(contains(input_error({folder.file("no-end", no_end)}), "marks its end is missing"));
 }
 
 TEST_CASE("io alignment: damaged BAM is an error") {
