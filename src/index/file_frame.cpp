@@ -48,8 +48,10 @@ void check_magic(const FileKind& kind, Bytes head, const std::string& name) {
                                    name, other->maker, kind.maker));
     }
   }
-  throw InputError(fmt::format("{} is not a warpmer {}: it does not begin like one; make one with '{}'", name,
-                               kind.noun, kind.maker));
+  const std::string_view also =
+      &kind == &kIndexKind ? ", or with 'warpmer convert' of what another program has counted" : "";
+  throw InputError(fmt::format("{} is not a warpmer {}: it does not begin like one; make one with '{}'{}",
+                               name, kind.noun, kind.maker, also));
 }
 
 void check_hash_version(const FileKind& kind, const std::string& name, std::uint32_t version) {

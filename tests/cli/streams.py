@@ -66,6 +66,13 @@ class Inputs(CliTest):
         for inputs in ("@list", "@-"):
             self.keeps_input("precious.fa", inputs, stdin=names)
 
+    def test_sequences_are_no_list(self):
+        """A slip: the '@' of a list before reads."""
+        self.file("in.fa", ">a\nACGT\n")
+        self.file("in.fq", "@a\nACGT\n+\nIIII\n")
+        for name in ("in.fa", "in.fq"):
+            self.refused(INPUT, rf"\(line 1 of {name}; a file of sequences is named without '@'\)\n", "count", "-o", "x.wmi", f"@{name}")
+
     def test_what_a_list_names_is_no_list(self):
         self.file("@x", READS.read_bytes())
         self.file("x", b"in the way")

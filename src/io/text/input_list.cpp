@@ -95,7 +95,9 @@ void add_listed(std::vector<std::string>& paths, const std::string& list, std::u
     try {
       check_file(paths.emplace_back(name));
     } catch (const InputError& error) {
-      throw InputError(fmt::format("{} (line {} of {})", error.what(), lines.line(), lines.shown()));
+      const bool are_sequences = name.starts_with('>') || name.starts_with('@');
+      throw InputError(fmt::format("{} (line {} of {}{})", error.what(), lines.line(), lines.shown(),
+                                   are_sequences ? "; a file of sequences is named without '@'" : ""));
     }
   }
 }

@@ -264,7 +264,7 @@ TEST_CASE("index file: standard input, as a file and refused early as a stream")
   ::dup2(ends[0], STDIN_FILENO);
   CHECK_THROWS_WITH_AS(IndexFile("-"),
                        "standard input is not a warpmer index: it does not begin like one; make one with "
-                       "'warpmer count'",
+                       "'warpmer count', or with 'warpmer convert' of what another program has counted",
                        InputError);
   ::close(ends[0]);
   ::close(ends[1]);
