@@ -10,6 +10,7 @@
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "io/text/input_list.h"
+#include "jobs/output_check.h"
 
 namespace warpmer::cli {
 namespace {
@@ -72,7 +73,7 @@ void complete(const IndexInputs& inputs, const std::vector<std::string>& outputs
               std::vector<std::string>& paths, std::vector<backend::CountBounds>& bounds) {
   paths = inputs.arguments;
   expand_index_lists(paths, outputs, memory_bytes);
-  io::list_inputs(paths);
+  io::list_inputs(paths);  // throws for one that does not exist
   const std::size_t number = paths.size();
   check_number("--input-min-count", inputs.min_counts, number);
   check_number("--input-max-count", inputs.max_counts, number);
@@ -93,7 +94,7 @@ void expand_index_lists(std::vector<std::string>& indexes, const std::vector<std
   for (const std::string& output : outputs) check_output(output, indexes);
   indexes = io::expand_lists(indexes, most_bytes_of_names(memory_bytes));
   check_standard_input({{"as an index", indexes}});
-  for (const std::string& output : outputs) check_output(output, indexes);
+  for (const std::string& output : outputs) jobs::check_is_no_input(output, indexes);
 }
 
 }  // namespace warpmer::cli
