@@ -103,14 +103,15 @@ struct KeptText {
   backend::Profile profile;
 };
 
-/// Of batches of text, what are k-mers of an index, which must live as long, and nothing else.
+/// Gives a session, of batches of text, what are k-mers of an index, which must live as long, and nothing
+/// else.
+template <class Session>
 class WantedText {
  public:
-  /// Takes wanted text, and returns what the caller of `add` or `pass_on` wants to have the sum of.
-  using Take = std::function<std::uint64_t(io::Batch& kept)>;
-
-  WantedText(const index::IndexFile& only, bool is_lenient, unsigned threads, std::size_t batch_bytes)
-      : k_(only.params().k),
+  WantedText(std::unique_ptr<Session> session, const index::IndexFile& only, bool is_lenient,
+             unsigned threads, std::size_t batch_bytes)
+      : session_(std::move(session)),
+        k_(only.params().k),
         batch_bytes_(batch_bytes),
         lookup_(backend::make_cpu_lookup(only, {.lenient = is_lenient, .threads = threads})),
         kept_(threads) {
@@ -118,22 +119,25 @@ class WantedText {
     for (KeptText& kept : kept_) kept.sieve = make_sieve();
   }
 
-  /// Keeps what of a batch is wanted. `take` gets it when there is much of it.
-  std::uint64_t add(const io::Batch& batch, unsigned thread, const Take& take) {
+  [[nodiscard]] Session& session() const noexcept { return *session_; }
+
+  /// Keeps what of a batch is wanted. The session gets it when there is much of it; returns the sum of what
+  /// it has returned for that.
+  std::uint64_t add(const io::Batch& batch, unsigned thread) {
     KeptText& kept = kept_[thread];
     const io::Batch& wanted = kept.sieve ? sifted(batch, kept) : batch;
     lookup_->profile(wanted, kept.profile);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < wanted.pieces.size(); ++i)
-      sum += add_stretches(wanted, wanted.pieces[i], kept.profile.narrow(i), thread, take);
+      sum += add_stretches(wanted, wanted.pieces[i], kept.profile.narrow(i), thread);
     return sum;
   }
 
-  /// `take` gets what is kept.
-  std::uint64_t pass_on(unsigned thread, const Take& take) {
+  /// The session gets what is kept; returns what it has returned.
+  std::uint64_t pass_on(unsigned thread) {
     io::Batch& kept = kept_[thread].batch;
     if (kept.pieces.empty()) return 0;
-    const std::uint64_t taken = take(kept);
+    const std::uint64_t taken = session_->add(kept, thread);
     kept.clear();
     return taken;
   }
@@ -148,9 +152,9 @@ class WantedText {
     return kept.sifted;
   }
 
-  /// Takes the stretches of a piece in which every k-mer is one of those: `counts` says which are.
+  /// Keeps the stretches of a piece in which every k-mer is one of those: `counts` says which are.
   std::uint64_t add_stretches(const io::Batch& batch, const io::Piece& piece,
-                              std::span<const std::uint32_t> counts, unsigned thread, const Take& take) {
+                              std::span<const std::uint32_t> counts, unsigned thread) {
     const auto is_one = [](std::uint32_t count) {
       return count != 0 && count != backend::Profile::kNarrowNoKmer;
     };
@@ -162,7 +166,7 @@ class WantedText {
       if (begin == at) continue;
       const auto kmers = static_cast<std::uint32_t>(at - begin);
       const std::uint32_t length = kmers + k_ - 1;
-      if (!has_room(kept_[thread].batch, length)) sum += pass_on(thread, take);
+      if (!has_room(kept_[thread].batch, length)) sum += pass_on(thread);
       add_stretch(batch, piece, static_cast<std::uint32_t>(begin - counts.begin()), length, thread);
     }
     return sum;
@@ -172,7 +176,7 @@ class WantedText {
     return kept.text.size() + length <= batch_bytes_ && kept.pieces.size() < io::batch_pieces(batch_bytes_);
   }
 
-  /// Takes `length` bases of a piece, from the one at `first`.
+  /// Keeps `length` bases of a piece, from the one at `first`.
   void add_stretch(const io::Batch& batch, const io::Piece& piece, std::uint32_t first, std::uint32_t length,
                    unsigned thread) {
     io::Batch& kept = kept_[thread].batch;
@@ -194,6 +198,7 @@ class WantedText {
     return static_cast<std::ptrdiff_t>(std::max<std::size_t>(batch_bytes_ / 8, 4 * kMaxK) - k_);
   }
 
+  std::unique_ptr<Session> session_;
   const std::uint32_t k_;
   const std::size_t batch_bytes_;
   std::unique_ptr<backend::Lookup> lookup_;
@@ -202,53 +207,42 @@ class WantedText {
 
 class OnlySession final : public backend::CountingSession {
  public:
-  OnlySession(std::unique_ptr<backend::CountingSession> session, const index::IndexFile& only,
-              bool is_lenient, unsigned threads, std::size_t batch_bytes)
-      : session_(std::move(session)), wanted_(only, is_lenient, threads, batch_bytes) {}
+  explicit OnlySession(WantedText<backend::CountingSession> wanted) : wanted_(std::move(wanted)) {}
 
-  std::uint64_t add(io::Batch& batch, unsigned thread) override {
-    return wanted_.add(batch, thread, take(thread));
-  }
+  std::uint64_t add(io::Batch& batch, unsigned thread) override { return wanted_.add(batch, thread); }
   std::uint64_t end_of_input(unsigned thread) override {
-    const std::uint64_t kmers = wanted_.pass_on(thread, take(thread));
-    return kmers + session_->end_of_input(thread);
+    const std::uint64_t kmers = wanted_.pass_on(thread);
+    return kmers + wanted_.session().end_of_input(thread);
   }
 
   void finish(unsigned thread, const backend::ShardSink& sink,
               const std::function<void()>& shard_done) override {
-    session_->finish(thread, sink, shard_done);
+    wanted_.session().finish(thread, sink, shard_done);
   }
-  [[nodiscard]] backend::FoundInText found_in_text() const override { return session_->found_in_text(); }
-  [[nodiscard]] backend::Tally tally() const override { return session_->tally(); }
-  [[nodiscard]] backend::SpillReport spilled() const override { return session_->spilled(); }
-  [[nodiscard]] backend::SessionReport report() const override { return session_->report(); }
+  [[nodiscard]] backend::FoundInText found_in_text() const override {
+    return wanted_.session().found_in_text();
+  }
+  [[nodiscard]] backend::Tally tally() const override { return wanted_.session().tally(); }
+  [[nodiscard]] backend::SpillReport spilled() const override { return wanted_.session().spilled(); }
+  [[nodiscard]] backend::SessionReport report() const override { return wanted_.session().report(); }
 
  private:
-  [[nodiscard]] WantedText::Take take(unsigned thread) const {
-    return [this, thread](io::Batch& kept) { return session_->add(kept, thread); };
-  }
-
-  std::unique_ptr<backend::CountingSession> session_;
-  WantedText wanted_;
+  WantedText<backend::CountingSession> wanted_;
 };
 
 class OnlySample final : public backend::SampleSession {
  public:
-  OnlySample(std::unique_ptr<backend::SampleSession> session, const index::IndexFile& only, bool is_lenient,
-             unsigned threads, std::size_t batch_bytes)
-      : session_(std::move(session)), wanted_(only, is_lenient, threads, batch_bytes) {}
+  explicit OnlySample(WantedText<backend::SampleSession> wanted) : wanted_(std::move(wanted)) {}
 
   std::uint64_t add(io::Batch& batch, unsigned thread) override {
-    const WantedText::Take take = [this, thread](io::Batch& kept) { return session_->add(kept, thread); };
-    const std::uint64_t kmers = wanted_.add(batch, thread, take);
-    return kmers + wanted_.pass_on(thread, take);  // now: the caller wants to know those of this batch
+    const std::uint64_t kmers = wanted_.add(batch, thread);
+    return kmers + wanted_.pass_on(thread);  // now: the caller wants to know those of this batch
   }
-  void finish(unsigned thread) override { session_->finish(thread); }
-  [[nodiscard]] backend::KmerSample sample() const override { return session_->sample(); }
+  void finish(unsigned thread) override { wanted_.session().finish(thread); }
+  [[nodiscard]] backend::KmerSample sample() const override { return wanted_.session().sample(); }
 
  private:
-  std::unique_ptr<backend::SampleSession> session_;
-  WantedText wanted_;
+  WantedText<backend::SampleSession> wanted_;
 };
 
 }  // namespace
@@ -280,13 +274,15 @@ OnlyKmers::OnlyKmers(const CountOptions& job) {
 std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<backend::CountingSession> session,
                                                             const index::IndexFile& only, bool is_lenient,
                                                             unsigned threads, std::size_t batch_bytes) {
-  return std::make_unique<OnlySession>(std::move(session), only, is_lenient, threads, batch_bytes);
+  return std::make_unique<OnlySession>(
+      WantedText<backend::CountingSession>(std::move(session), only, is_lenient, threads, batch_bytes));
 }
 
 std::unique_ptr<backend::SampleSession> make_only_sample(std::unique_ptr<backend::SampleSession> session,
                                                          const index::IndexFile& only, bool is_lenient,
                                                          unsigned threads, std::size_t batch_bytes) {
-  return std::make_unique<OnlySample>(std::move(session), only, is_lenient, threads, batch_bytes);
+  return std::make_unique<OnlySample>(
+      WantedText<backend::SampleSession>(std::move(session), only, is_lenient, threads, batch_bytes));
 }
 
 std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {
