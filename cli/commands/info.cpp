@@ -13,6 +13,7 @@
 #include "cli/framework/exit_status.h"
 #include "cli/output/report.h"
 #include "index/index_file.h"
+#include "index/index_start.h"
 #include "index/positions/position_file.h"
 #include "serve/remote_table.h"
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 
 #include "base/error.h"
 #include "file/byte_file.h"
+#include "file/index_magic.h"
 #include "file/input_error.h"
 #include "formats/fastk/fastk_table.h"
 #include "formats/jellyfish/jellyfish_file.h"
@@ -17,7 +17,6 @@
 #include "formats/text/ending.h"
 #include "formats/text/kmer_text.h"
 #include "formats/yak_file.h"
-#include "index/index_layout.h"
 
 namespace warpmer::formats {
 namespace {
@@ -35,11 +34,6 @@ constexpr std::array kNames = {
 static_assert(kNames.size() == static_cast<std::size_t>(Format::fasta) + 1);
 
 constexpr std::size_t kFirstBytes = 16;
-
-bool is_index(std::string_view start) {
-  const auto& magic = index::layout::kIndexKind.magic;
-  return start.size() >= magic.size() && std::memcmp(start.data(), magic.data(), magic.size()) == 0;
-}
 
 /// Jellyfish: the length of a header in nine digits, then the header, JSON.
 bool is_jellyfish(std::string_view start) {
@@ -96,7 +90,7 @@ Format detect_format(const std::string& path) {
   const std::atomic<bool> never = false;
   file::ByteFile file(path, path, never);
   const std::string_view start = file.peek(kFirstBytes);
-  if (is_index(start)) return Format::wmi;
+  if (start.starts_with(file::kIndexMagic)) return Format::wmi;
   if (start.starts_with("KFF")) return Format::kff;
   if (is_jellyfish(start)) return Format::jellyfish;
   if (is_yak(start)) return Format::yak;

@@ -2,15 +2,16 @@
 /// The frame that warpmer's file formats have in common: a header of 64 bytes in front, a trailer of 136
 /// bytes behind, which names four sections, numbers that are little-endian, checksums over everything.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "file/checksum.h"
+#include "file/index_magic.h"
 #include "kmer/hash.h"
 
 namespace warpmer::index::layout {
@@ -22,22 +23,16 @@ inline constexpr std::uint64_t kTrailerBytes = 136;
 
 /// One of the formats, and how messages speak of it.
 struct FileKind {
-  std::array<unsigned char, 8> magic;
-  std::array<unsigned char, 8> end_magic;
+  std::string_view magic, end_magic;  ///< of 8 bytes
   std::uint32_t version, hash_version;
   const char* noun;   ///< "index"
   const char* maker;  ///< "warpmer count"
   const char* redo;   ///< "count again"
 };
-inline constexpr FileKind kIndexKind{{0x89, 'W', 'M', 'I', '\r', '\n', 0x1a, '\n'},
-                                     {0x89, 'W', 'M', 'I', 'E', 'N', 'D', '\n'},
-                                     2,
-                                     kHashVersion,
-                                     "index",
-                                     "warpmer count",
-                                     "count again"};
-inline constexpr FileKind kPositionKind{{0x89, 'W', 'M', 'P', '\r', '\n', 0x1a, '\n'},
-                                        {0x89, 'W', 'M', 'P', 'E', 'N', 'D', '\n'},
+inline constexpr FileKind kIndexKind{file::kIndexMagic, "\x89WMIEND\n", 2, kHashVersion, "index",
+                                     "warpmer count",   "count again"};
+inline constexpr FileKind kPositionKind{file::kPositionMagic,
+                                        "\x89WMPEND\n",
                                         1,
                                         kKmerHashVersion,
                                         "index of positions",
@@ -77,7 +72,7 @@ class ByteBuilder {
   void u8(std::uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void u32(std::uint32_t value) { append(&value, sizeof value); }
   void u64(std::uint64_t value) { append(&value, sizeof value); }
-  void magic(const std::array<unsigned char, 8>& magic) { append(magic.data(), magic.size()); }
+  void magic(std::string_view magic) { bytes_ += magic; }
   void zeros(std::size_t n) { bytes_.append(n, '\0'); }
   void text(const std::string& text) {
     u64(text.size());

@@ -1,22 +1,26 @@
 #include "index/index_start.h"
 
-#include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <system_error>
 
-#include "index/index_layout.h"
+#include "file/index_magic.h"
 
 namespace warpmer::index {
+namespace {
 
-bool is_index_file(const std::string& path) {
+bool begins_with(const std::string& path, std::string_view magic) {
   std::error_code failed;
   if (!std::filesystem::is_regular_file(path, failed)) return false;
-  constexpr auto kMagic = layout::kIndexKind.magic;
-  std::array<char, kMagic.size()> start{};
-  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
-  return std::memcmp(start.data(), kMagic.data(), kMagic.size()) == 0;
+  std::string start(magic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == magic;
 }
+
+}  // namespace
+
+bool is_index_file(const std::string& path) { return begins_with(path, file::kIndexMagic); }
+bool is_position_file(const std::string& path) { return begins_with(path, file::kPositionMagic); }
 
 }  // namespace warpmer::index

@@ -1,11 +1,15 @@
 #pragma once
-/// Tells an index from other files.
+/// Tells indexes from other files.
 
 #include <string>
 
 namespace warpmer::index {
 
-/// True when a file begins as an index does; false for a pipe, of which nothing is taken.
+// True when a file begins as such an index does; false for a pipe, of which nothing is taken.
+
+/// An index (.wmi).
 bool is_index_file(const std::string& path);
+/// An index of positions (.wmp).
+bool is_position_file(const std::string& path);
 
 }  // namespace warpmer::index

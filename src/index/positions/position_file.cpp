@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "file/mapped_input.h"
 #include "index/index_layout.h"
@@ -60,14 +56,6 @@ void PositionFile::Impl::verify(std::uint32_t bin, const BinView& view) const {
   if (const auto fault = layout::payload_fault(view, params)) {
     layout::refuse_damaged(layout::kPositionKind, input.name(), fmt::format("in bin {}, {}", bin, *fault));
   }
-}
-
-bool is_position_file(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::array<char, layout::kPositionKind.magic.size()> head{};
-  std::ifstream(path, std::ios::binary).read(head.data(), head.size());
-  return std::memcmp(head.data(), layout::kPositionKind.magic.data(), head.size()) == 0;
 }
 
 PositionFile::PositionFile(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}

@@ -94,9 +94,6 @@ struct Hit {
   bool is_reverse = false;     ///< true when the reverse complement of the canonical k-mer stands there
 };
 
-/// True when a regular file begins like a position index. False for what cannot be read.
-[[nodiscard]] bool is_position_file(const std::string& path);
-
 /// A position index opened for reading through mmap (a pipe is read into memory). Opening checks everything
 /// but the bins; a bin is checked the first time it is asked for, a location when it is resolved. Whatever
 /// does not hold throws InputError with the path. Thread-safe.

@@ -20,14 +20,14 @@ std::size_t header_size(std::string_view block) { return kExtraFields + little_e
 }  // namespace
 
 std::optional<std::size_t> bgzf_block_size(std::string_view bytes) {
-  if (bytes.size() < kBgzfHeaderBytes || !bytes.starts_with("\x1f\x8b\x08\x04")) return std::nullopt;
+  if (bytes.size() < kBgzfHeaderBytes || !bytes.starts_with(kBgzfMagic)) return std::nullopt;
   return bgzf_size_in(bytes.substr(0, header_size(bytes)).substr(kExtraFields));
 }
 
 std::optional<std::size_t> first_bgzf_block(file::ByteFile& file) {
   constexpr std::size_t kGzipHeaderLimit = 12 + 0xffff;
   const std::string_view start = file.peek(kBgzfHeaderBytes);
-  if (!start.starts_with("\x1f\x8b\x08\x04")) return std::nullopt;
+  if (!start.starts_with(kBgzfMagic)) return std::nullopt;
   if (const auto size = bgzf_block_size(start)) return size;
   // The field that makes it BGZF may come after other extra fields.
   return bgzf_block_size(file.peek(kGzipHeaderLimit));
@@ -67,7 +67,7 @@ bool BgzfBlocks::load_rest(TextBlock& out) {
 /// Reads one block to `raw`, where there is room for the largest; 0 where none follows.
 std::size_t BgzfBlocks::read_block(char* raw) {
   const std::string_view start = file_->peek(kBgzfHeaderBytes);
-  const bool is_gzip = start.starts_with("\x1f\x8b"), lacks_end = !is_last_empty_ && scope_ == Scope::whole;
+  const bool is_gzip = start.starts_with(kGzipMagic), lacks_end = !is_last_empty_ && scope_ == Scope::whole;
   // Zero bytes may follow the end of the data.
   if ((start.empty() || start[0] == 0) && lacks_end) fail_without_bgzf_end(*file_, place());
   const std::optional<std::size_t> block_size = first_bgzf_block(*file_);  // which ends the life of `start`

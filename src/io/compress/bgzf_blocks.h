@@ -13,6 +13,8 @@
 
 namespace warpmer::io {
 
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kBgzfMagic = "\x1f\x8b\x08\x04";     ///< gzip with extra fields
 constexpr std::size_t kBgzfHeaderBytes = 18;                    ///< enough to recognise the usual header
 constexpr std::size_t kBgzfBlockBytes = std::size_t{64} << 10;  ///< the most a block has, in text and on disk
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "file/index_magic.h"
 #include "file/input_error.h"
 #include "file/suggestion.h"
 #include "io/compress/bgzf_blocks.h"
@@ -16,8 +17,6 @@ namespace warpmer::io {
 namespace {
 
 using namespace std::string_view_literals;
-
-constexpr std::string_view kGzipMagic = "\x1f\x8b";
 
 /// A format we know by its first bytes, and the command that makes something readable of it.
 struct Foreign {
@@ -132,7 +131,7 @@ std::string describe_start(std::string_view start) {
   if (const Foreign* foreign = find_foreign(start)) return std::string(foreign->name);
   if (const OptionalCompression* optional = find_optional(start)) return std::string(optional->foreign.name);
   if (start.starts_with(kGzipMagic)) return "compressed with gzip a second time";
-  if (start.starts_with("\x89WMI") || start.starts_with("\x89WMP"))
+  if (start.starts_with(file::kIndexMagic) || start.starts_with(file::kPositionMagic))
     return "an index of warpmer, which holds no reads";
   if (start.starts_with("CRAM")) return "CRAM compressed with gzip";
   const std::string_view line = start.substr(0, start.find_first_of("\r\n"));

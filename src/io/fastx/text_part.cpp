@@ -111,7 +111,7 @@ std::optional<std::uint64_t> find_block(const InputFile& input, std::uint64_t pl
       std::min<std::uint64_t>(place + (kBlocksInChain + 2) * kBgzfBlockBytes, input.disk_bytes);
   const std::string raw = bytes_at(input, place, end);
   for (std::size_t at = 0; at < std::min(raw.size(), kBgzfBlockBytes); ++at) {
-    at = raw.find("\x1f\x8b\x08\x04", at);
+    at = raw.find(kBgzfMagic, at);
     if (at == std::string::npos) return std::nullopt;
     if (is_block_chain(raw, at, end == input.disk_bytes)) return place + at;
   }
