@@ -38,78 +38,81 @@ def check(name, right, seen=""):
 
 def count(folder, arguments, environment=None, cpus=None, limit=None):
     """Runs a count and returns (exit status, its --stats, standard error)."""
-    stats = Path(folder) / "stats.json"
+    stats = folder / "stats.json"
     stats.unlink(missing_ok=True)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SLURM_")} | (environment or {})
     done = subprocess.run(
-        [WARPMER, "count", "-o", str(Path(folder) / "out.wmi"), "--stats", str(stats), *arguments],
+        [WARPMER, "count", "-o", folder / "out.wmi", "--stats", stats, *arguments],
         env=environment, capture_output=True, text=True, timeout=600,
         preexec_fn=(lambda: os.sched_setaffinity(0, cpus)) if cpus else (lambda: resource.setrlimit(*limit)) if limit else None)
     return done.returncode, json.loads(stats.read_text()) if stats.exists() else {}, done.stderr
 
 
-def main():
-    genome = str(DATA / "genome.fa")
+def check_threads(folder):
+    genome = DATA / "genome.fa"
     usable = sorted(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="warpmer_limits.") as folder:
-        status, stats, _ = count(folder, [genome], cpus=usable[:1])
-        is_bound = 1 if "WARPMER_PORTABLE" not in os.environ else len(usable)  # POSIX knows no affinity
-        check("one core by affinity", status == 0 and stats["threads"] == is_bound, stats.get("threads"))
-        status, stats, _ = count(folder, [genome], {"SLURM_CPUS_PER_TASK": "1"})
-        check("one core by Slurm", status == 0 and stats["threads"] == 1, stats.get("threads"))
-        status, stats, _ = count(folder, [genome], {"SLURM_CPUS_PER_TASK": "4096"})
-        check("no more cores than there are", status == 0 and stats["threads"] <= len(usable), stats.get("threads"))
-        status, stats, _ = count(folder, ["-t", "3", genome], {"SLURM_CPUS_PER_TASK": "1"})
-        check("-t is obeyed", status == 0 and stats["threads"] == 3, stats.get("threads"))
+    is_bound = 1 if "WARPMER_PORTABLE" not in os.environ else len(usable)  # POSIX knows no affinity
+    for name, is_right, arguments, *how in (
+        ("one core by affinity", lambda threads: threads == is_bound, [genome], None, usable[:1]),
+        ("one core by Slurm", lambda threads: threads == 1, [genome], {"SLURM_CPUS_PER_TASK": "1"}),
+        ("no more cores than there are", lambda threads: threads <= len(usable), [genome], {"SLURM_CPUS_PER_TASK": "4096"}),
+        ("-t is obeyed", lambda threads: threads == 3, ["-t", "3", genome], {"SLURM_CPUS_PER_TASK": "1"}),
+    ):
+        status, stats, _ = count(folder, arguments, *how)
+        check(name, status == 0 and is_right(stats["threads"]), stats.get("threads"))
 
-        most = 1000 << 20
-        status, stats, _ = count(folder, [genome], {"SLURM_MEM_PER_NODE": "1000"})
-        check("memory of the node by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
-              stats.get("memory_cap_bytes"))
-        status, stats, _ = count(folder, [genome], {"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_PER_TASK": "2"})
-        check("memory per core by Slurm", status == 0 and 0 < stats["memory_cap_bytes"] <= most,
-              stats.get("memory_cap_bytes"))
-        limit = [resource.RLIMIT_AS, (2 << 30, 2 << 30)]
-        status, stats, _ = count(folder, ["-t", "2", genome], limit=limit)  # stacks of more threads take it all
-        check("memory by ulimit -v", status == 0 and 0 < stats["memory_cap_bytes"] <= 2 << 30, stats.get("memory_cap_bytes"))
-        status, _, errors = count(folder, ["-t", "2", "-m", "3G", genome], limit=limit)
-        check("-m beyond ulimit -v is told", status == 0 and "warning: -m 3072 MiB is more than the" in errors, errors)
-        status, _, errors = count(folder, ["--dry-run", "-m", "3G", genome], limit=limit)
-        check("a plan is for another machine, perhaps", status in (0, 2) and "is more than" not in errors, errors)
-        status, stats, _ = count(folder, ["-t", "2", genome], {"OMPI_COMM_WORLD_LOCAL_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}, limit=limit)
-        check("a ulimit is each process's own", status == 0 and stats["memory_cap_bytes"] > 1 << 29, stats.get("memory_cap_bytes"))
-        status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "200"})
-        check("-m beyond Slurm's grant is told", status == 0 and errors.count("warning: -m 300 MiB is more than the 200 MiB") == 1, errors)
-        status, _, errors = count(folder, ["-m", "300M", genome], {"SLURM_MEM_PER_NODE": "300"})
-        check("-m within it is not", status == 0 and "warning" not in errors, errors)
-        beyond = ["--strict", "-m", "300M", genome], {"SLURM_MEM_PER_NODE": "200"}
-        status, _, errors = count(folder, *beyond)
-        check("--strict makes it an error", status == 3 and errors.count("\n") == 1 and "--strict makes" in errors, (status, errors))
-        status, _, errors = count(folder, ["--min-count", "3", "--max-count", "2", *beyond[0]], beyond[1])
-        check("which hides no other", status == 2 and "--min-count 3 is larger" in errors, (status, errors))
-        status, _, errors = count(folder, ["--dry-run", *beyond[0]], beyond[1])
-        check("and is none of a plan", "is more than" not in errors, (status, errors))
-        status, stats, _ = count(folder, ["-m", "300M", genome])
-        check("-m is the cap", status == 0 and stats["memory_cap_bytes"] == 300 << 20, stats.get("memory_cap_bytes"))
-        status, _, errors = count(folder, ["-m", "5M", genome])
-        check("a cap that cannot do", status == 4 and "-m" in errors and errors.count("\n") == 1, errors)
 
-        reads = Path(folder) / "reads.fa"
+def check_memory(folder):
+    genome = DATA / "genome.fa"
+    limit = [resource.RLIMIT_AS, (2 << 30, 2 << 30)]
+    for name, least, most, arguments, *how in (
+        ("memory of the node by Slurm", 1, 1000 << 20, [genome], {"SLURM_MEM_PER_NODE": "1000"}),
+        ("memory per core by Slurm", 1, 1000 << 20, [genome], {"SLURM_MEM_PER_CPU": "500", "SLURM_CPUS_PER_TASK": "2"}),
+        ("memory by ulimit -v", 1, 2 << 30, ["-t", "2", genome], None, None, limit),  # stacks of more threads take it all
+        ("a ulimit is each process's own", (1 << 29) + 1, 2 << 30, ["-t", "2", genome],
+         {"OMPI_COMM_WORLD_LOCAL_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}, None, limit),
+        ("-m is the cap", 300 << 20, 300 << 20, ["-m", "300M", genome]),
+    ):
+        status, stats, _ = count(folder, arguments, *how)
+        check(name, status == 0 and least <= stats["memory_cap_bytes"] <= most, stats.get("memory_cap_bytes"))
+
+    grant = {"SLURM_MEM_PER_NODE": "200"}
+    beyond = ["-m", "300M", genome]
+    for name, is_right, arguments, *how in (
+        ("-m beyond ulimit -v is told", lambda status, errors: status == 0 and "warning: -m 3072 MiB is more than the" in errors,
+         ["-t", "2", "-m", "3G", genome], None, None, limit),
+        ("a plan is for another machine, perhaps", lambda status, errors: status in (0, 2) and "is more than" not in errors,
+         ["--dry-run", "-m", "3G", genome], None, None, limit),
+        ("-m beyond Slurm's grant is told",
+         lambda status, errors: status == 0 and errors.count("warning: -m 300 MiB is more than the 200 MiB") == 1, beyond, grant),
+        ("-m within it is not", lambda status, errors: status == 0 and "warning" not in errors, beyond, {"SLURM_MEM_PER_NODE": "300"}),
+        ("--strict makes it an error", lambda status, errors: status == 3 and errors.count("\n") == 1 and "--strict makes" in errors,
+         ["--strict", *beyond], grant),
+        ("which hides no other", lambda status, errors: status == 2 and "--min-count 3 is larger" in errors,
+         ["--min-count", "3", "--max-count", "2", "--strict", *beyond], grant),
+        ("and is none of a plan", lambda status, errors: "is more than" not in errors, ["--dry-run", "--strict", *beyond], grant),
+        ("a cap that cannot do", lambda status, errors: status == 4 and "-m" in errors and errors.count("\n") == 1,
+         ["-m", "5M", genome]),
+    ):
+        status, _, errors = count(folder, arguments, *how)
+        check(name, is_right(status, errors), (status, errors))
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="warpmer_limits.") as name:
+        folder = Path(name)
+        check_threads(folder)
+        check_memory(folder)
+        reads = folder / "reads.fa"
         make_reads(reads)
-        status, _, errors = count(folder, ["-t", "2", "-m", "400M", str(reads)])
+        status, _, errors = count(folder, ["-t", "2", "-m", "400M", reads])
         check("an index for what follows", status == 0, errors)
-        check_other_caps(Path(folder))
-        check_watch_cap(Path(folder))
-        check_merqury_cap(Path(folder))
-        check_profile_cap(Path(folder))
-        check_caps_of_several_indexes(Path(folder))
-        check_long_records(Path(folder))
-        check_long_headers(Path(folder))
-        check_large_slices(Path(folder))
-        check_lists(Path(folder))
-        check_many_indexes(Path(folder))
-        check_many_pairs(Path(folder))
-        check_foreign_headers(Path(folder))
+        for check_caps in (
+            check_other_caps, check_watch_cap, check_merqury_cap, check_profile_cap, check_caps_of_several_indexes, check_long_records,
+            check_long_headers, check_large_slices, check_lists, check_many_indexes, check_many_pairs,
+            check_foreign_headers,
+        ):
+            check_caps(folder)
 
 
 def peak(arguments, stdin=None):
@@ -119,6 +122,29 @@ def peak(arguments, stdin=None):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     return process.returncode, usage.ru_maxrss * 1024, errors
+
+
+def check_peak(name, mebibytes, arguments, is_right, stdin=None):
+    """Runs a command that has `mebibytes` and stays below; `is_right(status, errors)` is true. Returns standard error."""
+    status, bytes_taken, errors = peak(arguments, stdin)
+    check(f"{name}: with {mebibytes} MiB", is_right(status, errors), (status, errors))
+    check(f"{name}: peak resident set below {mebibytes} MiB", bytes_taken <= mebibytes << 20, bytes_taken)
+    return errors
+
+
+def check_cap(name, mebibytes, arguments, stdin=None):
+    """Runs a command for which so much memory will do."""
+    check_peak(name, mebibytes, [*arguments, "-m", f"{mebibytes}M"], lambda status, _: status == 0, stdin)
+
+
+def check_refused_cap(name, mebibytes, arguments, refusal):
+    """Runs a command for which so much is too little: what it says will do, does. Returns that, in MiB; None: it says nothing."""
+    errors = check_peak(f"{name}: refused", mebibytes, [*arguments, "-m", f"{mebibytes}M"],
+                        lambda status, errors: status == 4 and re.fullmatch(refusal, errors))
+    told = re.fullmatch(refusal, errors)
+    if told:
+        check_cap(name, int(told[1]), arguments)
+    return told and int(told[1])
 
 
 def check_other_caps(folder):
@@ -137,10 +163,7 @@ def check_other_caps(folder):
         if not needed:
             continue
         peak([*command, "-t", "2", "-o", folder / "wanted"])
-        cap = int(needed[1])
-        status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{cap}M", "-o", output])
-        check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
-        check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+        check_cap(name, int(needed[1]), [*command, "-t", "2", "-o", output])
         check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
 
 
@@ -155,10 +178,7 @@ def check_watch_cap(folder):
             for number in range(100_000):
                 at = chance.randrange(len(genome) - 150)
                 out.write(b">%d\n%s\n" % (number, genome[at:at + 150]))
-    cap = 320
-    status, bytes_taken, errors = peak(["watch", "-t", "2", "-m", f"{cap}M", "--settle", "0", "--until", "time=1", "-o", folder / "watch.wmi", watched])
-    check(f"watch: {cap}M will do", status == 0, errors)
-    check("watch: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+    check_cap("watch", 320, ["watch", "-t", "2", "--settle", "0", "--until", "time=1", "-o", folder / "watch.wmi", watched])
 
 
 def check_merqury_cap(folder):
@@ -166,10 +186,8 @@ def check_merqury_cap(folder):
     (folder / "few.fa").write_text(">few\n" + "ACGTTGCA" * 10 + "\n")
     peak(["count", "-t", "2", "-o", folder / "few.wmi", folder / "few.fa"])
     (folder / "asm.fa").write_bytes(b">asm\n" + random.Random(10).randbytes(12_000_000).translate(BASES) + b"\n")
-    cap = 130
-    status, bytes_taken, errors = peak(["merqury", "-t", "2", "-m", f"{cap}M", "--solid-count", "1", folder / "few.wmi", folder / "asm.fa", "-o", folder / "merqury", "--no-plots"])
-    check(f"merqury: {cap}M will do", status == 0, errors)
-    check("merqury: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+    check_cap("merqury", 130, ["merqury", "-t", "2", "--solid-count", "1", folder / "few.wmi", folder / "asm.fa",
+                               "-o", folder / "merqury", "--no-plots"])
 
 
 def check_profile_cap(folder):
@@ -177,10 +195,9 @@ def check_profile_cap(folder):
     (folder / "long.fa").write_bytes(b">long\n" + random.Random(11).randbytes(16_000_000).translate(BASES) + b"\n")
     cap = 160
     os.environ.update(WARPMER_MEMORY=f"{cap}M", WARPMER_DEVICE="cpu")
-    status, bytes_taken, errors = peak(["FastK", "-k21", "-T2", "-p", "-c", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"])
+    check_peak("FastK", cap, ["FastK", "-k21", "-T2", "-p", "-c", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"],
+               lambda status, _: status == 0)
     del os.environ["WARPMER_MEMORY"], os.environ["WARPMER_DEVICE"]
-    check(f"FastK: {cap}M will do", status == 0, errors)
-    check("FastK: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
 
 
 def check_caps_of_several_indexes(folder):
@@ -215,9 +232,7 @@ def check_caps_of_several_indexes(folder):
         check(f"{name}: peak resident set below {too_little}M", status == 0 and bytes_taken <= too_little << 20, bytes_taken)
         check(f"{name}: 9M cannot do", named)
         for cap in {named[-1] + 1, *(named[-1:] if command[0] == "convert" else named)}:
-            status, bytes_taken, errors = peak([*command, "-t", "2", "-m", f"{cap}M", "-o", output])
-            check(f"{name}: {cap}M, as it says, will do", status == 0, errors)
-            check(f"{name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+            check_cap(name, cap, [*command, "-t", "2", "-o", output])
             check(f"{name}: the same with little memory", same(output, wanted))
 
 
@@ -245,22 +260,18 @@ def check_lists(folder):
             out.write(f"{reads}\n{reads}\n".encode() if content is None else b"")
             for _ in range(3000):
                 out.write((content or line) * 1000)
-        status, bytes_taken, errors = peak(["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"])
-        check(f"list, {name}: refused", status == 3 and told in errors and errors.count("\n") == 1, errors)
-        check(f"list, {name}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+        check_peak(f"list, {name}: refused", 100, ["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"],
+                   lambda status, errors: status == 3 and told in errors and errors.count("\n") == 1)
     for endless in ("/dev/zero", "/dev/urandom"):
-        for command in (["count", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"],
-                        ["merge", "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"]):
-            status, bytes_taken, errors = peak(command)
+        for command in ("count", "merge"):
             # Lines that are blank or comments may come first.
-            check(f"list, {endless}: refused", status in (2, 3) and re.search(r"line \d", errors), errors)
-            check(f"list, {endless}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+            check_peak(f"{command}, list {endless}: refused", 100, [command, "-m", "100M", "-o", folder / "x.wmi", f"@{endless}"],
+                       lambda status, errors: status in (2, 3) and re.search(r"line \d", errors))
     with listed.open("w") as out:
         for _ in range(1000):  # in parts, as below
             out.write(f"{reads}\n" * 1000)
-    status, bytes_taken, errors = peak(["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"])
-    check("list of a million: refused", status == 4 and "are all that fit into memory; raise -m" in errors, errors)
-    check("list of a million: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+    check_peak("list of a million: refused", 100, ["count", "-m", "100M", "-o", folder / "x.wmi", f"@{listed}"],
+               lambda status, errors: status == 4 and "are all that fit into memory; raise -m" in errors)
     listed.unlink()
 
 
@@ -270,14 +281,8 @@ def check_many_indexes(folder):
     peak(["count", "-o", folder / "tiny.wmi", folder / "tiny.fa"])
     for command, output in (("merge", "many.wmi"), ("matrix", "many.tsv"), ("compare", "many.pairs")):
         many = [command, "-q", "-t", "1", "-o", folder / output, *[folder / "tiny.wmi"] * 300]
-        status, bytes_taken, errors = peak([*many, "-m", "60M"])
-        told = re.fullmatch(r"warpmer: error: -m 60 MiB is too little for 1 thread and 300 inputs, .* (\d+) MiB would do; raise -m\n", errors)
-        check(f"{command} of 300: refused", status == 4 and told, errors)
-        check(f"{command} of 300: peak resident set", bytes_taken <= 60 << 20, bytes_taken)
-        if told:
-            status, bytes_taken, errors = peak([*many, "-m", f"{told[1]}M"])
-            check(f"{command} of 300: {told[1]}M, as it says, will do", status == 0, errors)
-            check(f"{command} of 300: peak resident set below it", bytes_taken <= int(told[1]) << 20, bytes_taken)
+        refusal = r"warpmer: error: -m 60 MiB is too little for 1 thread and 300 inputs, .* (\d+) MiB would do; raise -m\n"
+        check_refused_cap(f"{command} of 300", 60, many, refusal)
 
 
 def check_many_pairs(folder):
@@ -305,18 +310,16 @@ def check_foreign_headers(folder):
                 out.write("7," * 500)
             out.write("7]}".rjust(size - len(fields) - (size // 1000 - 1) * 1000))
             out.write("ABCDEFGHIJ")
-        status, bytes_taken, errors = peak(["convert", "-t", "1", "-m", "100M", "-o", folder / "header.wmi", database])
-        check(f"Jellyfish header of {size}: exit status", status == wanted or "no canonical 21-mer" in errors, errors)
-        check(f"Jellyfish header of {size}: peak resident set", bytes_taken <= 100 << 20, bytes_taken)
+        check_peak(f"Jellyfish header of {size}", 100, ["convert", "-t", "1", "-m", "100M", "-o", folder / "header.wmi", database],
+                   lambda status, errors: status == wanted or "no canonical 21-mer" in errors)
     variables = folder / "variables.kff"
     with variables.open("wb") as out:
         out.write(b"KFF\1\0\x1b\1\1\0\0\0\0v" + (10_000_000).to_bytes(8, "big"))
         for _ in range(10_000):
             out.write((b"a\0" + b"\0" * 8) * 1000)
         out.write(b"KFF")
-    status, bytes_taken, errors = peak(["convert", "-t", "1", "-m", "60M", "-o", folder / "x.wmi", variables])
-    check("KFF of many variables: refused", status == 3 and "variables in a section" in errors, errors)
-    check("KFF of many variables: peak resident set", bytes_taken <= 60 << 20, bytes_taken)
+    check_peak("KFF of many variables: refused", 60, ["convert", "-t", "1", "-m", "60M", "-o", folder / "x.wmi", variables],
+               lambda status, errors: status == 3 and "variables in a section" in errors)
 
 
 def check_long_records(folder):
@@ -335,9 +338,8 @@ def check_long_records(folder):
                     out.write(parts[1])
                     out.writelines([quality] * (bases // 10_000))
                     out.write(parts[2])
-            status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", folder / "long.wmi", reads])
-            check(f"{name}, {bases} bases: exit status", status == wanted, errors)
-            check(f"{name}, {bases} bases: peak resident set", bytes_taken <= 130 << 20, bytes_taken)
+            errors = check_peak(f"{name}, {bases} bases", 130, ["count", "-t", "2", "-m", "130M", "-o", folder / "long.wmi", reads],
+                                lambda status, _: status == wanted)
             told = "record '@long'" if name == "long.fq" else "long.sam, record 1: it"
             told += " does not end within 4 MiB, which is as much as -m allows for one; raise -m"
             check(f"{name}: says what may be done", wanted == 0 or told in errors, errors)
@@ -355,9 +357,7 @@ def check_long_headers(folder):
     for form in (bam, cram):
         subprocess.run(["samtools", "view", *WITHOUT_REFERENCE, "-o", form, sam], check=True)
     for reads in (sam, bam):
-        status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", folder / "contigs.wmi", reads])
-        check(f"{reads.name}: counts", status == 0, errors)
-        check(f"{reads.name}: peak resident set", bytes_taken <= 130 << 20, bytes_taken)
+        check_cap(reads.name, 130, ["count", "-t", "2", "-o", folder / "contigs.wmi", reads])
     check_cram(folder, cram, "a header of 8")
 
 
@@ -378,26 +378,16 @@ def check_large_slices(folder):
 def check_cram(folder, cram, why):
     """What is refused of a file is named at once, and of a pipe before it is decoded; what is counted stays below."""
     output = folder / "cram.wmi"
-    status, bytes_taken, errors = peak(["count", "-t", "2", "-m", "130M", "-o", output, cram])
-    told = re.fullmatch(r"warpmer: error: -m 130 MiB is too little .*: (\d+) MiB would do; .*\n", errors)
-    check(f"{cram.name}: 130M cannot do", status == 4 and told, errors)
-    check(f"{cram.name}: peak resident set of a refusal", bytes_taken <= 130 << 20, bytes_taken)
-    if told:
-        cap = int(told[1])
-        status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, cram])
-        check(f"{cram.name}: {cap}M, as it says, will do", status == 0, errors)
-        check(f"{cram.name}: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+    refusal = r"warpmer: error: -m 130 MiB is too little .*: (\d+) MiB would do; .*\n"
+    cap = check_refused_cap(cram.name, 130, ["count", "-t", "2", "-o", output, cram], refusal)
+    if cap:
         with cram.open() as standard_input:
-            status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"], standard_input)
-        check(f"{cram.name}, standard input: {cap}M, as it says, will do", status == 0, errors)
-        check(f"{cram.name}, standard input: peak resident set below it", bytes_taken <= cap << 20, bytes_taken)
+            check_cap(f"{cram.name}, standard input", cap, ["count", "-t", "2", "-o", output, "-"], standard_input)
     for cap, wanted in ((130, 4), (600, 4), (12_000, 0)):
         with subprocess.Popen(["cat", cram], stdout=subprocess.PIPE) as cat:
-            status, bytes_taken, errors = peak(["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"], cat.stdout)
+            check_peak(f"{cram.name}, a pipe", cap, ["count", "-t", "2", "-m", f"{cap}M", "-o", output, "-"],
+                       lambda status, errors: status == wanted and (wanted == 0 or (why in errors and "-m allows" in errors)), cat.stdout)
             cat.stdout.close()
-        check(f"{cram.name}, a pipe, {cap}M: exit status", status == wanted, errors)
-        check(f"{cram.name}, a pipe, {cap}M: says why", wanted == 0 or (why in errors and "-m allows" in errors), errors)
-        check(f"{cram.name}, a pipe, {cap}M: peak resident set", bytes_taken <= cap << 20, bytes_taken)
 
 
 def make_reads(path):
