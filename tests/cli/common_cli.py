@@ -18,7 +18,7 @@ import sys
 import tempfile
 import unittest
 
-from common_tier import FULL
+from common_tier import FULL, some
 
 SKIP = 77
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -212,6 +212,15 @@ class CliTest(unittest.TestCase):
 
     def totals(self, index):
         return self.info(index)["totals"]
+
+    def refused_damaged(self, content, places, *arguments):
+        """Runs a command on `bad.wmi`: what is in an index, but one bit, at so many places. It has to name that file."""
+        for place in some(range(0, len(content), max(1, len(content) // places)), 4):
+            damaged = bytearray(content)
+            damaged[place] ^= 0x10
+            self.file("bad.wmi", bytes(damaged))
+            with self.subTest(place=place):
+                self.refused(INPUT, "bad.wmi", *arguments)
 
     def content(self, index):
         """Of an index, a digest of all bytes that depend on the k-mers and their counts, and on nothing else."""

@@ -66,6 +66,14 @@ class Serve(CliTest):
             self.assertEqual(connection.recv(32, socket.MSG_WAITALL)[:20], HELLO[:20])
         return connection
 
+    def ask_and_take_no_answer(self):
+        """Many questions, of which the answers stay where they are."""
+        stuck = self.connected()
+        stuck.settimeout(0.2)
+        with contextlib.suppress(TimeoutError, socket.timeout):
+            for _ in range(2000):
+                stuck.sendall(struct.pack("<II", 4, 8 + 5 * 1 + 20000) + struct.pack("<IIIB", 0, 1, 20000, 3) + b"ACGT" * 5000)
+
 
 class Answers(Serve):
     def asked(self):
@@ -342,11 +350,7 @@ class Ends(Serve):
         threads = [threading.Thread(target=ask, args=(command,)) for command in ("query", "add", "remove", "query")]
         for thread in threads:
             thread.start()
-        stuck = self.connected()
-        stuck.settimeout(0.2)
-        with contextlib.suppress(TimeoutError, socket.timeout):
-            for _ in range(2000):  # many questions, and no answer is taken
-                stuck.sendall(struct.pack("<II", 4, 8 + 5 * 1 + 20000) + struct.pack("<IIIB", 0, 1, 20000, 3) + b"ACGT" * 5000)
+        self.ask_and_take_no_answer()
         half = self.connected()
         half.sendall(struct.pack("<II", 6, 1000) + b"half")
         start = time.monotonic()
@@ -372,11 +376,7 @@ class Ends(Serve):
 
     def test_by_a_second_interrupt_are_at_once(self):
         server = self.serve("-k", 31, "--save", "x.wmi")
-        stuck = self.connected()
-        stuck.settimeout(0.2)
-        with contextlib.suppress(TimeoutError, socket.timeout):
-            for _ in range(2000):
-                stuck.sendall(struct.pack("<II", 4, 8 + 5 * 1 + 20000) + struct.pack("<IIIB", 0, 1, 20000, 3) + b"ACGT" * 5000)
+        self.ask_and_take_no_answer()
         server.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + 20
         while (self.folder / SOCKET).exists() and time.monotonic() < deadline:
