@@ -40,11 +40,8 @@ class HostAllocator : public AllocatorUnderTest {
   }
   void free() override {
     const auto alloc = units_.alloc();
-    on_host_threads(addresses_.size(), [&](std::size_t first, std::size_t end) {
-      const Tile tile;
-      for (std::size_t i = first; i < end; ++i) {
-        if (addresses_[i] != table::kNoSlab) alloc.free(tile, addresses_[i]);
-      }
+    for_each_on_host_threads(addresses_.size(), [&](std::size_t i) {
+      if (addresses_[i] != table::kNoSlab) alloc.free(Tile(), addresses_[i]);
     });
   }
   AllocatorAccount account() override {
@@ -82,16 +79,12 @@ class HostMalloc : public AllocatorUnderTest {
   [[nodiscard]] std::size_t bytes() const override { return most_requests_ * sizeof(Unit); }
   void allocate(std::size_t requests) override {
     addresses_.resize(requests);
-    on_host_threads(requests, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) addresses_[i] = std::malloc(sizeof(Unit));
-    });
+    for_each_on_host_threads(requests, [&](std::size_t i) { addresses_[i] = std::malloc(sizeof(Unit)); });
     in_use_ = true;
   }
   void free() override {
     if (!in_use_) return;
-    on_host_threads(addresses_.size(), [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) std::free(addresses_[i]);
-    });
+    for_each_on_host_threads(addresses_.size(), [&](std::size_t i) { std::free(addresses_[i]); });
     in_use_ = false;
   }
   AllocatorAccount account() override { return account_of_addresses(addresses_, in_use_); }

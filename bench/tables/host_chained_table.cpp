@@ -49,24 +49,19 @@ class HostChainedTable : public TableUnderTest {
   void insert(const Insertions& job) override {
     const auto table = this->table();
     const std::uint32_t nodes = supply_.take(job.size);
-    on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i)
-        table.replace(job.pairs[i], nodes + static_cast<std::uint32_t>(i));
-    });
+    for_each_on_host_threads(
+        job.size, [&](std::size_t i) { table.replace(job.pairs[i], nodes + static_cast<std::uint32_t>(i)); });
   }
   bool finish() override { return true; }
   void find(const Lookups& job) override {
     const auto table = this->table();
-    on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) job.answers[i] = table.find(job.keys[i]);
-    });
+    for_each_on_host_threads(job.size, [&](std::size_t i) { job.answers[i] = table.find(job.keys[i]); });
   }
   void serve(const Operations& job) override {
     const auto table = this->table();
     const std::uint32_t nodes = supply_.take(job.size);
-    on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i)
-        job.answers[i] = table.serve(job.operations[i], nodes + static_cast<std::uint32_t>(i));
+    for_each_on_host_threads(job.size, [&](std::size_t i) {
+      job.answers[i] = table.serve(job.operations[i], nodes + static_cast<std::uint32_t>(i));
     });
   }
 

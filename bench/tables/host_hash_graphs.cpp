@@ -33,11 +33,9 @@ class HostHashGraph : public TableUnderTest {
     graph_ = build(nullptr, nullptr, 0);
   }
   void prepare(const Insertions& job) override {
-    on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) {
-        keys_[i] = table::key_of(job.pairs[i]);
-        values_[i] = table::count_of(job.pairs[i]);
-      }
+    for_each_on_host_threads(job.size, [&](std::size_t i) {
+      keys_[i] = table::key_of(job.pairs[i]);
+      values_[i] = table::count_of(job.pairs[i]);
     });
   }
   void insert(const Insertions& job) override {
@@ -46,10 +44,7 @@ class HostHashGraph : public TableUnderTest {
   }
   bool finish() override { return true; }
   void find(const Lookups& job) override {
-    on_host_threads(job.size, [&](std::size_t first, std::size_t end) {
-      std::fill(matches_.begin() + static_cast<std::ptrdiff_t>(first),
-                matches_.begin() + static_cast<std::ptrdiff_t>(end), Matches{});
-    });
+    for_each_on_host_threads(job.size, [&](std::size_t i) { matches_[i] = {}; });
     if (kind_.probes_new) {
       const Graph queries = build(job.keys, nullptr, job.size);
       probe_new(graph_.view(), queries.view(), host_threads(),

@@ -30,9 +30,7 @@ class HostWorkbench : public Workbench {
     plan_ = plan;
     pairs_.resize(plan.pairs);
     const PairMaker maker(plan);
-    on_host_threads(plan.pairs, [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) pairs_[i] = maker.pair(i);
-    });
+    for_each_on_host_threads(plan.pairs, [&](std::size_t i) { pairs_[i] = maker.pair(i); });
     if (plan.distribution == Distribution::unique) return plan.pairs;
     count_distinct();
     return distinct_.size();
@@ -52,9 +50,8 @@ class HostWorkbench : public Workbench {
     hits_percent_ = hits_percent;
     queries_.resize(size);
     const PairMaker maker(plan_);
-    on_host_threads(queries_.size(), [&](std::size_t first, std::size_t end) {
-      for (std::size_t i = first; i < end; ++i) queries_[i] = maker.query(i, hits_percent);
-    });
+    for_each_on_host_threads(queries_.size(),
+                             [&](std::size_t i) { queries_[i] = maker.query(i, hits_percent); });
     return lookups();
   }
   Verdict judge_answers() override {
@@ -75,9 +72,7 @@ class HostWorkbench : public Workbench {
     operations_.resize(size);
     answers_.assign(size, kAbsent - 1);  // an answer that is none
     const MixMaker maker(plan);
-    on_host_threads(size, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) operations_[i] = maker.operation(first + i);
-    });
+    for_each_on_host_threads(size, [&](std::size_t i) { operations_[i] = maker.operation(first + i); });
     return {operations_.data(), size, answers_.data()};
   }
   Verdict judge_operations() override {

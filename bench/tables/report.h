@@ -1,7 +1,6 @@
 #pragma once
 /// Reports rows of the table experiments as text, CSV and JSON.
 
-#include <cstdio>
 #include <string>
 #include <vector>
 

@@ -13,7 +13,6 @@
 /// erased by compare and swap (the paper stores a mark, so that two tiles may both believe that they erased
 /// it).
 
-#include <cstddef>
 #include <cstdint>
 
 #include "kmer/platform.h"
