@@ -34,7 +34,6 @@
 #include <vector>
 
 #include "file/mapped_input.h"
-#include "formats/stream/count_width.h"
 #include "formats/stream/encoded_order.h"
 #include "formats/stream/kmer_stream.h"
 
@@ -64,7 +63,6 @@ class KffSource final : public KmerSource {
   /// more than 8 bytes, which are no counts, and for longer k-mers than warpmer has, or of several lengths.
   explicit KffSource(const std::string& path);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   [[nodiscard]] bool is_unique() const noexcept { return is_unique_; }
   /// Returns the codes of A, C, G and T.
   [[nodiscard]] std::array<unsigned, 4> codes() const;
@@ -72,7 +70,6 @@ class KffSource final : public KmerSource {
   /// InputError as of reading.
   std::vector<KffSection> take_sections();
   std::size_t read(std::span<CountedKmer> out) override;
-  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   struct Variables {
@@ -127,7 +124,6 @@ class KffSource final : public KmerSource {
   [[noreturn]] void refuse(const std::string& what) const;
 
   file::MappedInput file_;
-  StreamFacts facts_;
   bool is_unique_ = true;
   std::array<std::uint8_t, 4> base_of_code_{0, 1, 2, 3};
   bool is_plain_encoding_ = true;
@@ -140,7 +136,6 @@ class KffSource final : public KmerSource {
   std::uint64_t at_ = 0;           ///< offset of what comes next
   std::uint64_t end_ = 0;          ///< offset of the last `KFF`
   std::uint64_t released_ = 0;     ///< bytes that are done with
-  CounterLimit limit_;             ///< limit of the section
 };
 
 /// Writes sections of a k-mer a block; wants the k-mers in lexicographic order, which `ordered` promises and

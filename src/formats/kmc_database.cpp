@@ -392,7 +392,7 @@ void sort_few(std::span<CountedKmer> kmers) {
 }  // namespace
 
 KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range)
-    : database_(std::move(database)) {
+    : KmerSource(database->facts()), database_(std::move(database)) {
   for (const KmcCursor& cursor : database_->sorted_stretches(range)) {
     if (cursor.next_record < cursor.record_end) stretches_.push_back({cursor, {}, 0, 0});
   }

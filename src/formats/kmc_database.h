@@ -23,7 +23,6 @@
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"
-#include "formats/stream/count_width.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
@@ -71,9 +70,7 @@ class KmcSource final : public KmerSource {
   /// k-mers or other counts than warpmer has.
   explicit KmcSource(const std::string& path);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
-  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
   [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
   /// Returns the stretches that are sorted, or what they have of a range; each k-mer is in one of them. A
@@ -104,7 +101,6 @@ class KmcSource final : public KmerSource {
   [[noreturn]] void refuse_zero(std::uint64_t record) const;
 
   file::MappedInput prefixes_, suffixes_;
-  StreamFacts facts_;
   std::uint32_t prefix_bases_ = 0;
   std::uint32_t count_bytes_ = 0;
   std::uint32_t suffix_bytes_ = 0;
@@ -113,7 +109,6 @@ class KmcSource final : public KmerSource {
   std::uint64_t release_bytes_ = kReleaseBytes;
   mutable std::atomic<std::uint64_t> read_bytes_{0};  ///< of the suffixes, since some were given back
   KmcCursor cursor_;
-  CounterLimit limit_;
 };
 
 /// Reads a range of either form in lexicographic order. Several may read a database at once.
@@ -125,7 +120,6 @@ class KmcRangeSource final : public KmerSource {
  public:
   KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return database_->facts(); }
   /// InputError, too, where a bin is not in order.
   std::size_t read(std::span<CountedKmer> out) override;
 

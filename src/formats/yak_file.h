@@ -11,7 +11,6 @@
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"
-#include "formats/stream/count_width.h"
 #include "formats/stream/kmer_stream.h"
 #include "formats/yak_order.h"
 
@@ -29,9 +28,7 @@ class YakSource final : public KmerSource {
   /// InputError for files that cannot be read, are no counts of yak, or cut off in their header.
   explicit YakSource(const std::string& path);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
-  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   void read_header();
@@ -39,14 +36,12 @@ class YakSource final : public KmerSource {
   bool next_bin();
 
   file::MappedInput file_;
-  StreamFacts facts_;
   YakOrder<Key64> order_{1};
   std::uint32_t bin_bits_ = 0;
   std::uint64_t bin_ = 0;   ///< bins that have been begun
   std::uint64_t left_ = 0;  ///< k-mers of the last of them that have not been read
   std::uint64_t at_ = 0;    ///< offset of the next of them, or of the next bin
   std::uint64_t released_ = 0;
-  CounterLimit limit_;
 };
 
 /// Writes k-mers that come in yak's order, with counts of at most kLargestYakCount.

@@ -47,15 +47,16 @@ void check_alike(const formats::StreamFacts& first, const formats::StreamFacts& 
   }
 }
 
-/// One stream of two, both in lexicographic order, as it is then itself.
+/// One stream of two, both in lexicographic order, as it is then itself. Its `facts().distinct` is the most
+/// that there may be, and `largest_count` not known.
 class MergedKmers final : public formats::KmerSource {
  public:
   MergedKmers(std::unique_ptr<formats::KmerSource> first, std::unique_ptr<formats::KmerSource> second,
               const MergerRule& rule)
-      : first_{std::move(first), std::vector<CountedKmer>(kMergedAtOnce)},
+      : KmerSource(first->facts()),
+        first_{std::move(first), std::vector<CountedKmer>(kMergedAtOnce)},
         second_{std::move(second), std::vector<CountedKmer>(kMergedAtOnce)},
-        rule_(rule),
-        facts_(first_.source->facts()) {
+        rule_(rule) {
     const formats::StreamFacts& other = second_.source->facts();
     check_alike(facts_, other);
     const std::uint64_t in_both = rule.in_both ? std::min(facts_.distinct, other.distinct) : 0;
@@ -64,9 +65,6 @@ class MergedKmers final : public formats::KmerSource {
     facts_.largest_count = 0;
     facts_.widen_bounds(other.min_count, other.max_count);
   }
-
-  /// `distinct` is the most that there may be, and `largest_count` not known.
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
 
   std::size_t read(std::span<CountedKmer> out) override {
     std::size_t n = 0;
@@ -108,18 +106,16 @@ class MergedKmers final : public formats::KmerSource {
 
   MergedSide first_, second_;
   MergerRule rule_;
-  formats::StreamFacts facts_;
 };
 
 /// The k-mers of a stream, all with the same count.
 class RecountedKmers final : public formats::KmerSource {
  public:
   RecountedKmers(std::unique_ptr<formats::KmerSource> source, std::uint64_t count)
-      : source_(std::move(source)), count_(count), facts_(source_->facts()) {
+      : KmerSource(source->facts()), source_(std::move(source)), count_(count) {
     facts_.min_count = facts_.max_count = facts_.largest_count = count;
   }
 
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override {
     const std::size_t n = source_->read(out);
     for (CountedKmer& each : out.first(n)) each.count = count_;
@@ -129,13 +125,12 @@ class RecountedKmers final : public formats::KmerSource {
  private:
   std::unique_ptr<formats::KmerSource> source_;
   std::uint64_t count_;
-  formats::StreamFacts facts_;
 };
 
 }  // namespace
 
 BoundedKmers::BoundedKmers(std::unique_ptr<formats::KmerSource> source, const backend::CountBounds& bounds)
-    : source_(std::move(source)), bounds_(bounds), facts_(source_->facts()) {
+    : KmerSource(source->facts()), source_(std::move(source)), bounds_(bounds) {
   facts_.min_count = std::max(facts_.min_count, bounds.min);
   facts_.max_count = std::min(facts_.max_count, bounds.max);
 }

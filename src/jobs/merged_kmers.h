@@ -29,13 +29,11 @@ class BoundedKmers final : public formats::KmerSource {
  public:
   BoundedKmers(std::unique_ptr<formats::KmerSource> source, const backend::CountBounds& bounds);
 
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<formats::CountedKmer> out) override;
 
  private:
   std::unique_ptr<formats::KmerSource> source_;
   backend::CountBounds bounds_;
-  formats::StreamFacts facts_;
 };
 
 /// K-mers in lexicographic order, of which ranges can be read each by itself, at once.

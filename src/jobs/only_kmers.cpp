@@ -35,7 +35,6 @@ class ListedKmers final : public formats::KmerSource {
     facts_.canonical = job.kmers.canonical;
   }
 
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<formats::CountedKmer> out) override {
     std::size_t n = 0;
     for (std::string_view entry; n < out.size() && lines_.next_entry(entry); ++n)
@@ -63,7 +62,6 @@ class ListedKmers final : public formats::KmerSource {
   }
 
   io::LineReader lines_;
-  formats::StreamFacts facts_;
 };
 
 void count_sequences(const CountOptions& job, const std::string& output) {

@@ -14,7 +14,6 @@
 
 #include "file/mapped_input.h"
 #include "file/output/buffered_output.h"
-#include "formats/stream/count_width.h"
 #include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
@@ -40,9 +39,7 @@ class FastkSource final : public KmerSource {
   /// InputError for files that are missing, damaged or cut off, and for k-mers longer than warpmer's.
   explicit FastkSource(const std::string& path);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
-  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
   [[nodiscard]] std::uint64_t parts() const noexcept { return parts_.size(); }
 
@@ -61,7 +58,6 @@ class FastkSource final : public KmerSource {
 
   file::MappedInput stub_;
   std::string stub_path_;
-  StreamFacts facts_;
   std::uint32_t kmer_bytes_ = 0;
   std::uint32_t prefix_bytes_ = 0;
   std::uint32_t record_bytes_ = 0;
@@ -72,7 +68,6 @@ class FastkSource final : public KmerSource {
   std::uint64_t released_ = 0;    ///< bytes of that part that are done with
   std::uint64_t prefix_ = 0;      ///< its first bytes
   Key128 last_ = 0;
-  CounterLimit limit_;
 };
 
 /// Writes a table; wants k-mers in lexicographic order, and counts of at most kLargestFastkCount.

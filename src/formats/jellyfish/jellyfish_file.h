@@ -23,7 +23,6 @@
 
 #include "file/mapped_input.h"
 #include "formats/jellyfish/jellyfish_header.h"
-#include "formats/stream/count_width.h"
 #include "formats/stream/encoded_order.h"
 #include "formats/stream/kmer_stream.h"
 
@@ -47,9 +46,7 @@ class JellyfishSource final : public KmerSource {
   explicit JellyfishSource(const std::string& path, JellyfishZeros zeros = JellyfishZeros::leave_out);
   JellyfishSource(std::unique_ptr<file::MappedInput> file, JellyfishZeros zeros);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
-  [[nodiscard]] CappedCounts capped() const override { return limit_.capped(); }
 
  private:
   void read_header();
@@ -57,12 +54,10 @@ class JellyfishSource final : public KmerSource {
   std::size_t decode(std::span<CountedKmer> out);
 
   std::unique_ptr<file::MappedInput> file_;
-  StreamFacts facts_;
   std::uint32_t key_bytes_ = 0;
   std::uint32_t count_bytes_ = 0;
   std::uint64_t at_ = 0;        ///< offset of the next record
   std::uint64_t released_ = 0;  ///< bytes that are done with
-  CounterLimit limit_;
   bool keeps_zeros_;
 };
 

@@ -18,12 +18,10 @@ class JellyfishTextSource final : public KmerSource {
   /// InputError for files that are no such database; from `read` for lines that are none.
   explicit JellyfishTextSource(std::unique_ptr<file::MappedInput> file);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
   std::unique_ptr<file::MappedInput> file_;
-  StreamFacts facts_;
   std::uint64_t at_ = 0;  ///< offset of the next line
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/warning.h"
+#include "formats/stream/kmer_stream.h"
 
 namespace warpmer::formats {
 namespace {

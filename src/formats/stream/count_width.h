@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "formats/stream/kmer_stream.h"
-
 namespace warpmer::formats {
+
+struct CountedKmer;
 
 /// Returns the largest count that `bytes` bytes, 1 to 8, can hold.
 constexpr std::uint64_t largest_of_bytes(std::uint32_t bytes) {
@@ -16,6 +16,15 @@ constexpr std::uint64_t largest_of_bytes(std::uint32_t bytes) {
 
 /// Returns the bytes, 1 to 8, that counts up to `largest` need.
 std::uint32_t bytes_of_count(std::uint64_t largest);
+
+/// K-mers whose counts stand at the limit of the file's counters: they may occur more often than it says.
+struct CappedCounts {
+  std::uint64_t kmers = 0;
+  std::uint64_t limit = 0;  ///< the largest count that the counters hold
+  /// True when the counters hold more, but `limit`, the largest count of several k-mers, looks like one that
+  /// a user has set: KMC does not write down that of -cs.
+  bool is_guess = false;
+};
 
 /// Warns of them, if there are any. `input` is how messages call the file.
 void warn_of_capped(const CappedCounts& capped, const std::string& input);

@@ -10,6 +10,7 @@
 
 #include "file/mapped_input.h"
 #include "file/output/ordered_text.h"
+#include "formats/stream/count_width.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::formats {
@@ -40,15 +41,6 @@ struct StreamFacts {
 /// The largest count kept that KMC writes where no user asked for one: it says that nothing was left out.
 inline constexpr std::uint64_t kNoKmcLimit = 1'000'000'000;
 
-/// K-mers whose counts stand at the limit of the file's counters: they may occur more often than it says.
-struct CappedCounts {
-  std::uint64_t kmers = 0;
-  std::uint64_t limit = 0;  ///< the largest count that the counters hold
-  /// True when the counters hold more, but `limit`, the largest count of several k-mers, looks like one that
-  /// a user has set: KMC does not write down that of -cs.
-  bool is_guess = false;
-};
-
 /// Mapped pages count as ours: what reads a file gives them back every so often.
 inline constexpr std::uint64_t kReleaseBytes = std::uint64_t{4} << 20;
 
@@ -64,12 +56,19 @@ inline void release_read(const file::MappedInput& file, std::uint64_t at, std::u
 class KmerSource {
  public:
   virtual ~KmerSource() = default;
-  [[nodiscard]] virtual const StreamFacts& facts() const = 0;
+  [[nodiscard]] const StreamFacts& facts() const noexcept { return facts_; }
   /// Fills as much of `out` as there is; returns how many, 0 at the end. InputError with file and place.
   virtual std::size_t read(std::span<CountedKmer> out) = 0;
   /// Returns the k-mers of what has been read whose counts stand at the limit. None where counters have no
   /// limit, or the file leaves out what would reach it.
-  [[nodiscard]] virtual CappedCounts capped() const { return {}; }
+  [[nodiscard]] CappedCounts capped() const noexcept { return limit_.capped(); }
+
+ protected:
+  KmerSource() = default;
+  explicit KmerSource(const StreamFacts& facts) : facts_(facts) {}
+
+  StreamFacts facts_;   ///< set when it is made
+  CounterLimit limit_;  ///< what `read` gives has to be noted, where counters have one
 };
 
 /// Calls `visit(kmer)` for all k-mers that a source still has.

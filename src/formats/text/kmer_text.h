@@ -25,7 +25,6 @@ class TextSource final : public KmerSource {
   /// and for a text without any k-mer, from which k would follow.
   TextSource(const std::string& path, bool canonical, unsigned threads);
 
-  [[nodiscard]] const StreamFacts& facts() const override { return facts_; }
   std::size_t read(std::span<CountedKmer> out) override;
 
  private:
@@ -36,7 +35,6 @@ class TextSource final : public KmerSource {
   io::LineReader lines_;
   TextForm form_ = TextForm::tsv;
   bool is_form_known_ = false;
-  StreamFacts facts_;
   CountedKmer first_{};  ///< read ahead, to know k
   bool has_first_ = false;
 };

@@ -25,8 +25,7 @@ using Counts = std::map<Key128, std::uint64_t>;
 class ListSource final : public formats::KmerSource {
  public:
   ListSource(std::vector<CountedKmer> kmers, formats::StreamFacts facts)
-      : kmers_(std::move(kmers)), facts_(facts) {}
-  [[nodiscard]] const formats::StreamFacts& facts() const override { return facts_; }
+      : KmerSource(facts), kmers_(std::move(kmers)) {}
   std::size_t read(std::span<CountedKmer> out) override {
     const std::size_t n = std::min({out.size(), kmers_.size() - at_, std::size_t{5000}});
     std::copy_n(kmers_.begin() + static_cast<std::ptrdiff_t>(at_), n, out.begin());
@@ -36,7 +35,6 @@ class ListSource final : public formats::KmerSource {
 
  private:
   std::vector<CountedKmer> kmers_;
-  formats::StreamFacts facts_;
   std::size_t at_ = 0;
 };
 
