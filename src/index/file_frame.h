@@ -39,6 +39,9 @@ inline constexpr FileKind kPositionKind{file::kPositionMagic,
                                         "warpmer positions",
                                         "run 'warpmer positions' again"};
 
+static_assert(kIndexKind.magic.size() == 8 && kIndexKind.end_magic.size() == 8);
+static_assert(kPositionKind.magic.size() == 8 && kPositionKind.end_magic.size() == 8);
+
 /// A part of a file that is checked as a whole.
 struct Section {
   std::uint64_t offset = 0;
