@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -21,30 +19,11 @@
 #include "index/index_file.h"
 #include "index/writer/index_writer.h"
 #include "kmer_index.h"
+#include "scratch_folder.h"
 
 namespace warpmer::tests {
 
 using Reads = std::vector<std::string>;
-
-/// The file of an index, which goes away with the test.
-class TemporaryIndex {
- public:
-  TemporaryIndex() {
-    static std::atomic<int> number{0};
-    path_ = std::filesystem::temp_directory_path() /
-            ("warpmer_lookup_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + ".wmi");
-  }
-  ~TemporaryIndex() {
-    std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
-  }
-  TemporaryIndex(const TemporaryIndex&) = delete;
-  TemporaryIndex& operator=(const TemporaryIndex&) = delete;
-  [[nodiscard]] std::string path() const { return path_.string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Returns a batch with names and sequences, like a parser's.
 inline io::Batch batch_of(const Reads& reads) {

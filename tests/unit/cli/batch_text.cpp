@@ -3,14 +3,12 @@
 #include "cli/output/batch_text.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "scratch_folder.h"
 
 using namespace warpmer::cli;
 
@@ -19,10 +17,9 @@ namespace {
 /// Returns what is written when batches come up to some number, then all of them, cut otherwise.
 std::string written(const std::vector<std::string>& lines, std::size_t first_time,
                     std::size_t lines_at_once) {
-  const auto path =
-      std::filesystem::temp_directory_path() / ("warpmer_batch_text_" + std::to_string(::getpid()));
+  const warpmer::tests::ScratchFolder folder;
   {
-    TextOutput output(path.string());
+    TextOutput output(folder / "text");
     BatchJoiner joiner(TrackRule::TrackFormat::bed, output);
     for (std::size_t i = 0; i < first_time; ++i) joiner.write({lines[i]});
     joiner.begin_again();
@@ -33,10 +30,7 @@ std::string written(const std::vector<std::string>& lines, std::size_t first_tim
     }
     output.finish();
   }
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  std::filesystem::remove(path);
-  return text.str();
+  return warpmer::tests::read_bytes(folder / "text");
 }
 
 }  // namespace

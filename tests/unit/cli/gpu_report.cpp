@@ -5,9 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
+#include "scratch_folder.h"
 
 using namespace warpmer;
 
@@ -23,14 +21,11 @@ host::Gpu second_of_four() {
 }
 
 std::string printed(const host::Gpu& gpu) {
-  const auto path = std::filesystem::temp_directory_path() / "warpmer_gpu_report_test.txt";
-  cli::TextOutput output(path.string());
+  const tests::ScratchFolder folder;
+  cli::TextOutput output(folder / "text");
   cli::print_gpu(gpu, output);
   output.finish();
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  std::filesystem::remove(path);
-  return text;
+  return tests::read_bytes(folder / "text");
 }
 
 }  // namespace

@@ -5,16 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "live/live_suite.h"
+#include "scratch_folder.h"
 #include "tier.h"
 
 using namespace warpmer;
@@ -67,18 +65,6 @@ void for_each_plan(const std::vector<bool>& strands, Test&& test) {
   for (unsigned round = 0; round < rounds(); ++round) for_each_plan(strands, seed, test);
 }
 
-/// A file of its own for an index.
-class TemporaryIndex {
- public:
-  explicit TemporaryIndex(const char* name)
-      : path_((std::filesystem::temp_directory_path() / name).string()) {}
-  ~TemporaryIndex() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 std::string refusal(const std::function<void()>& call) {
   try {
     call();
@@ -99,7 +85,7 @@ TEST_CASE("a live table is what has been added and not removed, whatever is done
 }
 
 TEST_CASE("a live table begins with an index") {
-  const TemporaryIndex file("live_table_base.wmi");
+  const TemporaryIndex file;
   for_each_plan({true}, [&](backend::LiveTablePlan plan, unsigned seed) {
     OracleTable before(plan.kmers);
     RandomReads reads(plan.kmers.k, seed);
@@ -115,7 +101,7 @@ TEST_CASE("a live table begins with an index") {
 }
 
 TEST_CASE("counts of more than 32 bits are exact") {
-  const TemporaryIndex file("live_table_large.wmi");
+  const TemporaryIndex file;
   const std::uint64_t two_31 = std::uint64_t{1} << 31, two_32 = std::uint64_t{1} << 32;
   for_each_plan({true}, [&](backend::LiveTablePlan plan, unsigned seed) {
     RandomReads reads(plan.kmers.k, seed);
@@ -136,7 +122,7 @@ TEST_CASE("counts of more than 32 bits are exact") {
 }
 
 TEST_CASE("an index with counts beyond what a live table can hold is refused") {
-  const TemporaryIndex file("live_table_too_large.wmi");
+  const TemporaryIndex file;
   backend::LiveTablePlan plan = live_plan(31);
   OracleTable oracle(plan.kmers, {{std::string(31, 'A'), std::uint64_t{1} << 62}});
   write_index_of(oracle, plan.kmers, file.path());
@@ -311,7 +297,7 @@ TEST_CASE("a cap that is too small for an empty table is refused") {
 }
 
 TEST_CASE("a damaged shard of the base ends what needs it, and nothing is changed") {
-  const TemporaryIndex file("live_table_damaged.wmi");
+  const TemporaryIndex file;
   backend::LiveTablePlan plan = live_plan(31);
   plan.fold_kmers = 1;
   OracleTable before(plan.kmers);
@@ -326,12 +312,11 @@ TEST_CASE("a damaged shard of the base ends what needs it, and nothing is change
     const auto* first = reinterpret_cast<const char*>(sound.all_payloads());
     const auto offset = reinterpret_cast<const char*>(sound.payload(shard)) - first;
     // Payloads begin somewhere in the file: found by what they are.
-    std::ifstream in(file.path(), std::ios::binary);
-    std::string all((std::istreambuf_iterator<char>(in)), {});
+    std::string all = read_bytes(file.path());
     const std::size_t at = all.find(std::string(first + offset, 8));
     REQUIRE(at != std::string::npos);
     all[at] = static_cast<char>(all[at] ^ 1);
-    std::ofstream(file.path(), std::ios::binary) << all;
+    write_bytes(file.path(), all);
   }
   const index::IndexFile base(file.path());
   plan.base = &base;

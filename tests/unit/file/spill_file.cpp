@@ -4,12 +4,10 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -22,21 +20,14 @@
 #include "cpu/simd/kernels.h"
 #include "index/file_frame.h"
 #include "index/shard_codec.h"
+#include "scratch_folder.h"
 #include "system/nameless_file.h"
+#include "unit/file_size_limit.h"
 
 using namespace warpmer;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// An empty folder, removed in the end.
-struct Folder {
-  Folder() : path((fs::temp_directory_path() / "warpmer_spill.XXXXXX").string()) {
-    REQUIRE(mkdtemp(path.data()) != nullptr);
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string path;
-};
 
 std::vector<char> noise(std::size_t bytes, unsigned seed) {
   std::mt19937 random(seed);
@@ -66,9 +57,9 @@ int open_nameless(const std::string& folder) {
 }  // namespace
 
 TEST_CASE("spill file: what several threads write is what they read, and there is never a name") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
-  CHECK(fs::is_empty(folder.path));
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
+  CHECK(folder.files() == 0);
   std::vector<std::thread> team;
   std::atomic<unsigned> right{0};
   for (unsigned t = 0; t < 3; ++t) {
@@ -86,12 +77,12 @@ TEST_CASE("spill file: what several threads write is what they read, and there i
   CHECK(right == 60);
   CHECK(file.bytes_written() == 3 * 190000 + 20 * 3);
   CHECK(file.bytes_read() == file.bytes_written());
-  CHECK(fs::is_empty(folder.path));
+  CHECK(folder.files() == 0);
 }
 
 TEST_CASE("spill file: more pieces than one write takes") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
   const std::vector<char> text = noise(3000, 1);
   std::vector<file::WritePiece> pieces;
   pieces.reserve(text.size());
@@ -104,54 +95,49 @@ TEST_CASE("spill file: more pieces than one write takes") {
 }
 
 TEST_CASE("spill file: damaged or missing bytes are noticed when they are read") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
   const file::Spilled place = put(file, noise(100000, 2));
   std::vector<char> back(place.bytes);
-  const int damage = open_nameless(folder.path);
+  const int damage = open_nameless(folder.path());
   REQUIRE(damage >= 0);
   REQUIRE(::pwrite(damage, "\x01\x02", 2, 70000) == 2);
-  CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains(folder.path.c_str()), ResourceError);
+  CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains(folder.path().c_str()),
+                       ResourceError);
   REQUIRE(::ftruncate(damage, 50000) == 0);
   CHECK_THROWS_WITH_AS(file.read(place, back.data()), doctest::Contains("50000 more bytes"), ResourceError);
   ::close(damage);
 }
 
 TEST_CASE("spill file: a full disk's error names all that was still to be written") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
   put(file, noise(1000, 4));
   file.allocate(500);  // another thread's, about to be written
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit{};
-  ::getrlimit(RLIMIT_FSIZE, &old_limit);
-  const rlimit limit{2000, old_limit.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &limit);
+  const tests::FileSizeLimit limit(2000);
   // 500 of these have room.
   CHECK_THROWS_WITH_AS(put(file, noise(3000, 5)),
                        doctest::Contains("cannot write 3000 more bytes, after 1500, of the temporary file"),
                        ResourceError);
-  ::setrlimit(RLIMIT_FSIZE, &old_limit);
-  std::signal(SIGXFSZ, old_handler);
 }
 
 TEST_CASE("spill file: a directory that is not there is made and removed; one that cannot be is named") {
-  const Folder folder;
+  const tests::ScratchFolder folder;
   {
-    file::SpillFile file(folder.path + "/new");
-    CHECK(!fs::exists(folder.path + "/new"));
+    file::SpillFile file(folder / "new");
+    CHECK(!fs::exists(folder / "new"));
     const file::Spilled place = put(file, noise(5000, 3));
     std::vector<char> back(place.bytes);
     file.read(place, back.data());
     CHECK((back == noise(5000, 3)));
   }
-  CHECK(fs::is_empty(folder.path));
-  for (const std::string& bad : {folder.path + "/not/there", std::string("/proc/self/status")})
+  CHECK(folder.files() == 0);
+  for (const std::string& bad : {folder / "not/there", std::string("/proc/self/status")})
     CHECK_THROWS_WITH_AS(file::SpillFile{bad}, doctest::Contains(bad.c_str()), ResourceError);
 }
 
 TEST_CASE("spill file: several at once in a directory that is not there") {
-  const Folder folder;
+  const tests::ScratchFolder folder;
   std::atomic<int> made{0};
   std::vector<std::thread> threads;
   threads.reserve(6);
@@ -159,7 +145,7 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
     threads.emplace_back([&] {
       for (int i = 0; i < 300; ++i) {
         try {
-          const file::SpillFile file(folder.path + "/new");
+          const file::SpillFile file(folder / "new");
           ++made;
         } catch (const ResourceError&) {
         }
@@ -169,15 +155,15 @@ TEST_CASE("spill file: several at once in a directory that is not there") {
   for (auto& thread : threads) thread.join();
   CHECK(made == 6 * 300);
   // A file that has a name for a moment may keep whoever made the directory from removing it.
-  const int nameless = system::open_nameless(folder.path, 0600);
+  const int nameless = system::open_nameless(folder.path(), 0600);
   if (nameless < 0) return;
   ::close(nameless);
-  CHECK(fs::is_empty(folder.path));
+  CHECK(folder.files() == 0);
 }
 
 TEST_CASE("frozen runs come back from the spill file, the last one first") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
   constexpr std::uint32_t kShards = 3;
   std::vector<cpu::SpilledRuns> spilled(kShards);
   std::vector<std::vector<std::vector<std::uint64_t>>> expected(kShards);
@@ -216,8 +202,8 @@ TEST_CASE("frozen runs come back from the spill file, the last one first") {
 }
 
 TEST_CASE("pending words come back from the spill file, in chunks of any size") {
-  const Folder folder;
-  file::SpillFile file(folder.path);
+  const tests::ScratchFolder folder;
+  file::SpillFile file(folder.path());
   cpu::PagePool pool;
   cpu::PageStock stock(pool, 16);
   using Word = groups::FlankedWord<2>;

@@ -46,34 +46,34 @@ TEST_CASE("what is chosen comes before $TMPDIR, and that before the output's dir
 
 TEST_CASE("the directory of a file is that of what a link leads to") {
   const TmpdirIs none(nullptr);
-  const io_test::TempFolder folder;
-  std::filesystem::create_directory(folder.path("large"));
-  const std::string file = folder.file("large/out.wmi", "an older one");
-  std::filesystem::create_symlink(file, folder.path("link.wmi"));
-  std::filesystem::create_directory_symlink(folder.path("large"), folder.path("linked"));
-  std::filesystem::create_symlink(folder.path("large/none.wmi"), folder.path("dangling.wmi"));
-  std::filesystem::create_symlink("large/none.wmi", folder.path("relative.wmi"));
-  std::filesystem::create_symlink(folder.path("none/out.wmi"), folder.path("broken.wmi"));
+  const io_test::ScratchFolder folder;
+  std::filesystem::create_directory(folder / "large");
+  const std::string file = folder.write("large/out.wmi", "an older one");
+  std::filesystem::create_symlink(file, folder / "link.wmi");
+  std::filesystem::create_directory_symlink(folder / "large", folder / "linked");
+  std::filesystem::create_symlink(folder / "large/none.wmi", folder / "dangling.wmi");
+  std::filesystem::create_symlink("large/none.wmi", folder / "relative.wmi");
+  std::filesystem::create_symlink(folder / "none/out.wmi", folder / "broken.wmi");
   CHECK(tmp_directory("", "out.wmi") == ".");
   CHECK(tmp_directory("", "/not/there/out.wmi") == "/not/there");
-  CHECK(std::filesystem::equivalent(tmp_directory("", file), folder.path("large")));
-  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("link.wmi")), folder.path("large")));
-  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("linked/new.wmi")), folder.path("large")));
+  CHECK(std::filesystem::equivalent(tmp_directory("", file), folder / "large"));
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder / "link.wmi"), folder / "large"));
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder / "linked/new.wmi"), folder / "large"));
   // The output goes where a link leads, whether that is there or not.
-  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("dangling.wmi")), folder.path("large")));
-  CHECK(std::filesystem::equivalent(tmp_directory("", folder.path("relative.wmi")), folder.path("large")));
-  CHECK(tmp_directory("", folder.path("broken.wmi")) == folder.path("none"));
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder / "dangling.wmi"), folder / "large"));
+  CHECK(std::filesystem::equivalent(tmp_directory("", folder / "relative.wmi"), folder / "large"));
+  CHECK(tmp_directory("", folder / "broken.wmi") == folder / "none");
 }
 
 TEST_CASE("streams have no directory; it is the system's, on a disk where there is one") {
   const TmpdirIs none(nullptr);
-  const io_test::TempFolder folder;
-  const std::string fifo = folder.path("fifo");
+  const io_test::ScratchFolder folder;
+  const std::string fifo = folder / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  std::filesystem::create_symlink(fifo, folder.path("link"));
+  std::filesystem::create_symlink(fifo, folder / "link");
   const std::string expected = ::access("/var/tmp", W_OK | X_OK) == 0 ? "/var/tmp" : "/tmp";
   for (const std::string& stream :
-       {std::string("-"), std::string("/dev/stdout"), std::string("/dev/null"), fifo, folder.path("link")}) {
+       {std::string("-"), std::string("/dev/stdout"), std::string("/dev/null"), fifo, folder / "link"}) {
     CAPTURE(stream);
     CHECK(tmp_directory("", stream) == expected);
   }

@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <random>
 #include <sstream>
@@ -22,42 +20,17 @@
 #include "index/shard_codec.h"
 #include "index/writer/index_writer.h"
 #include "kmer/bit_stream.h"
+#include "scratch_folder.h"
 
 namespace warpmer::index::test {
+
+using tests::read_bytes;
+using tests::ScratchFolder;
+using tests::write_bytes;
 
 /// True when a message contains a part.
 inline bool says(const std::string& message, const std::string& part) {
   return message.find(part) != std::string::npos;
-}
-
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "warpmer_index_XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(path_); }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-inline std::string read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-inline void write_bytes(const std::string& path, const std::string& bytes) {
-  std::filesystem::remove(path);  // file systems that flush overwritten files make thousands of writes slow
-  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 /// Returns offsets and bytes as two hexadecimal digits, sixteen in a row: `00000010  05 00 ...`.

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -11,6 +10,7 @@
 #include "file/output/temp_file_registry.h"
 #include "index/index_layout.h"
 #include "system/nameless_file.h"
+#include "unit/file_size_limit.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;
@@ -219,18 +219,14 @@ TEST_CASE("index output: devices and named pipes are written to, not replaced") 
 TEST_CASE("index output: a file that cannot grow leaves nothing behind") {
   const ScratchFolder scratch;
   const Sample sample = make_sample(12, 6, 1000);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit{};
-  ::getrlimit(RLIMIT_FSIZE, &old_limit);
   for (const rlim_t bytes : {10u, 100u, 20000u}) {
-    const rlimit limit{bytes, old_limit.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    CHECK_THROWS_WITH_AS(write_sample(sample, scratch / "a.wmi"), doctest::Contains("File too large"),
-                         ResourceError);
-    ::setrlimit(RLIMIT_FSIZE, &old_limit);
+    {
+      const tests::FileSizeLimit limit(bytes);
+      CHECK_THROWS_WITH_AS(write_sample(sample, scratch / "a.wmi"), doctest::Contains("File too large"),
+                           ResourceError);
+    }
     CHECK(scratch.files() == 0);
   }
-  std::signal(SIGXFSZ, old_handler);
 }
 
 TEST_CASE("index output: the error of a file that cannot grow says how much the whole one needs") {
@@ -241,23 +237,18 @@ TEST_CASE("index output: the error of a file that cannot grow says how much the 
     for (std::uint32_t i = 0; i < sample.params.shards(); ++i) writer.put(i, FrozenShard(sample.shards[i]));
     writer.finish({}, {}, {});
   };
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit{};
-  ::getrlimit(RLIMIT_FSIZE, &old_limit);
   for (const bool has_hot_shard : {false, true}) {
     CAPTURE(has_hot_shard);
     if (has_hot_shard) sample.shards[0] = make_sample(12, 1, 100'000).shards[0];
     std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * layout::kEntryBytes;
     for (const FrozenShard& shard : sample.shards) size += shard.payload.size() * sizeof shard.payload[0];
-    const rlimit limit{size / 2, old_limit.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
     std::string message;
     try {
+      const tests::FileSizeLimit limit(size / 2);
       write_all();
     } catch (const ResourceError& error) {
       message = error.what();
     }
-    ::setrlimit(RLIMIT_FSIZE, &old_limit);
     CAPTURE(message);
     unsigned long long more = 0, written = 0;
     REQUIRE(std::sscanf(message.c_str(), "cannot write about %llu more bytes, after %llu, to", &more,
@@ -266,7 +257,6 @@ TEST_CASE("index output: the error of a file that cannot grow says how much the 
     CHECK(more > size / 2 / 5 * 4);
     CHECK(more < size / 2 / 4 * 5);
   }
-  std::signal(SIGXFSZ, old_handler);
 }
 
 TEST_CASE("index output: places where no file can be made") {

@@ -3,15 +3,14 @@
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <atomic>
-#include <csignal>
 #include <thread>
 
 #include "base/error.h"
 #include "file/output/output_file.h"
+#include "unit/file_size_limit.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;
@@ -30,21 +29,6 @@ bool has_shared_memory() {
   if (fd >= 0) ::close(fd);
   return is_tmpfs;
 }
-
-/// A folder there.
-class SharedFolder {
- public:
-  SharedFolder() : path_(::mkdtemp(pattern_.data())) {}
-  ~SharedFolder() { std::filesystem::remove_all(path_); }
-  SharedFolder(const SharedFolder&) = delete;
-  SharedFolder& operator=(const SharedFolder&) = delete;
-  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  [[nodiscard]] bool is_empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::string pattern_ = "/dev/shm/warpmer_XXXXXX";
-  std::string path_;
-};
 
 struct Part {
   std::uint64_t offset;
@@ -97,7 +81,7 @@ TEST_CASE("shared memory: what many threads write is all there, and nothing more
     MESSAGE("skipped: /dev/shm is not there, or no tmpfs");
     return;
   }
-  const SharedFolder folder;
+  const ScratchFolder folder("/dev/shm");
   const std::vector<Part> parts = make_parts(300);
   std::string expected;
   for (const Part& part : parts) {
@@ -126,20 +110,14 @@ TEST_CASE("shared memory: what many threads write is all there, and nothing more
 
 TEST_CASE("shared memory: a file that may not grow leaves nothing behind") {
   if (!has_shared_memory()) return;
-  const SharedFolder folder;
+  const ScratchFolder folder("/dev/shm");
   const std::vector<Part> parts = make_parts(60);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old_limit{};
-  ::getrlimit(RLIMIT_FSIZE, &old_limit);
-  const rlimit limit{1 << 20, old_limit.rlim_max};
-  ::setrlimit(RLIMIT_FSIZE, &limit);
   {
+    const tests::FileSizeLimit limit(1 << 20);
     OutputFile file(folder / "a", kWriters);
     CHECK_THROWS_WITH_AS(write_by_many(file, parts), doctest::Contains("File too large"), ResourceError);
   }
-  ::setrlimit(RLIMIT_FSIZE, &old_limit);
-  std::signal(SIGXFSZ, old_handler);
-  CHECK(folder.is_empty());
+  CHECK(folder.files() == 0);
 }
 
 TEST_CASE("shared memory: a full one is an error that says so; one that is just large enough is none") {

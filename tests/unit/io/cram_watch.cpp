@@ -159,21 +159,21 @@ TEST_CASE("io cram watch: nothing follows the end") {
 }
 
 TEST_CASE("io cram memory: what is foreseen of a file") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string usual = definition(3) + encode(file_header(), 3) + encode({-1, 10, 1000, 1, kWith, 9}, 3);
   const std::string large =
       definition(3) + encode(file_header(), 3) + encode({-1, 0, 50'000'000, 1, kWith, 9}, 3);
   const auto needs_of = [](const std::string& path, const std::string& reference = "") {
     return io::look_at_cram({path, path, 0, true}, reference);
   };
-  const auto needs = needs_of(folder.file("usual", usual));
+  const auto needs = needs_of(folder.write("usual", usual));
   REQUIRE(needs);
   CHECK(needs->size.slice_bases == io::kUsualSliceBases);
   CHECK(needs->bytes(1) < needs->bytes(2));
-  CHECK(needs_of(folder.file("large", large))->size.slice_bases == 50'000'000);
-  const std::string fasta = folder.file("one.fa", ">1\n" + std::string(1'000'000, 'A') + "\n");
-  CHECK(needs_of(folder.file("usual", usual), fasta)->bytes(1) >= needs->bytes(1) + 2'000'000);
-  CHECK_FALSE(needs_of(folder.file("text", "CRA")));
-  CHECK_FALSE(needs_of(folder.path("none")));
-  CHECK_FALSE(io::look_at_cram({folder.file("usual", usual), "a pipe", 0, false}, ""));
+  CHECK(needs_of(folder.write("large", large))->size.slice_bases == 50'000'000);
+  const std::string fasta = folder.write("one.fa", ">1\n" + std::string(1'000'000, 'A') + "\n");
+  CHECK(needs_of(folder.write("usual", usual), fasta)->bytes(1) >= needs->bytes(1) + 2'000'000);
+  CHECK_FALSE(needs_of(folder.write("text", "CRA")));
+  CHECK_FALSE(needs_of(folder / "none"));
+  CHECK_FALSE(io::look_at_cram({folder.write("usual", usual), "a pipe", 0, false}, ""));
 }

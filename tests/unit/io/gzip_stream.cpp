@@ -267,7 +267,7 @@ TEST_CASE("io gzip stream: two guesses tell where in the window a byte came from
 }
 
 TEST_CASE("io gzip stream: the same text in order, out of order, and with both inflaters") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string reads = reads_text(4, warpmer::tests::by_tier<std::size_t>(2'500'000, 1'500'000));
   std::mt19937 random(4);
   std::string noise(600'000, '\0');
@@ -296,7 +296,7 @@ TEST_CASE("io gzip stream: the same text in order, out of order, and with both i
   };
   for (const auto& each : cases) {
     CAPTURE(each.what);
-    const std::string path = folder.file("x.gz", each.data.empty() ? deflate(each.text, 1) : each.data);
+    const std::string path = folder.write("x.gz", each.data.empty() ? deflate(each.text, 1) : each.data);
     for (const io::InflaterMaker make : kMakers) {
       CHECK((text_in_order(path, 1, make) == each.text));
       CHECK((text_in_order(path, 4, make) == each.text));
@@ -310,11 +310,11 @@ TEST_CASE("io gzip stream: the same text in order, out of order, and with both i
 
 TEST_CASE("io gzip stream: what looks like a block and is none misleads nobody") {
   // A gzip file within stored blocks has all that a block needs, but is text.
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string reads = reads_text(5, 2'000'000);
   const std::string inner = deflate(reads, 6, -MAX_WBITS);
   const std::string text = reads + inner + reads;
-  const std::string path = folder.file("x.gz", deflate(reads, 1) + deflate(inner, 0) + deflate(reads, 1));
+  const std::string path = folder.write("x.gz", deflate(reads, 1) + deflate(inner, 0) + deflate(reads, 1));
   for (const io::InflaterMaker make : kMakers) {
     CHECK((text_in_order(path, 4, make) == text));
     const OutOfOrder result = text_out_of_order(path, make);
@@ -325,7 +325,7 @@ TEST_CASE("io gzip stream: what looks like a block and is none misleads nobody")
 }
 
 TEST_CASE("io gzip stream: damage is found out of order, too") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = reads_text(6, 3'000'000);
   const std::string data = deflate(text.substr(0, 1'000'000), 1) + deflate(text.substr(1'000'000), 1);
   std::mt19937 random(6);
@@ -334,7 +334,7 @@ TEST_CASE("io gzip stream: damage is found out of order, too") {
     const std::size_t place = 10 + random() % (data.size() - 10);
     damaged[place] = static_cast<char>(damaged[place] ^ (1 << random() % 8));
     CAPTURE(place);
-    const std::string path = folder.file("x.gz", damaged);
+    const std::string path = folder.write("x.gz", damaged);
     for (const io::InflaterMaker make : kMakers) {
       try {
         // Only the fields of the second header that say nothing about the text may change without harm.
@@ -350,12 +350,12 @@ TEST_CASE("io gzip stream: damage is found out of order, too") {
 }
 
 TEST_CASE("io gzip stream: a file that ends too soon is found out of order, too") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = reads_text(7, 3'000'000);
   const std::string data = deflate(text, 1);
   std::mt19937 random(7);
   for (int round = 0; round < warpmer::tests::by_tier(30, 6); ++round) {
-    const std::string path = folder.file("x.gz", data.substr(0, 20 + random() % (data.size() - 20)));
+    const std::string path = folder.write("x.gz", data.substr(0, 20 + random() % (data.size() - 20)));
     for (const io::InflaterMaker make : kMakers) {
       std::string message;
       try {
@@ -369,9 +369,9 @@ TEST_CASE("io gzip stream: a file that ends too soon is found out of order, too"
 }
 
 TEST_CASE("io gzip stream: a reader may leave at any time") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = reads_text(8, 3'000'000) + std::string(8'000'000, 'N');
-  const std::string path = folder.file("x.gz", deflate(text, 1));
+  const std::string path = folder.write("x.gz", deflate(text, 1));
   for (const std::size_t taken : {std::size_t{0}, std::size_t{1}, text.size() / 9, text.size() / 2}) {
     for (const unsigned threads : {0U, 1U, 4U}) {
       const auto reader =
@@ -384,11 +384,11 @@ TEST_CASE("io gzip stream: a reader may leave at any time") {
 }
 
 TEST_CASE("io gzip stream: decompressed by those who borrow the texts") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   // In the middle, chunks of many texts each.
   const std::string half = reads_text(10, 2'000'000);
   const std::string text = half + std::string(8'000'000, 'N') + half;
-  const std::string path = folder.file("x.gz", deflate(text, 1) + deflate(half, 1));
+  const std::string path = folder.write("x.gz", deflate(text, 1) + deflate(half, 1));
   for (const unsigned readers : {1U, 2U, 5U}) {
     const auto stream =
         read_ahead(std::make_unique<warpmer::file::ByteFile>(path, path, kNeverCancelled), 0, readers);
@@ -415,9 +415,9 @@ TEST_CASE("io gzip stream: decompressed by those who borrow the texts") {
 }
 
 TEST_CASE("io gzip stream: readers that decompress end when the job is cancelled") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = reads_text(11, 4'000'000);
-  const std::string path = folder.file("x.gz", deflate(text, 1));
+  const std::string path = folder.write("x.gz", deflate(text, 1));
   std::atomic<bool> cancelled = false;
   const auto stream = std::make_unique<io::ReadAhead>(
       std::make_unique<io::GzipStream>(std::make_unique<warpmer::file::ByteFile>(path, path, cancelled), 1),
@@ -545,10 +545,10 @@ TEST_CASE("io gzip stream: what comes before a place that cannot be read is ther
 }
 
 TEST_CASE("io gzip stream: endless empty members come in several texts") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   std::string data;
   for (int i = 0; i < 10'000; ++i) data += deflate("");
-  const std::string path = folder.file("x.gz", data + deflate("ACGT\n"));
+  const std::string path = folder.write("x.gz", data + deflate("ACGT\n"));
   for (const unsigned threads : {0U, 1U, 4U}) {
     const auto reader =
         read_ahead(std::make_unique<warpmer::file::ByteFile>(path, path, kNeverCancelled), threads);

@@ -59,11 +59,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 TEST_CASE("io set: several files, and lists of them") {
-  const TempFolder folder;
-  const std::string a = folder.file("a", ">a1\nAC\n>a2\nGT\n");
-  const std::string b = folder.file("b.txt.gz", "@b1\nA\n+\nI\n");  // names mean nothing
-  const std::string c = folder.file("c.fq", deflate(">c1\nTT\n"));
-  const std::string list = folder.file("list", "# files\n\n" + b + "\r\n  \n" + c);
+  const ScratchFolder folder;
+  const std::string a = folder.write("a", ">a1\nAC\n>a2\nGT\n");
+  const std::string b = folder.write("b.txt.gz", "@b1\nA\n+\nI\n");  // names mean nothing
+  const std::string c = folder.write("c.fq", deflate(">c1\nTT\n"));
+  const std::string list = folder.write("list", "# files\n\n" + b + "\r\n  \n" + c);
   const Records expected = {{"a1", "AC"}, {"a2", "GT"}, {"b1", "A"}, {"c1", "TT"}};
   CHECK(read_all({a, b, c}) == expected);
   CHECK(io::expand_lists({a, "@" + list}) == std::vector<std::string>{a, b, c});
@@ -71,8 +71,8 @@ TEST_CASE("io set: several files, and lists of them") {
 }
 
 TEST_CASE("io set: names in a list have no blanks around them, and any line ends") {
-  const TempFolder folder;
-  const std::string a = folder.file("a a", ">a\nAC\n"), b = folder.file("b", ">b\nAC\n");
+  const ScratchFolder folder;
+  const std::string a = folder.write("a a", ">a\nAC\n"), b = folder.write("b", ">b\nAC\n");
   const std::vector<std::string> both = {a, b};
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     std::string text = "\xef\xbb\xbf  ";
@@ -80,26 +80,26 @@ TEST_CASE("io set: names in a list have no blanks around them, and any line ends
     text += "\t ";
     text += end;
     text.append(" # ").append(b).append(end).append(end).append("\t").append(b);
-    CHECK(io::expand_lists({"@" + folder.file("list", text)}) == both);
-    CHECK(io::expand_lists({"@" + folder.file("list", text + end)}) == both);
-    CHECK(io::expand_lists({"@" + folder.file("list", deflate(text))}) == both);
+    CHECK(io::expand_lists({"@" + folder.write("list", text)}) == both);
+    CHECK(io::expand_lists({"@" + folder.write("list", text + end)}) == both);
+    CHECK(io::expand_lists({"@" + folder.write("list", deflate(text))}) == both);
   }
 }
 
 TEST_CASE("io set: a list has no more names than there is memory for") {
-  const TempFolder folder;
-  const std::string name = folder.file("a", ">a\nAC\n");
+  const ScratchFolder folder;
+  const std::string name = folder.write("a", ">a\nAC\n");
   std::string text;
   for (int i = 0; i < 1000; ++i) text += name + "\n";
-  const std::string list = "@" + folder.file("list", text);
+  const std::string list = "@" + folder.write("list", text);
   CHECK(io::expand_lists({list}, std::uint64_t{1} << 20).size() == 1000);
   CHECK_THROWS_WITH_AS(static_cast<void>(io::expand_lists({list}, std::uint64_t{1} << 19)),
                        doctest::Contains("files are all that fit into memory"), warpmer::ResourceError);
 }
 
 TEST_CASE("io set: what cannot be opened is said at once") {
-  const TempFolder folder;
-  const std::string good = folder.file("good", ">a\nAC\n");
+  const ScratchFolder folder;
+  const std::string good = folder.write("good", ">a\nAC\n");
   const auto error_of = [](const std::vector<std::string>& paths) -> std::string {
     try {
       const io::InputSet inputs(io::expand_lists(paths), {});
@@ -109,21 +109,21 @@ TEST_CASE("io set: what cannot be opened is said at once") {
     return "";
   };
   CHECK(error_of({good}).empty());
-  CHECK(contains(error_of({good, folder.path("none")}), "input: " + folder.path("none")));
-  CHECK(contains(error_of({folder.path("none")}), "No such file"));
-  CHECK(contains(error_of({folder.path("")}), "is a folder"));
-  CHECK(contains(error_of({"@" + folder.path("none")}), "input: " + folder.path("none")));
-  CHECK(contains(error_of({"@" + folder.file("list", "\n" + folder.path("none"))}), "line 2 of"));
-  CHECK(contains(error_of({"@" + folder.file("list", std::string("\n\x1f\x8b\0\x1b[2J", 8))}),
+  CHECK(contains(error_of({good, folder / "none"}), "input: " + folder / "none"));
+  CHECK(contains(error_of({folder / "none"}), "No such file"));
+  CHECK(contains(error_of({folder / ""}), "is a folder"));
+  CHECK(contains(error_of({"@" + folder / "none"}), "input: " + folder / "none"));
+  CHECK(contains(error_of({"@" + folder.write("list", "\n" + folder / "none")}), "line 2 of"));
+  CHECK(contains(error_of({"@" + folder.write("list", std::string("\n\x1f\x8b\0\x1b[2J", 8))}),
                  R"(list, line 2: '\x1f\x8b\x00\x1b[2J' is no name of a file)"));
   // Nothing is read behind the first wrong line, and no line without end.
   CHECK(
       contains(error_of({"@/dev/zero"}), "/dev/zero, line 1: this line is too long for the name of a file"));
-  CHECK(contains(error_of({"@" + folder.file("list", good + "\n\xff\xfe")}), "(line 2 of "));
-  CHECK(contains(error_of({"@" + folder.file("list", std::string("\xff\xfe") + "a\n")}),
+  CHECK(contains(error_of({"@" + folder.write("list", good + "\n\xff\xfe")}), "(line 2 of "));
+  CHECK(contains(error_of({"@" + folder.write("list", std::string("\xff\xfe") + "a\n")}),
                  "line 1: this is text in UTF-16"));
   CHECK(error_of({}).starts_with("usage: "));
-  CHECK(error_of({"@" + folder.file("empty", "#\n")}).starts_with("usage: "));
+  CHECK(error_of({"@" + folder.write("empty", "#\n")}).starts_with("usage: "));
   CHECK(error_of({"@"}).starts_with("usage: "));
   CHECK(error_of({"-", "-"}).starts_with("usage: standard input is named twice"));
   CHECK(error_of({"/dev/fd/999"}).starts_with("input: "));
@@ -134,7 +134,7 @@ TEST_CASE("io set: what cannot be opened is said at once") {
 }
 
 TEST_CASE("io set: formats that are not read are named, with the way round") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::vector<std::pair<std::string, std::string>> foreign = {
       {"LZIP", "lzip -dc "},
       {"\x04\x22\x4d\x18", "lz4 -dc "},
@@ -142,14 +142,14 @@ TEST_CASE("io set: formats that are not read are named, with the way round") {
       {"NCBI.sra", "fastq-dump"},
   };
   for (const auto& [magic, advice] : foreign) {
-    const std::string path = folder.file("x", magic + "................");
+    const std::string path = folder.write("x", magic + "................");
     const std::string message = input_error({path});
     std::string wanted = advice;
     if (advice.ends_with(' ')) wanted.append(path).append(" | warpmer count -o out.wmi -`");
     CHECK(contains(message, wanted));
   }
-  const std::string odd = folder.file("it's x", "LZIP................");
-  CHECK(contains(input_error({odd}), "`lzip -dc '" + folder.path("it") + "'\\''s x' | warpmer count"));
+  const std::string odd = folder.write("it's x", "LZIP................");
+  CHECK(contains(input_error({odd}), "`lzip -dc '" + folder / "it" + "'\\''s x' | warpmer count"));
 }
 
 namespace {
@@ -175,7 +175,7 @@ std::string error_of_shrinking(const std::string& path, const io::InputOptions& 
 
 TEST_CASE("io set: a file that is cut off while it is read is an error, whatever reads it") {
   std::mt19937 random(31);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Records records = random_records(random, 20'000, 300);
   const std::string fastq_text = fastq(records);
   std::string fasta_text;
@@ -192,10 +192,10 @@ TEST_CASE("io set: a file that is cut off while it is read is an error, whatever
       io::InputOptions options;
       options.threads = threads;
       options.batch_bytes = 20'000;
-      const std::string path = folder.file("in", contents[i]);
+      const std::string path = folder.write("in", contents[i]);
       CHECK(error_of_shrinking(path, options).starts_with(path + " has become shorter while it was read"));
       if (i > 1) continue;
-      CHECK(folder.file("in", contents[i]) == path);
+      CHECK(folder.write("in", contents[i]) == path);
       CHECK(error_of_shrinking(path, options, true)
                 .starts_with(path + " has become shorter while it was read"));
     }
@@ -203,8 +203,8 @@ TEST_CASE("io set: a file that is cut off while it is read is an error, whatever
 }
 
 TEST_CASE("io set: a file that is shorter when it is opened than when it was listed is an error") {
-  const TempFolder folder;
-  const std::string path = folder.file("in", ">a\nACGT\n>b\nACGT\n");
+  const ScratchFolder folder;
+  const std::string path = folder.write("in", ">a\nACGT\n>b\nACGT\n");
   io::InputSet inputs({path}, {});
   std::filesystem::resize_file(path, 8);
   io::Batch batch;
@@ -219,7 +219,7 @@ TEST_CASE("io set: a file that is shorter when it is opened than when it was lis
 
 TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing else") {
   std::mt19937 random(32);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const auto is_noticed = [&](const std::string& scores, std::size_t reads, bool as_text = false) {
     std::string text;
     for (std::size_t i = 0; i < reads; ++i) {
@@ -230,7 +230,7 @@ TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing els
     io::InputOptions options;
     options.batch_bytes = 20'000;
     options.reading.qualities = std::make_shared<io::QualityWatch>();
-    const std::string path = folder.file("q", text);
+    const std::string path = folder.write("q", text);
     io::InputSet inputs({path}, options);
     if (as_text) inputs.enable_raw_text(io::heap_for_text());
     io::Batch batch;
@@ -293,8 +293,8 @@ TEST_CASE("io set: a pipe whose writer is gone before reading starts") {
 }
 
 TEST_CASE("io set: named pipes, whose writer comes late") {
-  const TempFolder folder;
-  const std::string path = folder.path("fifo");
+  const ScratchFolder folder;
+  const std::string path = folder / "fifo";
   REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
   std::thread writer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
@@ -352,11 +352,11 @@ TEST_CASE("io set: cancel ends a wait for a silent pipe") {
 
 TEST_CASE("io set: a set may be dropped half read") {
   std::mt19937 random(31);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = fastq(random_records(random, 20'000, 300));
   const std::size_t descriptors = open_descriptors();
   for (const std::string& data : {text, deflate(text, 1), bgzf(text)}) {
-    const std::string path = folder.file("in", data);
+    const std::string path = folder.write("in", data);
     io::InputOptions options;
     options.threads = 3;
     options.batch_bytes = 1000;
@@ -370,16 +370,16 @@ TEST_CASE("io set: a set may be dropped half read") {
 
 TEST_CASE("io set: many threads read many files, each record once") {
   std::mt19937 random(32);
-  const TempFolder folder;
+  const ScratchFolder folder;
   std::vector<std::string> paths;
   std::map<std::string, Records> expected;
   std::uint64_t size = 0;
   for (int i = 0; i < 40; ++i) {
     const Records records = random_records(random, 1 + random() % 300, 200);
     const std::string text = fastq(records);
-    const std::string path = folder.file(std::to_string(i), i % 3 == 0   ? text
-                                                            : i % 3 == 1 ? deflate(text)
-                                                                         : bgzf(text, 5000));
+    const std::string path = folder.write(std::to_string(i), i % 3 == 0   ? text
+                                                             : i % 3 == 1 ? deflate(text)
+                                                                          : bgzf(text, 5000));
     paths.push_back(path);
     expected[path] = records;
     size += std::filesystem::file_size(path);
@@ -426,13 +426,13 @@ TEST_CASE("io set: many threads read many files, each record once") {
 
 TEST_CASE("io set: in order, batches are numbered as the files come") {
   std::mt19937 random(33);
-  const TempFolder folder;
+  const ScratchFolder folder;
   std::vector<std::string> paths;
   Records expected;
   for (int i = 0; i < 9; ++i) {
     Records records = random_records(random, 100, 100);
     const std::string text = fastq(records);
-    paths.push_back(folder.file(std::to_string(i), i % 2 == 0 ? text : bgzf(text)));
+    paths.push_back(folder.write(std::to_string(i), i % 2 == 0 ? text : bgzf(text)));
     expected.insert(expected.end(), records.begin(), records.end());
   }
   io::InputOptions options;
@@ -466,12 +466,12 @@ TEST_CASE("io set: in order, batches are numbered as the files come") {
 }
 
 TEST_CASE("io set: a share of the bytes is one of the reads where files are of one form") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string read = "@r\nACGT\n+\nIIII\n";
   const auto alike_bytes = [&](const std::vector<std::string>& names) {
     std::vector<std::string> paths;
     paths.reserve(names.size());
-    for (const std::string& name : names) paths.push_back(folder.file(name, read));
+    for (const std::string& name : names) paths.push_back(folder.write(name, read));
     return io::InputSet(paths, {}).alike_bytes();
   };
   CHECK(alike_bytes({"a"}) == read.size());
@@ -486,13 +486,13 @@ TEST_CASE("io set: a share of the bytes is one of the reads where files are of o
 
 TEST_CASE("io set: after an error, nobody reads on") {
   std::mt19937 random(34);
-  const TempFolder folder;
+  const ScratchFolder folder;
   std::vector<std::string> paths;
   paths.reserve(6);
   for (int i = 0; i < 6; ++i) {
-    paths.push_back(folder.file(std::to_string(i), deflate(fastq(random_records(random, 2000, 300)))));
+    paths.push_back(folder.write(std::to_string(i), deflate(fastq(random_records(random, 2000, 300)))));
   }
-  paths[3] = folder.file("bad", "@a\nACGT\n+\nIII\n");
+  paths[3] = folder.write("bad", "@a\nACGT\n+\nIII\n");
   io::InputOptions options;
   options.threads = 3;
   options.batch_bytes = 5000;

@@ -9,54 +9,27 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <random>
-#include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "io/fastx/plain_text.h"
 #include "io/input_set.h"
 #include "random_fastq.h"
+#include "scratch_folder.h"
 #include "unit/source_tree.h"
 
 namespace io_test {
 
 namespace io = warpmer::io;
 using warpmer::tests::fastq;
-
-/// A folder that goes away with the test.
-class TempFolder {
- public:
-  TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "warpmer-io-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  [[nodiscard]] std::string path(const std::string& name) const { return (path_ / name).string(); }
-
-  /// Writes a file and gives its path.
-  [[nodiscard]] std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-    return path(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using warpmer::tests::flipped;
+using warpmer::tests::ScratchFolder;
 
 /// A record put together again from its pieces.
 struct Record {

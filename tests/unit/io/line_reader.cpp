@@ -49,28 +49,28 @@ std::string error_of(const std::string& path) {
 }  // namespace
 
 TEST_CASE("io lines: they end in LF, CR LF or CR, and the last one need not") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Lines abc = {"a", "", " b\t", "c"};
   for (const char* const text :
        {"a\n\n b\t\nc\n", "a\r\n\r\n b\t\r\nc\r\n", "a\r\r b\t\rc\r", "a\n\r\n b\t\rc",
         "\xef\xbb\xbf"
         "a\r\n\n b\t\r\nc"})
-    CHECK(lines_of(folder.file("x", text)) == abc);
-  CHECK(lines_of(folder.file("x", "")).empty());
-  CHECK(lines_of(folder.file("x", "\xef\xbb\xbf")).empty());
-  CHECK(lines_of(folder.file("x", "\r")) == Lines{""});
-  CHECK(lines_of(folder.file("x", "a")) == Lines{"a"});
-  CHECK(lines_of(folder.file("x",
-                             "\xef\xbb"
-                             "a")) == Lines{"\xef\xbb"
-                                            "a"});
-  CHECK(lines_of(folder.file("x", std::string("a\0b\n\0", 5))) ==
+    CHECK(lines_of(folder.write("x", text)) == abc);
+  CHECK(lines_of(folder.write("x", "")).empty());
+  CHECK(lines_of(folder.write("x", "\xef\xbb\xbf")).empty());
+  CHECK(lines_of(folder.write("x", "\r")) == Lines{""});
+  CHECK(lines_of(folder.write("x", "a")) == Lines{"a"});
+  CHECK(lines_of(folder.write("x",
+                              "\xef\xbb"
+                              "a")) == Lines{"\xef\xbb"
+                                             "a"});
+  CHECK(lines_of(folder.write("x", std::string("a\0b\n\0", 5))) ==
         Lines{std::string("a\0b", 3), std::string(1, '\0')});
 }
 
 TEST_CASE("io lines: an entry is what is no comment, without blanks around it, and keeps its line's number") {
-  const TempFolder folder;
-  const std::string path = folder.file("x", " a b \r\n\n#c\n \t# d\n\t\ne#f\rg");
+  const ScratchFolder folder;
+  const std::string path = folder.write("x", " a b \r\n\n#c\n \t# d\n\t\ne#f\rg");
   const std::vector<std::pair<std::uint64_t, std::string>> expected = {{1, "a b"}, {6, "e#f"}, {7, "g"}};
   CHECK(entries_of(path) == expected);
   CHECK(io::first_word("a b") == "a");
@@ -80,7 +80,7 @@ TEST_CASE("io lines: an entry is what is no comment, without blanks around it, a
 }
 
 TEST_CASE("io lines: chunks of a long text, plain and compressed, are its lines, wherever reads end") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   // Ends of lines fall on every place around the ends of reads.
   for (const std::string end : {"\n", "\r\n", "\r"}) {
     std::string text, expected;
@@ -91,7 +91,7 @@ TEST_CASE("io lines: chunks of a long text, plain and compressed, are its lines,
     }
     for (const bool packed : {false, true}) {
       for (const std::size_t least : {std::size_t{1}, std::size_t{400} << 10}) {
-        io::LineReader reader(folder.file("x", packed ? deflate(text) : text), 2, kLimit);
+        io::LineReader reader(folder.write("x", packed ? deflate(text) : text), 2, kLimit);
         io::LineText some;
         std::string joined;
         std::uint64_t line = 1, disk_bytes = 0;
@@ -107,14 +107,14 @@ TEST_CASE("io lines: chunks of a long text, plain and compressed, are its lines,
         CHECK_FALSE(reader.is_cut_off());
       }
     }
-    CHECK(lines_of(folder.path("x")).size() ==
+    CHECK(lines_of(folder / "x").size() ==
           static_cast<std::size_t>(std::count(expected.begin(), expected.end(), '\n')));
   }
 }
 
 TEST_CASE("io lines: a last line without an end may be cut off") {
-  const TempFolder folder;
-  io::LineReader reader(folder.file("x", "head\na\nb"), 1, kLimit);
+  const ScratchFolder folder;
+  io::LineReader reader(folder.write("x", "head\na\nb"), 1, kLimit);
   std::string_view line;
   REQUIRE(reader.next_line(line));
   CHECK(line == "head");
@@ -129,21 +129,21 @@ TEST_CASE("io lines: a last line without an end may be cut off") {
 }
 
 TEST_CASE("io lines: what is no text is refused at its first wrong line, not read into memory") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   CHECK(contains(error_of("/dev/zero"), "/dev/zero, line 1: this line is too long for the test"));
   const std::string longer(1001, 'x');
-  CHECK(error_of(folder.file("x", longer.substr(1) + "\r\n")).empty());
-  CHECK(contains(error_of(folder.file("x", "a\n" + longer + "\nb\n")), "line 2: this line is too long"));
-  CHECK(contains(error_of(folder.file("x", "a\n\n" + longer)), "line 3: this line is too long"));
-  CHECK(contains(error_of(folder.file("x",
-                                      "\xff\xfe"
-                                      "a")),
+  CHECK(error_of(folder.write("x", longer.substr(1) + "\r\n")).empty());
+  CHECK(contains(error_of(folder.write("x", "a\n" + longer + "\nb\n")), "line 2: this line is too long"));
+  CHECK(contains(error_of(folder.write("x", "a\n\n" + longer)), "line 3: this line is too long"));
+  CHECK(contains(error_of(folder.write("x",
+                                       "\xff\xfe"
+                                       "a")),
                  "line 1: this is text in UTF-16"));
-  CHECK(contains(error_of(folder.file("x",
-                                      "\xfe\xff"
-                                      "a")),
+  CHECK(contains(error_of(folder.write("x",
+                                       "\xfe\xff"
+                                       "a")),
                  "line 1: this is text in UTF-16"));
-  CHECK(contains(error_of(folder.path("none")), "none: cannot be opened: No such file"));
+  CHECK(contains(error_of(folder / "none"), "none: cannot be opened: No such file"));
   io::LineReader reader("/dev/zero", 1, {kLimit.bytes, "too little memory", true});
   io::LineText text;
   CHECK_THROWS_WITH_AS(reader.next_text(text), "/dev/zero, line 1: too little memory",

@@ -21,10 +21,10 @@ std::uint64_t held(const std::vector<std::string>& paths, unsigned threads,
 }  // namespace
 
 TEST_CASE("io memory: htslib's slices of CRAM count, by content and for the threads that decode them") {
-  const TempFolder folder;
-  const std::string text = folder.file("text.cram", "@r\nA\n+\nI\n");
-  const std::string cram = folder.file("cram", "CRAM\x03");
-  const std::string second = folder.file("second.fq", "CRAM\x03");
+  const ScratchFolder folder;
+  const std::string text = folder.write("text.cram", "@r\nA\n+\nI\n");
+  const std::string cram = folder.write("cram", "CRAM\x03");
+  const std::string second = folder.write("second.fq", "CRAM\x03");
   CHECK(held({text}, 1) < 32 * kMegabyte);
   CHECK(held({cram}, 1) - held({text}, 1) >= 30 * kMegabyte);   // measured: 24
   CHECK(held({cram}, 2) - held({text}, 2) >= 102 * kMegabyte);  // measured: 102
@@ -36,10 +36,10 @@ TEST_CASE("io memory: htslib's slices of CRAM count, by content and for the thre
 }
 
 TEST_CASE("io memory: of a reference, the two longest sequences count") {
-  const TempFolder folder;
-  const std::string cram = folder.file("cram", "CRAM\x03");
-  const std::string text = folder.file("text", "@r\nA\n+\nI\n");
-  const std::string genome = folder.file("genome.fa", ">a\nACGT\n");
+  const ScratchFolder folder;
+  const std::string cram = folder.write("cram", "CRAM\x03");
+  const std::string text = folder.write("text", "@r\nA\n+\nI\n");
+  const std::string genome = folder.write("genome.fa", ">a\nACGT\n");
   const std::uint64_t none = held({cram}, 1);
   CHECK(held({cram}, 1, genome) == none + 2 * 4);  // an index is made
   std::filesystem::remove(genome + ".fai");
@@ -47,8 +47,8 @@ TEST_CASE("io memory: of a reference, the two longest sequences count") {
   CHECK(held({cram}, 1, genome) == none + 2 * 8);  // there can be none: no more than the file
   std::filesystem::remove(genome + ".fai");
   const std::string index =
-      folder.file("genome.fa.fai", "a\t4\t3\t4\t5\nb c\t300000000\t9\t60\t61\nd\t7\t9\t7\t8\n");
+      folder.write("genome.fa.fai", "a\t4\t3\t4\t5\nb c\t300000000\t9\t60\t61\nd\t7\t9\t7\t8\n");
   CHECK(held({cram}, 1, genome) == none + 600'000'000);
   CHECK(held({text}, 1, genome) == held({text}, 1));
-  CHECK_THROWS_AS(held({text}, 1, folder.path("missing.fa")), warpmer::InputError);
+  CHECK_THROWS_AS(held({text}, 1, folder / "missing.fa"), warpmer::InputError);
 }

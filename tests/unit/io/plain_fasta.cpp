@@ -186,7 +186,7 @@ Reading read_file(const std::string& path, const io::InputOptions& options) {
 }  // namespace
 
 TEST_CASE("FASTA text: devices join what the host reads, or call it odd") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const unsigned cases = tests::by_tier(1500u, 300u);
   unsigned odd = 0;
   for (unsigned seed = 0; seed < cases; ++seed) {
@@ -208,7 +208,7 @@ TEST_CASE("FASTA text: devices join what the host reads, or call it odd") {
     CAPTURE(text);
     const Joined joined = join('\n' + text + (text.back() == '\n' ? "" : "\n"));
     const bool has_fastq = text[0] == '@' || text.find("\n@") != std::string::npos;
-    const std::string path = folder.file("a.fa", text);
+    const std::string path = folder.write("a.fa", text);
     if (has_fastq) {
       CHECK(joined.is_odd);
     } else if (!input_error({path}).empty()) {
@@ -321,7 +321,7 @@ TEST_CASE("FASTA chunks: carriage returns at the border") {
 }
 
 TEST_CASE("FASTA text: large files are handed over by any number of threads") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (unsigned seed = 0; seed < tests::by_tier(24u, 8u); ++seed) {
     CAPTURE(seed);
     FastaShape shape = random_shape(seed);
@@ -330,7 +330,7 @@ TEST_CASE("FASTA text: large files are handed over by any number of threads") {
     const std::string text =
         seed % 2 == 0 ? file.text : file.text.substr(0, file.text.find_last_not_of("\r\n") + 1);
     const std::uint32_t k = std::vector{1u, 5u, 15u, 31u, 32u, 64u}[seed % 6];
-    const Reading reading = read_file(folder.file("a.fa", text), options_for(k, 1 + 3 * (seed % 2)));
+    const Reading reading = read_file(folder.write("a.fa", text), options_for(k, 1 + 3 * (seed % 2)));
     CHECK_FALSE(reading.refused);
     CHECK(reading.pieces == 0);
     CHECK(reading.texts > 4);
@@ -340,11 +340,11 @@ TEST_CASE("FASTA text: large files are handed over by any number of threads") {
 }
 
 TEST_CASE("FASTA text: processes that read parts of a file hand every k-mer over once") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   FastaShape shape = random_shape(1);
   shape.longest_sequence = 90'000;  // in several parts
   const Fasta file = fasta(200'000, 1, shape);
-  const auto files = io::list_inputs({folder.file("a.fa", file.text)});
+  const auto files = io::list_inputs({folder.write("a.fa", file.text)});
   for (const std::uint32_t parts : {2u, 7u, 40u}) {
     CAPTURE(parts);
     io::InputShares shares{files, {}};
@@ -362,18 +362,18 @@ TEST_CASE("FASTA text: processes that read parts of a file hand every k-mer over
 }
 
 TEST_CASE("FASTA text: headers and blank lines without end are refused, small files come as pieces") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string record = ">a\n" + std::string(60'000, 'A') + "\n";
   const io::InputOptions options = options_for(31, 2);
   const std::string header = '>' + std::string(40'000, 'x') + "\nACGT\n";
-  CHECK(read_file(folder.file("header.fa", record + header + record), options).refused);
-  CHECK(read_file(folder.file("blank.fa", record + std::string(40'000, '\n') + record), options).refused);
+  CHECK(read_file(folder.write("header.fa", record + header + record), options).refused);
+  CHECK(read_file(folder.write("blank.fa", record + std::string(40'000, '\n') + record), options).refused);
   // FASTQ at a border.
   const std::string quality(30'000, 'I'), bases(30'000, 'A');
-  CHECK(read_file(folder.file("fastq.fa", record + "@" + quality + "\n" + bases + "\n+\n" + quality + "\n"),
+  CHECK(read_file(folder.write("fastq.fa", record + "@" + quality + "\n" + bases + "\n+\n" + quality + "\n"),
                   options)
             .refused);
-  const Reading small = read_file(folder.file("small.fa", ">a\nACGT\n"), options);
+  const Reading small = read_file(folder.write("small.fa", ">a\nACGT\n"), options);
   CHECK(small.texts == 0);
   CHECK(small.pieces == 1);
 }

@@ -56,12 +56,12 @@ std::multiset<std::string> records_of(const std::string& text) {
 }  // namespace
 
 TEST_CASE("FASTQ text: every record is handed over once, and whole") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (unsigned seed = 0; seed < 20; ++seed) {
     CAPTURE(seed);
     const std::string text = fastq(400000 + seed * 7777, seed, 100);
     const std::multiset<std::string> expected = records_of(text);
-    const std::string path = folder.file("reads.fq", seed % 2 == 0 ? text : text.substr(0, text.size() - 1));
+    const std::string path = folder.write("reads.fq", seed % 2 == 0 ? text : text.substr(0, text.size() - 1));
     for (const unsigned threads : {1u, 4u}) {
       const Texts read = read_all({path}, threads);
       CHECK_FALSE(read.refused);
@@ -76,9 +76,9 @@ TEST_CASE("FASTQ text: every record is handed over once, and whole") {
 }
 
 TEST_CASE("FASTQ text: processes that read parts of a file hand every record over once, and whole") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = fastq(500000, 3, 100);
-  const auto files = io::list_inputs({folder.file("reads.fq", text)});
+  const auto files = io::list_inputs({folder.write("reads.fq", text)});
   for (const std::uint32_t parts : {2u, 7u, 40u}) {
     CAPTURE(parts);
     io::InputShares shares{files, {}};
@@ -104,20 +104,20 @@ TEST_CASE("FASTQ text: processes that read parts of a file hand every record ove
 }
 
 TEST_CASE("FASTQ text: records that are longer than what is looked at are refused") {
-  const TempFolder folder;
-  CHECK(read_all({folder.file("long.fq", fastq(400000, 1, 3000))}, 2).refused);
+  const ScratchFolder folder;
+  CHECK(read_all({folder.write("long.fq", fastq(400000, 1, 3000))}, 2).refused);
 }
 
 TEST_CASE("FASTQ text: small files, other formats and what cannot be read twice come as pieces") {
-  const TempFolder folder;
-  const std::string large = folder.file("large.fq", fastq(400000, 1, 100));
-  const std::string small = folder.file("small.fq", fastq(2000, 2, 100));
-  const std::string fasta = folder.file("large.fa", ">a\n" + std::string(100000, 'A') + "\n");
+  const ScratchFolder folder;
+  const std::string large = folder.write("large.fq", fastq(400000, 1, 100));
+  const std::string small = folder.write("small.fq", fastq(2000, 2, 100));
+  const std::string fasta = folder.write("large.fa", ">a\n" + std::string(100000, 'A') + "\n");
   const Texts read = read_all({small, large, fasta}, 2);
   CHECK_FALSE(read.refused);
   CHECK_FALSE(read.texts.empty());
   CHECK(read.pieces > 2);
-  const std::string fifo = folder.path("fifo");
+  const std::string fifo = folder / "fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   std::thread writer([&] { std::ofstream(fifo) << fastq(2000, 3, 100); });
   CHECK(read_all({fifo, large}, 2).texts.empty());
@@ -145,13 +145,13 @@ class NotedMemory final : public io::TextMemory {
 
 TEST_CASE("FASTQ text: the largest batches, with their padding, take all of what one may take") {
   constexpr std::size_t kBatch = std::size_t{1} << 16;
-  const TempFolder folder;
+  const ScratchFolder folder;
   io::InputOptions options;
   options.batch_bytes = kBatch;
   const NotedMemory memory;
   // Chunks are equal; among some sizes of files there is one that they divide nearly as they may be at most.
   for (std::size_t i = 0; i < 5; ++i) {
-    const std::string path = folder.file("reads.fq", fastq(150 * kBatch + i * kBatch / 5, 7, 100));
+    const std::string path = folder.write("reads.fq", fastq(150 * kBatch + i * kBatch / 5, 7, 100));
     io::InputSet inputs({path}, options);
     inputs.enable_raw_text(memory);
     std::size_t bytes = 0;

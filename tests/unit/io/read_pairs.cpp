@@ -101,13 +101,13 @@ constexpr std::size_t kBatchBytes[] = {1, 2000, 1 << 20};
 
 TEST_CASE("io reads: header and quality come with whole sequences, whatever the batch") {
   std::mt19937 random(1);
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (int round = 0; round < 20; ++round) {
     Reads reads = random_reads(random, 60, round % 2 == 0 ? 200 : 3000);
     for (Read& read : reads) {
       if (random() % 3 == 0) read.quality.clear();
     }
-    const std::string path = folder.file("reads", text_of(random, reads));
+    const std::string path = folder.write("reads", text_of(random, reads));
     for (const std::size_t bytes : kBatchBytes) {
       CHECK(read_groups({path}, {}, io::Pairing::single, bytes).first == reads);
     }
@@ -115,10 +115,10 @@ TEST_CASE("io reads: header and quality come with whole sequences, whatever the 
 }
 
 TEST_CASE("io reads: a header longer than a batch, and one at the end of the file") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string header = "a " + std::string(5000, 'x');
   const Reads reads = {{header, std::string(3000, 'A'), ""}, {"b c", "", ""}};
-  const std::string path = folder.file("reads", ">" + header + "\n" + std::string(3000, 'A') + "\n>b c");
+  const std::string path = folder.write("reads", ">" + header + "\n" + std::string(3000, 'A') + "\n>b c");
   for (const std::size_t bytes : kBatchBytes) {
     CHECK(read_groups({path}, {}, io::Pairing::single, bytes).first == reads);
   }
@@ -139,18 +139,18 @@ TEST_CASE("io reads: names of mates") {
 
 TEST_CASE("io reads: pairs stay pairs, in order, whatever the batches") {
   std::mt19937 random(2);
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (int round = 0; round < 10; ++round) {
     const Reads first = random_reads(random, 100, 100, "/1");
     const Reads second = random_reads(random, 100, round % 2 == 0 ? 100 : 900, "/2");
     Reads both;
     for (std::size_t i = 0; i < first.size(); ++i) both.insert(both.end(), {first[i], second[i]});
     const auto a = first.begin() + 37, b = second.begin() + 64;
-    const std::vector<std::string> first_files = {folder.file("1a", text_of(random, {first.begin(), a})),
-                                                  folder.file("1b", text_of(random, {a, first.end()}))};
-    const std::vector<std::string> second_files = {folder.file("2a", text_of(random, {second.begin(), b})),
-                                                   folder.file("2b", text_of(random, {b, second.end()}))};
-    const std::string together = folder.file("both", text_of(random, both));
+    const std::vector<std::string> first_files = {folder.write("1a", text_of(random, {first.begin(), a})),
+                                                  folder.write("1b", text_of(random, {a, first.end()}))};
+    const std::vector<std::string> second_files = {folder.write("2a", text_of(random, {second.begin(), b})),
+                                                   folder.write("2b", text_of(random, {b, second.end()}))};
+    const std::string together = folder.write("both", text_of(random, both));
     for (const std::size_t bytes : kBatchBytes) {
       CAPTURE(bytes);
       const Groups groups = read_groups(first_files, second_files, io::Pairing::two_files, bytes);
@@ -164,7 +164,7 @@ TEST_CASE("io reads: pairs stay pairs, in order, whatever the batches") {
 
 TEST_CASE("io reads: what is no pair is named") {
   std::mt19937 random(3);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Reads first = random_reads(random, 50, 100, "/1");
   const Reads second = random_reads(random, 50, 100, "/2");
   Reads short_one(second.begin(), second.end() - 1), gap = second;
@@ -172,10 +172,10 @@ TEST_CASE("io reads: what is no pair is named") {
   Reads odd;
   for (std::size_t i = 0; i < first.size(); ++i) odd.insert(odd.end(), {first[i], second[i]});
   odd.pop_back();
-  const std::string one = folder.file("one", text_of(random, first));
-  const std::string shorter = folder.file("short", text_of(random, short_one));
-  const std::string lacking = folder.file("gap", text_of(random, gap));
-  const std::string interleaved = folder.file("odd", text_of(random, odd));
+  const std::string one = folder.write("one", text_of(random, first));
+  const std::string shorter = folder.write("short", text_of(random, short_one));
+  const std::string lacking = folder.write("gap", text_of(random, gap));
+  const std::string interleaved = folder.write("odd", text_of(random, odd));
   for (const std::size_t bytes : kBatchBytes) {
     CAPTURE(bytes);
     const auto error = [&](const std::string& second_file) {
@@ -241,7 +241,7 @@ TEST_CASE("io reads: a BAM record with fewer bases, as it was sequenced or turne
 
 TEST_CASE("io reads: BGZF that was written is read again") {
   std::mt19937 random(4);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Records records = random_records(random, 3000, 200);
   const std::string text = fastq(records);
   for (const int level : {0, 1, 6}) {
@@ -253,6 +253,6 @@ TEST_CASE("io reads: BGZF that was written is read again") {
     io::append_bgzf("", level, written);
     written += io::kBgzfEnd;
     CHECK((level == 0) == (written.size() > text.size()));
-    CHECK(read_all({folder.file("reads", written)}) == records);
+    CHECK(read_all({folder.write("reads", written)}) == records);
   }
 }

@@ -33,8 +33,8 @@ class Endless final : public warpmer::file::ByteSource {
 
 /// Reads `text` with several batch sizes, and expects the same records each time.
 void check_reads_as(const std::string& text, const Records& expected) {
-  const TempFolder folder;
-  const std::string path = folder.file("in", text);
+  const ScratchFolder folder;
+  const std::string path = folder.write("in", text);
   for (const std::size_t batch_bytes :
        {std::size_t{1}, std::size_t{300}, std::size_t{5000}, std::size_t{4} << 20}) {
     for (const std::uint32_t overlap : {0U, 30U}) {
@@ -49,8 +49,8 @@ void check_reads_as(const std::string& text, const Records& expected) {
 }
 
 std::string error_in(const std::string& text, const io::InputOptions& options = {}) {
-  const TempFolder folder;
-  const std::string path = folder.file("in.fq", text);
+  const ScratchFolder folder;
+  const std::string path = folder.write("in.fq", text);
   std::string message = input_error({path}, options);
   if (!message.empty()) {
     CHECK(message.starts_with(path));
@@ -74,7 +74,7 @@ void check_error(const std::string& text, const std::vector<std::string>& parts)
 
 TEST_CASE("io text: a record that is longer than may be is refused, a sequence that comes in pieces is not") {
   constexpr std::size_t kMost = std::size_t{1} << 20;
-  const TempFolder folder;
+  const ScratchFolder folder;
   const auto fastq = [](std::size_t bases) {
     return fmt::format("@short\nAC\n+\nII\n@long one\n{}\n+\n{}\n", std::string(bases, 'A'),
                        std::string(bases, 'I'));
@@ -86,7 +86,7 @@ TEST_CASE("io text: a record that is longer than may be is refused, a sequence t
     options.batch_bytes = batch_bytes;
     options.longest_record_bytes = kMost;
     const auto refusal_of = [&](const std::string& text) {
-      return error_of<warpmer::ResourceError>({folder.file("in", text)}, options);
+      return error_of<warpmer::ResourceError>({folder.write("in", text)}, options);
     };
     CHECK(refusal_of(fastq(kMost / 2 - 100)).empty());
     const std::string error = refusal_of(fastq(kMost));
@@ -117,7 +117,7 @@ TEST_CASE("io text: FASTA in all its forms") {
 }
 
 TEST_CASE("io text: a byte order mark in front is skipped, in compressed text too") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string mark = "\xef\xbb\xbf";
   for (const std::string text : {">a\nAC\n>b\nGT\n", "@a\r\nAC\r\n+\r\nII\r\n>b\r\nGT"}) {
     check_reads_as(mark + text, {{"a", "AC"}, {"b", "GT"}});
@@ -199,10 +199,10 @@ TEST_CASE("io text: FASTA and FASTQ mixed in one stream") {
 
 TEST_CASE("io text: random records in random forms, whatever the batch size") {
   std::mt19937 random(7);
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (int round = 0; round < 150; ++round) {
     const Records records = random_records(random, 1 + random() % 40, round % 3 == 0 ? 3000 : 120);
-    const std::string path = folder.file("in", random_text(random, records));
+    const std::string path = folder.write("in", random_text(random, records));
     io::InputOptions options;
     options.batch_bytes = round % 5 == 0 ? std::size_t{4} << 20 : 1 + random() % 6000;
     options.overlap_bases = random() % 64;
@@ -213,14 +213,14 @@ TEST_CASE("io text: random records in random forms, whatever the batch size") {
 
 TEST_CASE("io text: a record that fits a batch is one piece, a longer FASTA sequence many") {
   std::mt19937 random(8);
-  const TempFolder folder;
+  const ScratchFolder folder;
   const Records records = {{"short", random_bases(random, 1000)},
                            {"chromosome", random_bases(random, 100'000)},
                            {"other", random_bases(random, 3000)}};
   for (const std::size_t width : {std::size_t{0}, std::size_t{60}}) {
     std::string text;
     for (const Record& r : records) text += ">" + r.name + "\n" + wrapped(r.bases, width, "\n");
-    const std::string path = folder.file("in.fa", text);
+    const std::string path = folder.write("in.fa", text);
     io::InputOptions options;
     options.batch_bytes = 8000;
     options.overlap_bases = 30;
@@ -243,14 +243,14 @@ TEST_CASE("io text: a record that fits a batch is one piece, a longer FASTA sequ
 
 TEST_CASE("io text: a FASTQ record longer than a batch grows it, for that once") {
   std::mt19937 random(9);
-  const TempFolder folder;
+  const ScratchFolder folder;
   io::InputOptions options;
   options.batch_bytes = 16 << 10;
   for (const std::size_t length : {400'000, 10'000}) {
     Records records = random_records(random, 50, 200);
     records.push_back({"long", random_bases(random, length)});
     for (const Record& r : random_records(random, 50, 200)) records.push_back(r);
-    const std::string path = folder.file("in.fq", fastq(records));
+    const std::string path = folder.write("in.fq", fastq(records));
     CHECK(read_all({path}, options) == records);
     io::InputSet inputs({path}, options);
     io::Batch batch;
@@ -267,12 +267,12 @@ TEST_CASE("io text: FASTQ cut anywhere gives the same records or an error") {
       "@r1 c\r\nACGT\r\n+\r\nIIII\r\n@r2\r\nGG\r\n+r2\r\nII\r\n",
       "@r1\nAC\nGT\n+\nII\nII\n@r2\nGG\nTT\n+\n@@\n++\n",
   };
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (const std::string& text : texts) {
-    const Records whole = read_all({folder.file("whole", text)});
+    const Records whole = read_all({folder.write("whole", text)});
     for (std::size_t size = 0; size < text.size(); ++size) {
       CAPTURE(size);
-      const std::string path = folder.file("cut", text.substr(0, size));
+      const std::string path = folder.write("cut", text.substr(0, size));
       for (const std::size_t batch_bytes : {std::size_t{1}, std::size_t{1} << 20}) {
         io::InputOptions options;
         options.batch_bytes = batch_bytes;
@@ -296,7 +296,7 @@ TEST_CASE("io text: FASTQ cut anywhere gives the same records or an error") {
 }
 
 TEST_CASE("io text: a record in which the file ends may be left out") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string whole = "@a\nACGT\n+\nIIII\n@b x\nACGTA\nCC\n+b\nIIII\nIII\n";
   io::InputOptions options;
   options.reading.drops_cut_record = true;
@@ -307,7 +307,7 @@ TEST_CASE("io text: a record in which the file ends may be left out") {
   for (std::size_t size = kFirst; size <= whole.size(); ++size) {
     CAPTURE(size);
     warnings.clear();
-    io::InputSet inputs({folder.file("cut", whole.substr(0, size))}, options);
+    io::InputSet inputs({folder.write("cut", whole.substr(0, size))}, options);
     std::size_t pieces = 0;
     for (io::Batch batch; inputs.next(batch);) pieces += batch.pieces.size();
     const bool has_one = size == kFirst, has_both = size + 1 >= whole.size();
@@ -319,7 +319,7 @@ TEST_CASE("io text: a record in which the file ends may be left out") {
   warpmer::listen_for_warnings(before);
   // What is wrong otherwise is an error.
   options.reading.min_base_quality = 3;
-  CHECK(contains(input_error({folder.file("bad", "@a\nACGT\n+\nIII\n@b\nAC\n+\nII\n")}, options),
+  CHECK(contains(input_error({folder.write("bad", "@a\nACGT\n+\nIII\n@b\nAC\n+\nII\n")}, options),
                  "3 characters"));
 }
 
@@ -354,11 +354,11 @@ TEST_CASE("io text: errors say where and what") {
 }
 
 TEST_CASE("io text: SAM inside of gzip is named") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (const char* const line : {"@HD\tVN:1.6\n", "@SQ\tSN:c\tLN:9\n", "@PG\tID:x\n"}) {
     const std::string sam = line + std::string("r1\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");
-    CHECK(read_all({folder.file("s", sam)}) == Records{{"r1", "ACGT"}});
-    CHECK(contains(input_error({folder.file("z", deflate(sam))}), "this is SAM"));
+    CHECK(read_all({folder.write("s", sam)}) == Records{{"r1", "ACGT"}});
+    CHECK(contains(input_error({folder.write("z", deflate(sam))}), "this is SAM"));
   }
 }
 
@@ -391,9 +391,9 @@ TEST_CASE("io text: errors in a batch do not depend on how the text was cut into
 }
 
 TEST_CASE("io text: bad bases are reported where they are in the record") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string path =
-      folder.file("p.fa", ">ok\nACGT\n>prot x\n" + std::string(1000, 'A') + "\nACEF\x07\n");
+      folder.write("p.fa", ">ok\nACGT\n>prot x\n" + std::string(1000, 'A') + "\nACEF\x07\n");
   io::InputOptions options;
   options.batch_bytes = 1;
   options.overlap_bases = 20;
@@ -421,11 +421,11 @@ TEST_CASE("io text: bad bases are reported where they are in the record") {
 }
 
 TEST_CASE("io text: low qualities mask letters, and nothing else") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string quality = "!&'(I!";  // Phred 0 5 6 7 40 0
-  const std::string path = folder.file("q.fq", "@a\nACGTAC\n+\n" + quality +
-                                                   "\n@b\nacg-*5\n+\n!!!!!!\n@c\nAC\nGT\n+\n!I\n!I\n"
-                                                   "@d\r\nACG\r\n+\r\nI!I\r\n>e\nACGT\n");
+  const std::string path = folder.write("q.fq", "@a\nACGTAC\n+\n" + quality +
+                                                    "\n@b\nacg-*5\n+\n!!!!!!\n@c\nAC\nGT\n+\n!I\n!I\n"
+                                                    "@d\r\nACG\r\n+\r\nI!I\r\n>e\nACGT\n");
   io::InputOptions options;
   options.reading.min_base_quality = 6;
   CHECK(read_all({path}, options) ==
@@ -438,7 +438,7 @@ TEST_CASE("io text: low qualities mask letters, and nothing else") {
 
 TEST_CASE("io text: masking and checking agree with the plain definition at every length") {
   std::mt19937 random(10);
-  const TempFolder folder;
+  const ScratchFolder folder;
   for (std::size_t length = 1; length < 100; ++length) {
     std::string bases(length, 'A'), quality(length, 'I'), expected;
     for (std::size_t i = 0; i < length; ++i) {
@@ -454,7 +454,7 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
     };
     io::InputOptions options;
     options.reading.min_base_quality = 20;
-    CHECK(read_all({folder.file("q", record(quality))}, options)[0].bases == expected);
+    CHECK(read_all({folder.write("q", record(quality))}, options)[0].bases == expected);
     const std::size_t bad = random() % length;
     for (const char character : {' ', '\x7f', '\x80', '\xff', '\0'}) {
       std::string spoilt = quality;
@@ -467,14 +467,14 @@ TEST_CASE("io text: masking and checking agree with the plain definition at ever
 }
 
 TEST_CASE("io text: records of next to nothing do not make the list of pieces grow without bound") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   std::string text;
   Records records;
   for (int i = 0; i < 20'000; ++i) {
     text += i % 3 == 0 ? ">\n" : i % 3 == 1 ? ">\nA\n" : "@\nC\n+\nI\n";
     records.push_back({"", i % 3 == 0 ? "" : i % 3 == 1 ? "A" : "C"});
   }
-  const std::string path = folder.file("tiny", text);
+  const std::string path = folder.write("tiny", text);
   io::InputOptions options;
   options.batch_bytes = 10'000;
   CHECK(read_all({path}, options) == records);

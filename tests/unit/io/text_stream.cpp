@@ -243,8 +243,8 @@ void check_file(const std::string& text, io::InputOptions options) {
   options.threads = 1;
   if (text.size() < 40'000) return;
   REQUIRE(io::SharedStreamReader::is_large(text.size(), options));
-  const TempFolder folder;
-  const std::string path = folder.file("reads.fq", text);
+  const ScratchFolder folder;
+  const std::string path = folder.write("reads.fq", text);
   const Reading one = read_files({path}, options);
   options.threads = 4;
   for (int round = 0; round < 6; ++round) {
@@ -305,11 +305,11 @@ TEST_CASE("io text stream: ordinary FASTQ and FASTA are parsed ahead") {
 
 TEST_CASE(
     "io text stream: of files, ordinary ones are parsed before their blocks' turns, others in their turns") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const io::InputOptions options = options_for(1, 4096);
   const auto is_in_order = [&](const std::string& text) {
     const std::size_t most = io::SharedStreamReader::largest_block(options);
-    io::SharedStreamReader stream(std::make_unique<io::FileBlocks>(folder.file("reads.fq", text), "reads.fq",
+    io::SharedStreamReader stream(std::make_unique<io::FileBlocks>(folder.write("reads.fq", text), "reads.fq",
                                                                    most, kNeverCancelled, text.size()),
                                   "reads.fq", options, kNeverCancelled);
     io::Batch batch;
@@ -482,7 +482,7 @@ TEST_CASE("io text stream: for one reader, where batches end does not depend on 
 }
 
 TEST_CASE("io text stream: compressed files, by many threads, in order and not") {
-  const TempFolder folder;
+  const ScratchFolder folder;
   const std::string text = fastq(warpmer::tests::by_tier<std::size_t>(12'000'000, 4'000'000), 6);
   const std::string end = "@last\nACGT\n+\nIII\n";
   const struct {
@@ -497,8 +497,8 @@ TEST_CASE("io text stream: compressed files, by many threads, in order and not")
   };
   for (const auto& each : cases) {
     CAPTURE(each.what);
-    const std::vector<std::string> paths = {folder.file("first.gz", each.data),
-                                            folder.file("next.gz", each.data)};
+    const std::vector<std::string> paths = {folder.write("first.gz", each.data),
+                                            folder.write("next.gz", each.data)};
     io::InputOptions options;
     options.overlap_bases = 10;
     options.threads = 1;

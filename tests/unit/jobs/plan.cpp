@@ -160,16 +160,16 @@ CountOptions count_options(const std::string& input, const std::string& output, 
 }
 
 TEST_CASE("plans of whole inputs are exact; of samples, ranges hold the truth") {
-  const io_test::TempFolder folder;
+  const io_test::ScratchFolder folder;
   std::mt19937_64 random(3);
   const std::string genome = random_bases(random, 60000);
   for (const bool sorted : {false, true}) {
     CAPTURE(sorted);
-    const std::string input = folder.file("reads.fq", reads_of(genome, 9000, random, sorted));
+    const std::string input = folder.write("reads.fq", reads_of(genome, 9000, random, sorted));
     for (const std::uint32_t k : warpmer::tests::by_tier<std::vector<std::uint32_t>>({31, 11, 64}, {31})) {
       CAPTURE(k);
       PlanOptions options;
-      options.count = count_options(input, folder.path("out.wmi"), k);
+      options.count = count_options(input, folder / "out.wmi", k);
       options.full = true;
       check_plan(options, 1);
       options.full = false;

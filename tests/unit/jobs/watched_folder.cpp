@@ -28,21 +28,21 @@ namespace fs = std::filesystem;
 /// A folder, and a clock that tests move.
 struct Watched {
   explicit Watched(const std::map<std::string, std::uint64_t>& read = {})
-      : folder(files.path("."), read, std::chrono::seconds(10)) {}
+      : folder(files / ".", read, std::chrono::seconds(10)) {}
 
   void write(const std::string& name, const std::string& text) const {
-    fs::create_directories(fs::path(files.path(name)).parent_path());
-    std::ofstream(files.path(name), std::ios::binary) << text;
+    fs::create_directories(fs::path(files / name).parent_path());
+    std::ofstream(files / name, std::ios::binary) << text;
   }
   void append(const std::string& name, const std::string& text) const {
-    std::ofstream(files.path(name), std::ios::binary | std::ios::app) << text;
+    std::ofstream(files / name, std::ios::binary | std::ios::app) << text;
   }
   std::vector<FilePart> look(int seconds) {
     now += std::chrono::seconds(seconds);
     return folder.look(now, [&](const std::string& what) { problems.push_back(what); });
   }
 
-  io_test::TempFolder files;
+  io_test::ScratchFolder files;
   WatchedFolder folder;
   WatchedFolder::Clock::time_point now = WatchedFolder::Clock::now();
   std::vector<std::string> problems;
@@ -88,7 +88,7 @@ TEST_CASE("where whole records end") {
   Watched watched;
   const auto end = [&](const std::string& text, std::uint64_t begin = 0) {
     watched.write("t", text);
-    return end_of_whole_records(watched.files.path("t"), begin, text.size());
+    return end_of_whole_records(watched.files / "t", begin, text.size());
   };
   const std::string record = "@r\nACGT\n+r\n@@@@\n";
   CHECK(end("") == 0);
@@ -155,7 +155,7 @@ TEST_CASE("what is there no more is not left out") {
   CHECK(watched.folder.damaged() == 1);
   CHECK_FALSE(watched.folder.has_lost({"x.fq.gz", 0, 3}));
   CHECK(watched.folder.has_lost({"x.fq.gz", 0, 4}));
-  fs::remove(watched.files.path("x.fq.gz"));
+  fs::remove(watched.files / "x.fq.gz");
   CHECK(watched.folder.has_lost({"x.fq.gz", 0, 3}));
   CHECK(watched.look(10) == Parts());
   CHECK(watched.folder.damaged() == 0);
@@ -168,7 +168,7 @@ TEST_CASE("folders deep within are listed, and links to folders are not followed
   for (int i = 0; i < 60; ++i) deep += "/d";
   watched.write(deep + "/x.fq.gz", "123");
   watched.write("e/y.fq.gz", "123");
-  fs::create_directory_symlink(watched.files.path("e"), watched.files.path(deep + "/loop"));
+  fs::create_directory_symlink(watched.files / "e", watched.files / (deep + "/loop"));
   watched.look(0);
   CHECK(watched.look(10) == Parts{{deep + "/x.fq.gz", 0, 3}, {"e/y.fq.gz", 0, 3}});
 }
@@ -177,12 +177,12 @@ TEST_CASE("a folder that cannot be listed is told once, and is left out") {
   if (::geteuid() == 0) return;  // who may list everything
   Watched watched;
   watched.write("a/x.fq.gz", "123");
-  fs::permissions(watched.files.path("a"), fs::perms::none);
+  fs::permissions(watched.files / "a", fs::perms::none);
   CHECK(watched.look(10) == Parts());
   CHECK(watched.look(10) == Parts());
   CHECK(watched.problems.size() == 1);
   CHECK(watched.folder.damaged() == 1);
-  fs::permissions(watched.files.path("a"), fs::perms::owner_all);
+  fs::permissions(watched.files / "a", fs::perms::owner_all);
   watched.look(10);
   CHECK(watched.look(10) == Parts{{"a/x.fq.gz", 0, 3}});
   CHECK(watched.folder.damaged() == 0);
@@ -191,13 +191,12 @@ TEST_CASE("a folder that cannot be listed is told once, and is left out") {
 TEST_CASE("an old file is finished at once; a folder that is not there is an error") {
   Watched watched;
   watched.write("x.fq.gz", "123");
-  fs::last_write_time(watched.files.path("x.fq.gz"),
-                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::last_write_time(watched.files / "x.fq.gz", fs::file_time_type::clock::now() - std::chrono::hours(1));
   CHECK(watched.look(0) == Parts{{"x.fq.gz", 0, 3}});
   const auto input = watched.folder.input({"x.fq.gz", 1, 3});
   CHECK(input.begin == 1);
   CHECK(input.end == 3);
-  WatchedFolder missing(watched.files.path("missing"), {}, std::chrono::seconds(0));
+  WatchedFolder missing(watched.files / "missing", {}, std::chrono::seconds(0));
   CHECK_THROWS_AS(missing.look(watched.now, [](const std::string&) {}), InputError);
 }
 

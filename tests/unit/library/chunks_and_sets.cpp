@@ -27,6 +27,7 @@ namespace fs = std::filesystem;
 using warpmer::CountRule;
 using warpmer::Index;
 using warpmer::SetOperation;
+using warpmer::tests::damage;
 using warpmer::tests::library_bases;
 using warpmer::tests::LibraryFolder;
 
@@ -86,16 +87,6 @@ std::pair<Words, Words> read_chunks(const Index& index, unsigned threads, std::u
   }
   CHECK_FALSE(reader.next(chunk));
   return {all, counts};
-}
-
-void damage(const std::string& path) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(0, std::ios::end);
-  const std::streamoff middle = file.tellg() / 2;
-  file.seekg(middle);
-  const char byte = static_cast<char>(file.get() ^ 0x10);
-  file.seekp(middle);
-  file.put(byte);
 }
 
 }  // namespace

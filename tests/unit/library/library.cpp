@@ -223,15 +223,7 @@ TEST_CASE("a damaged part of an index is noticed by what needs it") {
   const LibraryFolder folder;
   const std::string bases = sample_bases();
   (void)counted(folder, bases, options_of(7));
-  {
-    std::fstream file(folder / "out.wmi", std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(0, std::ios::end);
-    const std::streamoff middle = file.tellg() / 2;
-    file.seekg(middle);
-    const char byte = static_cast<char>(file.get() ^ 0x10);
-    file.seekp(middle);
-    file.put(byte);
-  }
+  warpmer::tests::damage(folder / "out.wmi");
   const Index index(folder / "out.wmi");
   CHECK_THROWS_AS((void)index.count_of(bases.substr(0, 7)), warpmer::InputError);
   CHECK_THROWS_AS((void)index.counts_in(bases), warpmer::InputError);

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -50,11 +48,6 @@ doctest::String only(const Sentences& heard) {
 }
 
 doctest::Contains part(const std::string& text) { return doctest::Contains(text.c_str()); }
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 }  // namespace
 
@@ -138,7 +131,7 @@ TEST_CASE("what a listener of warnings throws ends the job, and leaves no output
   CHECK_THROWS_AS(warpmer::combine(SetOperation::unite, {index, index}, {.warning_listener = refuse}, old),
                   std::out_of_range);
   CHECK(folder.files() == files);
-  CHECK(content_of(old) == "old");
+  CHECK(warpmer::tests::read_bytes(old) == "old");
 }
 
 TEST_CASE("an error comes after what was warned of before it") {

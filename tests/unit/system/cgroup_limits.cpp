@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
@@ -29,14 +28,14 @@ class Machine {
  public:
   explicit Machine(const Files& files) {
     for (const auto& [name, content] : files) {
-      std::filesystem::create_directories(std::filesystem::path(folder_.path(name)).parent_path());
-      (void)folder_.file(name, content);
+      std::filesystem::create_directories(std::filesystem::path(folder_ / name).parent_path());
+      (void)folder_.write(name, content);
     }
   }
-  [[nodiscard]] std::string root() const { return folder_.path(""); }
+  [[nodiscard]] std::string root() const { return folder_ / ""; }
 
  private:
-  io_test::TempFolder folder_;
+  io_test::ScratchFolder folder_;
 };
 
 void check_room(const Files& files, std::uint64_t limit, std::uint64_t free) {
