@@ -1,6 +1,6 @@
 #pragma once
-/// The common parts of the tests of the index file: a scratch folder, small indexes, and a payload encoder
-/// written from frozen_shard.h alone.
+/// The common parts of the tests of the index file: small indexes, and a payload encoder written from
+/// frozen_shard.h alone.
 
 #include <stdlib.h>
 #include <sys/stat.h>
