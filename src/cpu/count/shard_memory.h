@@ -389,9 +389,15 @@ class ShardMemory {
   /// others.
   void reserve(CountScratch& count_scratch, std::uint64_t bytes, std::uint32_t shard) {
     if (bytes <= count_scratch.held_bytes) return;
-    trim(count_scratch, 0);
     std::unique_lock lock(mutex_);
     give_back(count_scratch, 0);
+    // Memory that it has counted in is used again where there is room beside it: large shards follow each
+    // other, and what the system gives anew it clears.
+    if (const std::uint64_t used = count_scratch.counting.memory_bytes(); has_room_for(bytes + used)) {
+      bytes += used;
+    } else {
+      trim(count_scratch, 0);
+    }
     while (!has_room_for(bytes)) {
       lock.unlock();
       std::call_once(short_of_memory_, host::return_freed_memory_at_once);

@@ -127,6 +127,8 @@ class StringCounting {
     return count(runs, filter, std::move(spent));
   }
 
+  /// Returns the bytes that are kept to count in.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return counter_.memory_bytes(); }
   /// Gives back what an unusually large shard needed: keeps about so many bytes to count in.
   void trim(std::uint64_t most_bytes) {
     if (counter_.memory_bytes() > most_bytes) counter_.clear();
