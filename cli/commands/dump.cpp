@@ -88,14 +88,12 @@ int run_dump(const DumpOptions& options) {
   backend::EntryTextPlan plan = options.plan;
   check_count_range(plan.bounds);
   const Content content = content_of(options);
-  unsigned& threads = plan.resources.threads;
   const std::uint64_t memory_bytes = plan.resources.memory_bytes;
   if (memory_bytes > 0 && !plan.sorted) throw UsageError("-m needs --sort");
-  host::warn_above_grant(memory_bytes);
+  plan.resources = resources_or_default(plan.resources);
   const index::IndexFile index(options.index,
                                memory_bytes > 0 ? host::memory_left(memory_bytes) : UINT64_MAX);
-  threads = threads_or_default(threads);
-  TextOutput output(options.output, threads);
+  TextOutput output(options.output, plan.resources.threads);
   if (content == Content::arrow || content == Content::parquet)
     output.begin_table(content, kmer_counts_table(index.params().k));
   plan.format = content == Content::fasta ? backend::EntryFormat::fasta : backend::EntryFormat::tsv;
@@ -155,9 +153,9 @@ Examples:
   add_memory_flag(command, options->plan.resources.memory_bytes)
       ->description(
           "With --sort: memory the whole process may use, for example 16G or 512M (binary units); a hard "
-          "cap. What does not fit at once is sorted in several passes over the index. Default: what sorting "
-          "a quarter of the k-mers at a time takes, 2 bytes for each k-mer (4 where k is above 32) and at "
-          "least 192M.");
+          "cap. What does not fit at once is sorted in several passes over the index; all at once takes 8 "
+          "bytes for each k-mer (16 where k is above 32). Default: half of what the cgroup, Slurm, "
+          "ulimit and the machine allow and have free.");
   add_progress_flag(command, options->progress);
   add_index_argument(command, options->index);
   application.on_run(command, [options] { return run_dump(*options); });

@@ -23,7 +23,7 @@ struct EntryTextPlan {
   EntryFormat format = EntryFormat::tsv;
   CountBounds bounds;         ///< bounds of the counts to write
   bool sorted = false;        ///< in lexicographic order; else in that of the file
-  host::Resources resources;  ///< memory to sort in; 0: for a quarter of the k-mers
+  host::Resources resources;  ///< the memory is to sort in
 };
 
 /// Gives the text to `write`, piece by piece and in order, from one thread at a time, with the share of the

@@ -56,9 +56,9 @@ class EntrySorter {
   EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes)
       : EntrySorter(index, bounds, threads, memory_bytes, other_bytes, Order(index.params().k)) {}
-  /// Counts what each bin will have, unless all have room at once. `memory_bytes` are for the whole process,
-  /// 0 for a quarter of the entries at a time; `other_bytes` of them others will take besides what the
-  /// process has now. ResourceError, before anything is read, when hardly anything is left to sort in.
+  /// Counts what each bin will have, unless all have room at once. `memory_bytes` are for the whole process;
+  /// `other_bytes` of them others will take besides what the process has now. ResourceError, before anything
+  /// is read, when hardly anything is left to sort in.
   EntrySorter(const index::IndexFile& index, const backend::CountBounds& bounds, unsigned threads,
               std::uint64_t memory_bytes, std::uint64_t other_bytes, const Order& order)
       : index_(index),
@@ -70,15 +70,12 @@ class EntrySorter {
         rest_bits_(2 * k_ - bin_bits_),
         count_bits_(std::min(kKeyBits<Key> - rest_bits_, 32u)),
         others_(backend::working_bytes(threads) + other_bytes + Chunks::writing_bytes(threads, bins())) {
-    const bool is_asked = memory_bytes > 0;
-    if (is_asked) host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
-    if (!is_asked) memory_bytes = memory_unasked();
+    host::check_memory(memory_bytes, others_ + kLeastRoom, threads);
+    room_ = memory_bytes - others_;
     // Perhaps all entries are in a few bins.
-    const std::uint64_t ordering = is_asked ? more_to_order(index.totals().stored_distinct) : 0;
-    set_room(memory_bytes);
-    if (bytes_of_all() + ordering <= room_) return;
+    if (bytes_of_all() + more_to_order(index.totals().stored_distinct) <= room_) return;
     count_bins();
-    if (is_asked) keep_room_to_order();
+    keep_room_to_order();
   }
 
   [[nodiscard]] std::uint32_t bins() const { return 1u << bin_bits_; }
@@ -160,10 +157,6 @@ class EntrySorter {
   static constexpr std::ptrdiff_t kFewEntries = 32;
   /// For bins, at least.
   static constexpr std::uint64_t kLeastRoom = std::uint64_t{1} << 20;
-  /// Unasked: the ranges that large indexes are sorted in, each a pass over the index, and what is so little
-  /// that it is taken at once.
-  static constexpr std::uint64_t kRangesUnasked = 4;
-  static constexpr std::uint64_t kLittleRoom = std::uint64_t{192} << 20;
 
   static std::uint32_t bin_bits_for(std::uint64_t entries, std::uint32_t k) {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(entries / kBinEntries));
@@ -234,10 +227,6 @@ class EntrySorter {
     }
   }
 
-  void set_room(std::uint64_t memory_bytes) {
-    room_ = std::max(memory_bytes, others_ + kLeastRoom) - others_;
-  }
-
   /// Returns the bytes that ordering a bin of so many entries takes beyond kBytesOfOrderedBin.
   static std::uint64_t more_to_order(std::uint64_t entries) {
     const std::uint64_t bytes = entries * (sizeof(Key) + sizeof(std::uint32_t));
@@ -273,13 +262,6 @@ class EntrySorter {
     for (auto row = histogram.lower_bound(large_count()); row != histogram.end(); ++row) large += row->second;
     return Chunks::memory_bytes(index_.totals().stored_distinct, threads_, bins()) +
            2 * large * sizeof(typename LargeCounts::value_type);
-  }
-  /// Returns the bytes for the whole process, when it was not told how much these may be.
-  [[nodiscard]] std::uint64_t memory_unasked() const {
-    const std::uint64_t all = Chunks::memory_bytes(index_.totals().stored_distinct, threads_, bins());
-    // And a little more, because ranges end with a bin.
-    const std::uint64_t one_range = all / kRangesUnasked + all / kRangesUnasked / 16;
-    return std::min(others_ + std::max(one_range, kLittleRoom), host::usable_memory_bytes() / 2);
   }
   [[nodiscard]] std::uint64_t most_entries_of_a_range() const {
     if (sizes_.empty()) return index_.totals().stored_distinct;
