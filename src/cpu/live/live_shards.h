@@ -138,10 +138,21 @@ class LiveShards {
     return kmers;
   }
 
-  /// Folds a shard if that makes memory free; takes the lock.
+  /// Folds a shard if that makes memory free, and gives back room that is not reserved any more; takes the
+  /// lock.
   void shrink(std::uint32_t number, ShardFolder<Key>& folder) {
-    const std::lock_guard lock(shards_[number].mutex);
+    Shard& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
     if (can_shrink(number)) fold(number, folder);
+    if (!shard.changes) return;
+    if (shard.changes->size() + shard.reserved == 0) {
+      shard.changes.reset();
+      shard.change_bytes.set(0);
+      return;
+    }
+    if (shard.changes->bytes_with(shard.reserved) >= shard.changes->memory_bytes()) return;
+    shard.changes->make_room(shard.reserved);
+    shard.change_bytes.set(shard.changes->memory_bytes());
   }
 
  private:
@@ -198,7 +209,11 @@ class LiveShards {
     const std::uint64_t bytes = folded.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);
     auto fresh = make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
     if (shard.reserved > 0) fresh->make_room(shard.reserved);
-    shard.folded.reset(new FoldedStrings{std::move(folded), LiveBytes(budget_, bytes)});
+    if (folded.sizes.kmers == 0 && plan_.base == nullptr) {
+      shard.folded.reset();
+    } else {
+      shard.folded.reset(new FoldedStrings{std::move(folded), LiveBytes(budget_, bytes)});
+    }
     shard.changes = std::move(fresh);
     shard.change_bytes.set(shard.changes->memory_bytes());
     shard.set_moment({shard.moment().folds + 1, false});
