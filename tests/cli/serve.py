@@ -232,13 +232,16 @@ class Changes(Serve):
         self.assertEqual(self.client("query", reads[0][1][:31]), f"{reads[0][1][:31]}\t{int(number > 0)}\n")
         self.file("in.fa", fasta(reads[:number]))
         self.client("save", "-o", "full.wmi")
-        # A table that is full can be emptied, and filled again by more threads: none keeps memory from others.
-        self.assertEqual(self.client("remove", "-t", 1, "in.fa"), "")
-        self.assertEqual(self.client("histo"), "")
-        self.client("add", "-t", 2, "in.fa")
+        # A table that is full can be emptied and filled again, by more threads, too. Where memory ends depends on when shards
+        # are folded, by a batch.
+        fewer = self.file("fewer.fa", fasta(reads[: number - 6000]))
+        for gone, threads in (("in.fa", 2), (fewer, 1), (fewer, 2)):
+            self.assertEqual(self.client("remove", "-t", 1, gone), "")
+            self.assertEqual(self.client("histo"), "")
+            self.client("add", "-t", threads, fewer)
         self.stop(server)
-        self.count("in.fa", output="counted.wmi")
-        for saved in ("full.wmi", "saved.wmi"):
+        for saved, reads_in in (("full.wmi", "in.fa"), ("saved.wmi", fewer)):
+            self.count(reads_in, output="counted.wmi")
             self.assertEqual(self.content(saved), self.content("counted.wmi"))
 
     def test_cannot_be_made_of_an_index_that_lacks_kmers(self):

@@ -375,18 +375,18 @@ class ShardedLiveTable : public backend::LiveTable {
   /// beside others, it is tried again alone. ResourceError when there is none then; nothing is changed.
   template <class Change>
   auto in_turn(const Change& change) {
-    const auto changer = changers_.take();
     {
       const backend::Gate::Pass turn(gate_);
+      const auto changer = changers_.take();
       try {
         return change(*changer);
       } catch (const ResourceError&) {
         if (turn.was_alone()) throw;
       }
     }
-    // Only without a turn of its own may it wait for the turns of others.
+    // Only without a turn of its own may it wait for the turns of others, which have all memory meanwhile.
     const backend::Gate::Pass alone(gate_, true);
-    return change(*changer);
+    return change(*changers_.take());
   }
 
   /// False when there is no room for a whole batch; then nothing is changed.
