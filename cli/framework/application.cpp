@@ -98,17 +98,19 @@ void check_values(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const bool names_files = is_path(option->get_type_name());
     for (const std::string& value : option->results()) {
-      const std::string way_out =
-          names_files ? fmt::format("; a file of that name can be given as './{}'", value) : std::string();
+      const auto way_out = [&] {
+        return names_files ? fmt::format("; a file of that name can be given as './{}'", value)
+                           : std::string();
+      };
       if (value.empty() && !option->get_positional())
         throw UsageError(fmt::format("{} is empty; give a value, or leave it out", option->get_name()));
       if (value.starts_with('=') && !option->get_positional()) {
-        throw UsageError(
-            fmt::format("the value of {} is '{}'; leave the '=' out{}", option->get_name(), value, way_out));
+        throw UsageError(fmt::format("the value of {} is '{}'; leave the '=' out{}", option->get_name(),
+                                     value, way_out()));
       }
       if (looks_like_option(value)) {
         throw UsageError(fmt::format("{} needs a value, and '{}' looks like an option{}", option->get_name(),
-                                     value, way_out));
+                                     value, way_out()));
       }
     }
   }
