@@ -128,10 +128,11 @@ TEST_CASE("index file: an index of nothing") {
     CHECK(file.histogram().empty());
     CHECK(file.provenance().inputs.empty());
     bool is_empty = true;
-    for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard)
+    for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard) {
       is_empty =
           is_empty && file.kmers(shard) == 0 && file.payload_words(shard) == 0 &&
           (k > kMaxDenseK ? file.strings(shard).layout.buckets == 0 : same_shard(file.shard(shard), {}));
+    }
     CHECK(is_empty);
   }
 }

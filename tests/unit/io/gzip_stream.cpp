@@ -437,6 +437,7 @@ TEST_CASE("io gzip stream: readers that decompress end when the job is cancelled
     }
   };
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int t = 0; t < 3; ++t) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   CHECK(ended == 1);

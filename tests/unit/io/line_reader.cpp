@@ -53,8 +53,7 @@ TEST_CASE("io lines: they end in LF, CR LF or CR, and the last one need not") {
   const Lines abc = {"a", "", " b\t", "c"};
   for (const char* const text :
        {"a\n\n b\t\nc\n", "a\r\n\r\n b\t\r\nc\r\n", "a\r\r b\t\rc\r", "a\n\r\n b\t\rc",
-        "\xef\xbb\xbf"
-        "a\r\n\n b\t\r\nc"})
+        "\xef\xbb\xbf\x61\r\n\n b\t\r\nc"})  // behind a byte order mark
     CHECK(lines_of(folder.write("x", text)) == abc);
   CHECK(lines_of(folder.write("x", "")).empty());
   CHECK(lines_of(folder.write("x", "\xef\xbb\xbf")).empty());
