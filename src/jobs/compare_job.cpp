@@ -11,11 +11,13 @@ Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& 
     throw UsageError("one index has nothing to be compared with; name two or more");
   const host::Resources resources = host::settled(options.resources);
   const unsigned threads = resources.threads;
-  const std::vector<index::IndexFile> inputs =
-      backend::open_alike(options.inputs, resources.memory_bytes, threads,
-                          threads * backend::ComparisonSums::bytes_for(options.inputs.size()));
-  const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(threads), 0, threads,
-                                      inputs.size()};
+  backend::WorkingMemory memory{
+      .cap = resources.memory_bytes,
+      .kept_bytes = threads * backend::ComparisonSums::bytes_for(options.inputs.size()),
+      .threads = threads,
+      .inputs = options.inputs.size()};
+  const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, memory);
+  memory.other_bytes = backend::working_bytes(threads);
   Comparison found{inputs.front().params().k,
                    backend::compare_all(inputs, options.of_inputs, memory, progress)};
   progress.stage = backend::JobProgress::Stage::done;

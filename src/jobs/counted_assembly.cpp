@@ -26,12 +26,9 @@ CountedAssembly::CountedAssembly(const AssemblyOptions& options, const index::In
 
 backend::CopySpectrum make_copy_spectrum(const std::string& reads, const CountedAssembly& assembly,
                                          const host::Resources& resources, backend::JobProgress& progress) {
-  const unsigned threads = resources.threads;
-  const std::uint64_t memory_bytes = resources.memory_bytes;
-  const std::vector<index::IndexFile> inputs =
-      backend::open_alike({reads, assembly.path()}, memory_bytes, threads);
-  const backend::WorkingMemory memory{memory_bytes, backend::working_bytes(threads), 0, threads,
-                                      inputs.size()};
+  backend::WorkingMemory memory{.cap = resources.memory_bytes, .threads = resources.threads, .inputs = 2};
+  const std::vector<index::IndexFile> inputs = backend::open_alike({reads, assembly.path()}, memory);
+  memory.other_bytes = backend::working_bytes(memory.threads);
   progress.shards_done = 0;
   backend::AssemblySpectra found = backend::find_assembly_spectra(inputs, 1, memory, progress);
   progress.stage = backend::JobProgress::Stage::done;
@@ -43,16 +40,16 @@ backend::AssemblySpectra assembly_spectra(const MerquryOptions& options, backend
   std::vector<std::string> paths{options.reads};
   paths.insert(paths.end(), options.hapmers.begin(), options.hapmers.end());
   // Before anything is counted.
-  const index::IndexParams params =
-      backend::open_alike(paths, resources.memory_bytes, resources.threads).front().params();
+  backend::WorkingMemory memory{
+      .cap = resources.memory_bytes, .threads = resources.threads, .inputs = paths.size()};
+  const index::IndexParams params = backend::open_alike(paths, memory).front().params();
   const AssemblyOptions counting{options.reading, resources, options.tmp_directory};
   std::deque<CountedAssembly> counted;
   for (const std::string& assembly : options.assemblies)
     paths.push_back(counted.emplace_back(counting, params, std::vector{assembly}, progress).path());
-  const std::vector<index::IndexFile> inputs =
-      backend::open_alike(paths, resources.memory_bytes, resources.threads);
-  const backend::WorkingMemory memory{resources.memory_bytes, backend::working_bytes(resources.threads), 0,
-                                      resources.threads, inputs.size()};
+  memory.inputs = paths.size();
+  const std::vector<index::IndexFile> inputs = backend::open_alike(paths, memory);
+  memory.other_bytes = backend::working_bytes(memory.threads);
   progress.shards_done = 0;
   backend::AssemblySpectra spectra =
       backend::find_assembly_spectra(inputs, options.assemblies.size(), memory, progress);

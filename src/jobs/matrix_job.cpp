@@ -96,8 +96,9 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, 
   check(options);
   const host::Resources resources = host::settled(options.resources);
   const unsigned threads = resources.threads;
-  const std::vector<index::IndexFile> inputs =
-      backend::open_alike(options.inputs, resources.memory_bytes, threads);
+  backend::MatrixPlan plan;
+  plan.memory = {.cap = resources.memory_bytes, .threads = threads, .inputs = options.inputs.size()};
+  const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, plan.memory);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
   const formats::MatrixFormat format = format_of(options, params);
@@ -106,13 +107,11 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, 
   samples.insert(samples.end(), options.samples.begin(), options.samples.end());
   if (options.begin_table) options.begin_table(format.k, samples);
 
-  backend::MatrixPlan plan;
   plan.presence = format.presence;
   plan.min_samples = static_cast<std::uint32_t>(options.min_samples);
   plan.of_inputs = options.of_inputs;
-  const std::uint64_t others =
-      file::OrderedText::memory_bytes(threads) + (options.old != nullptr ? threads * kOldRowsOfThread : 0);
-  plan.memory = {resources.memory_bytes, backend::working_bytes(threads) + others, 0, threads, inputs.size()};
+  plan.memory.other_bytes = backend::working_bytes(threads) + file::OrderedText::memory_bytes(threads) +
+                            (options.old != nullptr ? threads * kOldRowsOfThread : 0);
   const auto session = backend::make_cpu_matrix(plan, inputs, options.old);
 
   file::OrderedText text(

@@ -40,7 +40,11 @@ class SetJob {
       : options_(options),
         resources_(host::settled(options.resources)),
         progress_(progress),
-        inputs_(backend::open_alike(options.inputs, resources_.memory_bytes, resources_.threads)) {}
+        memory_{.cap = resources_.memory_bytes,
+                .writer_share = 16,  // of all, for shards that wait for others
+                .threads = resources_.threads,
+                .inputs = options.inputs.size()},
+        inputs_(backend::open_alike(options.inputs, memory_)) {}
 
   SetReport run() {
     const index::IndexParams& params = inputs_.front().params();
@@ -64,10 +68,8 @@ class SetJob {
     backend::SetPlan plan;
     plan.rule = options_.rule;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
-    // The writer may keep a sixteenth of all for shards that wait for others.
-    const unsigned threads = resources_.threads;
-    const std::uint64_t memory_cap = resources_.memory_bytes;
-    plan.memory = {memory_cap, backend::working_bytes(threads), 16, threads, inputs_.size()};
+    plan.memory = memory_;
+    plan.memory.other_bytes = backend::working_bytes(memory_.threads);
     return plan;
   }
 
@@ -148,6 +150,7 @@ class SetJob {
   const SetOptions& options_;
   const host::Resources resources_;
   backend::JobProgress& progress_;
+  const backend::WorkingMemory memory_;  ///< but for what the process itself takes
   std::vector<index::IndexFile> inputs_;
 };
 

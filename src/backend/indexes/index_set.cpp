@@ -44,13 +44,12 @@ void check_alike(const index::IndexFile& first, const index::IndexFile& other) {
 
 }  // namespace
 
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
-                                         unsigned threads, std::uint64_t table_bytes) {
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, const WorkingMemory& memory) {
   std::vector<index::IndexFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
-    files.emplace_back(path, host::memory_left(memory_cap));
-    if (files.size() == 1) refuse_too_many(files.front(), paths.size(), memory_cap, threads, table_bytes);
+    files.emplace_back(path, host::memory_left(memory.cap));
+    if (files.size() == 1) refuse_too_many(files.front(), memory);
     check_alike(files.front(), files.back());
   }
   return files;
@@ -62,11 +61,11 @@ std::uint64_t working_bytes(unsigned threads) {
 
 std::uint64_t WorkingMemory::bytes() const {
   const std::uint64_t writer_bytes = writer_share > 0 ? cap / writer_share : 0;
-  return cap - std::min(cap, other_bytes + writer_bytes);
+  return cap - std::min(cap, kept_bytes + other_bytes + writer_bytes);
 }
 
 std::uint64_t WorkingMemory::cap_for(std::uint64_t bytes) const {
-  const std::uint64_t all = other_bytes + bytes + host::kResidentVariation;
+  const std::uint64_t all = kept_bytes + other_bytes + bytes + host::kResidentVariation;
   return writer_share > 0 ? all / (writer_share - 1) * writer_share + writer_share : all;
 }
 

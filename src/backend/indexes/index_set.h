@@ -10,13 +10,6 @@
 
 namespace warpmer::backend {
 
-/// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
-/// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
-/// how; ResourceError for pipes with more than a cap on the process leaves, and as of `refuse_too_many`
-/// (`table_bytes` too). Each is opened once: a file that is replaced later is read as it was.
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, std::uint64_t memory_cap,
-                                         unsigned threads, std::uint64_t table_bytes = 0);
-
 /// Pages of indexes that a thread has mapped at a time, about.
 inline constexpr std::uint64_t kMappedBytesOfThread = std::uint64_t{8} << 20;
 
@@ -27,7 +20,8 @@ std::uint64_t working_bytes(unsigned threads);
 /// The memory of a job that goes through indexes, in bytes.
 struct WorkingMemory {
   std::uint64_t cap = 0;           ///< on the whole process
-  std::uint64_t other_bytes = 0;   ///< bytes that are held besides what threads work in, whatever the cap is
+  std::uint64_t kept_bytes = 0;    ///< bytes that the session keeps for all inputs together
+  std::uint64_t other_bytes = 0;   ///< others that are held besides what threads work in, whatever the cap is
   std::uint64_t writer_share = 0;  ///< the index writer may keep such a part of the cap: 16 for a sixteenth
   unsigned threads = 1;
   std::size_t inputs = 1;
@@ -38,5 +32,11 @@ struct WorkingMemory {
   /// same each time.
   [[nodiscard]] std::uint64_t cap_for(std::uint64_t bytes) const;
 };
+
+/// Opens indexes that are to be compared k-mer by k-mer; any may be "-". InputError for one that cannot
+/// be read; UsageError for the first that differs from the first in k, strand, minimizers or shards, saying
+/// how; ResourceError for pipes with more than the cap on the process leaves, and as of `refuse_too_many`.
+/// Each is opened once: a file that is replaced later is read as it was.
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, const WorkingMemory& memory);
 
 }  // namespace warpmer::backend

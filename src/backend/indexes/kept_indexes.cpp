@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
-#include "backend/indexes/index_set.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "host/limits.h"
@@ -30,21 +30,17 @@ std::uint64_t kept_bytes(const index::IndexFile& file) {
 
 }  // namespace
 
-void refuse_too_many(const index::IndexFile& first, std::size_t inputs, std::uint64_t memory_cap,
-                     unsigned threads, std::uint64_t table_bytes) {
+void refuse_too_many(const index::IndexFile& first, const WorkingMemory& memory) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(first.path(), ignored)) return;
-  const std::uint64_t of_each = kept_bytes(first);
-  const std::uint64_t all = of_each * inputs + table_bytes;
-  if (host::resident_bytes() + all < memory_cap || all < std::max(kSmallBytes, memory_cap / kSmallPart))
+  const std::uint64_t kept = kept_bytes(first) * memory.inputs + memory.kept_bytes;
+  if (host::resident_bytes() + kept < memory.cap || kept < std::max(kSmallBytes, memory.cap / kSmallPart))
     return;
-  const WorkingMemory enough{0, working_bytes(threads) + all + threads * kMergeBytesOfThread, 16, threads,
-                             inputs};
+  const WorkingMemory enough{.other_bytes = working_bytes(memory.threads) + kept, .writer_share = 16};
   throw ResourceError(fmt::format(
-      "-m {} is too little for {} and {} inputs, of each of which {} KiB are kept{}: {} would do; {}",
-      mebibytes(memory_cap), number_of_threads(threads), inputs, (of_each + 1023) >> 10,
-      table_bytes == 0 ? "" : fmt::format(", and whose tables take {}", mebibytes_needed(table_bytes)),
-      mebibytes_needed(enough.cap_for(0)), memory_advice(threads)));
+      "-m {} is too little for {} and {} inputs, for which {} are kept: {} would do; {}",
+      mebibytes(memory.cap), number_of_threads(memory.threads), memory.inputs, mebibytes_needed(kept),
+      mebibytes_needed(enough.cap_for(memory.threads * kMergeBytesOfThread)), memory_advice(memory.threads)));
 }
 
 }  // namespace warpmer::backend

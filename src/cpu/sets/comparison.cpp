@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <deque>
 
-#include "base/error.h"
-#include "base/memory_text.h"
 #include "base/thread_team.h"
 #include "cpu/sets/sample_groups.h"
 #include "cpu/sets/sorted_lists.h"
@@ -80,7 +78,7 @@ class CompareWorker {
     }
   }
 
-  void account() { budget_.change(held_, groups_.bytes() + table_.pairs.size() * sizeof(backend::PairSums)); }
+  void account() { budget_.change(held_, groups_.bytes()); }
 
   ShardParts<Key> parts_;
   SampleGroups<Key> groups_;
@@ -93,18 +91,8 @@ template <class Key>
 backend::ComparisonSums compare(const std::vector<index::IndexFile>& inputs,
                                 const std::vector<backend::CountBounds>& bounds,
                                 const backend::WorkingMemory& memory, backend::JobProgress& progress) {
-  const std::uint64_t table_bytes = backend::ComparisonSums::bytes_for(inputs.size());
-  // At most:
-  const std::uint64_t bytes_of_threads =
-      memory.threads * (table_bytes + SampleGroups<Key>::bytes_for(
-                                          most_entries_in_part(inputs, wanted_entries(inputs.size()))));
-  MemoryBudget budget(memory, bytes_of_threads);
-  if (const std::uint64_t tables = memory.threads * table_bytes; tables > memory.bytes()) {
-    throw ResourceError(fmt::format(
-        "{} indexes make so many pairs that they take {} with {}, and -m leaves {}: {} would do; {}",
-        inputs.size(), mebibytes_needed(tables), number_of_threads(memory.threads), mebibytes(memory.bytes()),
-        mebibytes_needed(memory.cap_for(bytes_of_threads)), memory_advice(memory.threads)));
-  }
+  const std::uint64_t entries = most_entries_in_part(inputs, wanted_entries(inputs.size()));
+  MemoryBudget budget(memory, memory.threads * SampleGroups<Key>::bytes_for(entries));
   std::deque<CompareWorker<Key>> workers;
   for (unsigned t = 0; t < memory.threads; ++t) workers.emplace_back(inputs, bounds, budget);
   const std::uint32_t shards = inputs.front().params().shards();

@@ -242,8 +242,11 @@ class ShardedImport final : public backend::ImportSession {
     }
     check_sum(plan_, sum);
     const std::uint64_t cap = plan_.memory_bytes + plan_.other_bytes;
-    budget_.emplace(backend::WorkingMemory{cap, plan_.other_bytes - cap / plan_.writer_share + bytes,
-                                           plan_.writer_share, plan_.threads},
+    budget_.emplace(backend::WorkingMemory{.cap = cap,
+                                           .kept_bytes = bytes,
+                                           .other_bytes = plan_.other_bytes - cap / plan_.writer_share,
+                                           .writer_share = plan_.writer_share,
+                                           .threads = plan_.threads},
                     most_in_work());
   }
 
