@@ -108,10 +108,9 @@ int run_hetmers(const HetmersOptions& options) {
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(options.pictures);
-  host::warn_above_grant(options.resources.memory_bytes);
-  const backend::HetmerPlan plan{
-      options.at_any_base, min_count_of(options, index), threads_or_default(options.resources.threads),
-      options.resources.memory_bytes, host::tmp_directory(options.tmp_directory, options.output)};
+  const host::Resources resources = resources_or_default(options.resources);
+  const backend::HetmerPlan plan{options.at_any_base, min_count_of(options, index), resources,
+                                 host::tmp_directory(options.tmp_directory, options.output)};
   warn_of_left_out(options, index.totals(), plan.min_count);
   const auto [pairs, seconds] = run_with_meter(
       progress_style(options.progress),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/job_progress.h"
+#include "host/limits.h"
 #include "index/index_file.h"
 
 namespace warpmer::backend {
@@ -47,9 +48,8 @@ class PairFrequencies {
 struct HetmerPlan {
   bool at_any_base = false;     ///< else at the middle one; then k must be odd
   std::uint64_t min_count = 1;  ///< rarer k-mers are as if they were not there
-  unsigned threads = 1;
-  std::uint64_t memory_bytes = 0;  ///< cap on the process; 0: what a few passes over the index take
-  std::string tmp_directory;       ///< for what memory cannot hold
+  host::Resources resources;    ///< settled
+  std::string tmp_directory;    ///< for what memory cannot hold
 };
 
 /// Counts the pairs of k-mers on either strand that differ in one base, and of which neither differs so from
