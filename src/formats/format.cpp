@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "base/error.h"
-#include "file/byte_file.h"
+#include "file/first_bytes.h"
 #include "file/index_magic.h"
 #include "file/input_error.h"
 #include "formats/fastk/fastk_table.h"
@@ -87,9 +86,7 @@ std::vector<std::string> files_of(const std::string& path, Format format) {
 Format detect_format(const std::string& path) {
   if (is_kmc_database(path)) return Format::kmc;
   if (is_fastk_table(path)) return Format::fastk;
-  const std::atomic<bool> never = false;
-  file::ByteFile file(path, path, never);
-  const std::string_view start = file.peek(kFirstBytes);
+  const std::string start = file::first_bytes(path, kFirstBytes);
   if (start.starts_with(file::kIndexMagic)) return Format::wmi;
   if (start.starts_with("KFF")) return Format::kff;
   if (is_jellyfish(start)) return Format::jellyfish;

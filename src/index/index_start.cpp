@@ -1,10 +1,10 @@
 #include "index/index_start.h"
 
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
+#include "file/first_bytes.h"
 #include "file/index_magic.h"
 
 namespace warpmer::index {
@@ -12,10 +12,7 @@ namespace {
 
 bool begins_with(const std::string& path, std::string_view magic) {
   std::error_code failed;
-  if (!std::filesystem::is_regular_file(path, failed)) return false;
-  std::string start(magic.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == magic;
+  return std::filesystem::is_regular_file(path, failed) && file::first_bytes(path, magic.size()) == magic;
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 
 namespace warpmer::index {
 
-// True when a file begins as such an index does; false for a pipe, of which nothing is taken.
+// True when a file begins as such an index does; false for a pipe, of which nothing is taken. InputError for
+// a file that cannot be opened.
 
 /// An index (.wmi).
 bool is_index_file(const std::string& path);
