@@ -227,21 +227,15 @@ class ContigJob {
   }
 
  private:
-  /// Returns options with batches so small that those in flight, and what is made of them, fit the cap beside
-  /// the mapped indexes.
   [[nodiscard]] io::InputOptions reading(unsigned threads) const {
-    const std::uint64_t cap = command_.job.resources.memory_bytes, sets = lookups_.size() - 1;
+    const host::Resources& resources = command_.job.resources;
     io::InputOptions options = input_in_order(command_.job.reading, k_, threads);
-    options.longest_record_bytes = host::longest_record_bytes(cap, threads);
+    options.longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, threads);
     constexpr std::uint64_t kOfText = 4, kOfResult = 16;  // bytes for a base, at most
-    const std::uint64_t of_base = kOfText + sizeof(std::uint32_t) * lookups_.size() +
-                                  kResultsAhead * (kOfResult + sets * 2 * sizeof(stats::HapMarker));
-    constexpr std::uint64_t kOfLookup = std::uint64_t{6} << 20;  // for each thread
-    const std::uint64_t others = mapped_bytes_ + kOfLookup * lookups_.size() * threads;
-    const std::uint64_t left = host::memory_left(cap);
-    const std::uint64_t bytes = (left - std::min(left, others)) / threads / of_base;
-    constexpr std::uint64_t kSmallestBatch = std::uint64_t{64} << 10;
-    options.batch_bytes = std::clamp<std::uint64_t>(bytes, kSmallestBatch, options.batch_bytes);
+    const std::uint64_t indexes = lookups_.size();
+    const std::uint64_t of_base = kOfText + sizeof(std::uint32_t) * indexes +
+                                  kResultsAhead * (kOfResult + (indexes - 1) * 2 * sizeof(stats::HapMarker));
+    fit_batches({mapped_bytes_, of_base, static_cast<unsigned>(indexes)}, resources, options);
     return options;
   }
 

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/ordered_stage.h"
 #include "base/warning.h"
+#include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/personality.h"
@@ -80,6 +82,14 @@ io::InputOptions sequences_in_order(std::uint32_t overlap_bases, const host::Res
           .in_order = true,
           .one_caller = true,
           .longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, resources.threads)};
+}
+
+io::InputOptions sequences_to_look_up(const index::IndexFile& index, const host::Resources& resources) {
+  io::InputOptions options = sequences_in_order(index.params().k - 1, resources);
+  // The text, counts in 32 and in 64 bits, and what waits for its turn to be written.
+  constexpr std::uint64_t kOfBase = 4 + sizeof(std::uint32_t) + sizeof(std::uint64_t) + kResultsAhead * 4;
+  fit_batches({.mapped_bytes = index.file_bytes(), .bytes_of_base = kOfBase}, resources, options);
+  return options;
 }
 
 }  // namespace warpmer::cli

@@ -44,4 +44,7 @@ io::ReadingOptions named_reading();
 /// allows. The resources are settled.
 io::InputOptions sequences_in_order(std::uint32_t overlap_bases, const host::Resources& resources);
 
+/// Says the same of sequences whose k-mers are looked up in a mapped index, which counts for the cap, too.
+io::InputOptions sequences_to_look_up(const index::IndexFile& index, const host::Resources& resources);
+
 }  // namespace warpmer::cli

@@ -191,13 +191,17 @@ def check_merqury_cap(folder):
 
 
 def check_profile_cap(folder):
-    """Profiles of a long sequence, which as a whole take more than the cap."""
-    (folder / "long.fa").write_bytes(b">long\n" + random.Random(11).randbytes(16_000_000).translate(BASES) + b"\n")
-    cap = 160
-    os.environ.update(WARPMER_MEMORY=f"{cap}M", WARPMER_DEVICE="cpu")
-    check_peak("FastK", cap, ["FastK", "-k21", "-T2", "-p", "-c", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"],
-               lambda status, _: status == 0)
-    del os.environ["WARPMER_MEMORY"], os.environ["WARPMER_DEVICE"]
+    """Profiles of a long sequence, which as a whole take more than the cap; and by an index that takes most of it."""
+    for bases, cap, options in ((16_000_000, 160, ["-k21", "-c"]), (90_000_000, 120, ["-k31"])):
+        source = random.Random(11)
+        with (folder / "long.fa").open("wb") as out:  # in parts: what this process takes counts, too
+            out.write(b">long\n")
+            for _ in range(bases // 1_000_000):
+                out.write(source.randbytes(1_000_000).translate(BASES))
+        os.environ.update(WARPMER_MEMORY=f"{cap}M", WARPMER_DEVICE="cpu")
+        check_peak(f"FastK of {bases}", cap, ["FastK", *options, "-T2", "-p", f"-P{folder}", f"-N{folder / 'long'}", folder / "long.fa"],
+                   lambda status, _: status == 0)
+        del os.environ["WARPMER_MEMORY"], os.environ["WARPMER_DEVICE"]
 
 
 def check_caps_of_several_indexes(folder):

@@ -185,7 +185,7 @@ void write_profiles(const FastkCall& call, const std::vector<std::string>& input
   formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
   const unsigned threads = resources.threads;
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true, .threads = threads});
-  io::InputSet input(inputs, sequences_in_order(call.k - 1, resources));
+  io::InputSet input(inputs, sequences_to_look_up(index, resources));
   OrderedStage<formats::FastkProfiles> in_order(
       kResultsAhead * threads, [&](formats::FastkProfiles&& profiles) { sink.write(profiles); });
   std::mutex reading;

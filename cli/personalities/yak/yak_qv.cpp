@@ -142,19 +142,14 @@ class QvSequence {
 };
 
 CountRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
-                   TextOutput& output) {
-  const std::uint32_t k = index.params().k;
-  io::InputSet input({assembly}, {.reading = named_reading(),
-                                  .overlap_bases = k - 1,
-                                  .batch_bytes = std::size_t{1} << 20,
-                                  .in_order = true,
-                                  .one_caller = true});
+                   const host::Resources& resources, TextOutput& output) {
+  io::InputSet input({assembly}, sequences_to_look_up(index, resources));
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   io::Batch batch;
   backend::Profile profile;
   std::vector<std::uint64_t> counts;
   CountRow sum{};
-  QvSequence sequence(call, k, sum, output);
+  QvSequence sequence(call, index.params().k, sum, output);
   while (input.next(batch)) {
     lookup->profile(batch, profile);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
@@ -320,17 +315,18 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
   if (files.size() < 2)
     throw UsageError("yak qv: it takes counts of reads and an assembly (see 'yak qv --help')");
   say_ignored("yak qv", std::span(files).subspan(2));
+  const host::Resources resources = host::settled(named_resources());
   const jobs::TemporaryIndex temporary(folder_for_temporary("-"));
   {
     formats::YakSource source(files[0]);
-    import_into(source, files[0], host::settled(named_resources()), provenance, temporary);
+    import_into(source, files[0], resources, provenance, temporary);
   }
   const index::IndexFile index(temporary.path());
   CountRow reads{};
   for (const auto& [count, kmers] : index.histogram()) reads.at(count) = static_cast<double>(kmers);
   TextOutput output("-");
   output.write(kComments);
-  const CountRow assembly = counts_of(call, files[1], index, output);
+  const CountRow assembly = counts_of(call, files[1], index, resources, output);
   print_result(solve(call.false_positives, reads, assembly, index.params().k), reads, assembly, output);
   output.finish();
   return kDone;
