@@ -33,9 +33,6 @@ WARPMER_HD constexpr std::uint32_t minimizer_length(std::uint32_t k) {
   return 15;
 }
 
-/// Returns the number of m-mers in a k-mer.
-WARPMER_HD constexpr std::uint32_t minimizer_window(std::uint32_t k) { return k - minimizer_length(k) + 1; }
-
 /// Returns the m-mer read from the other strand, both with their first base least significant.
 WARPMER_HD constexpr std::uint32_t other_strand(std::uint32_t mmer, std::uint32_t m) {
   // Reversing pairs turns "first base least significant" into "most significant"; complemented and

@@ -378,7 +378,7 @@ TEST_CASE("text that is cut into more runs than a paged look-up has room for") {
       runs += shard == before ? 0 : 1;
       before = shard;
     }
-    const std::size_t tiles = text.size() / 2048, window = minimizer_window(k);
+    const std::size_t tiles = text.size() / 2048, window = k - minimizer_length(k) + 1;
     REQUIRE(runs > tiles * (4096 * 115 / 100 / (window + 1) + 32) * 21 / 20);  // kernels/lookup/shard_runs.cu
     const TemporaryIndex file;
     write_index(file.path(), Reads{text.substr(1000, 60000), text.substr(50000)}, k);

@@ -96,7 +96,7 @@ TEST_CASE("one group with more k-mers than memory has room for is refused, with 
   const auto cpu = backend::make_cpu_backend();
   for (const std::uint32_t k : by_tier<std::vector<std::uint32_t>>({31, 40, 64, 32}, {33})) {
     CAPTURE(k);
-    auto reads = hot_reads(1'000'000 / minimizer_window(k), k, k);
+    auto reads = hot_reads(1'000'000 / (k - minimizer_length(k) + 1), k, k);
     reads.emplace_back(100'000, 'A');
     const auto batches = batches_of(reads, 500);
     backend::CountPlan plan = plan_for(k);
@@ -106,7 +106,7 @@ TEST_CASE("one group with more k-mers than memory has room for is refused, with 
     CHECK_THROWS_WITH_AS(run(*cpu, plan, batches, Take::payloads, 2), doctest::Contains("MiB would do"),
                          ResourceError);
     // As often as it takes, k-mers that have been counted come again.
-    const auto hot = batches_of(hot_reads(20'000 / minimizer_window(k), k, k), 500);
+    const auto hot = batches_of(hot_reads(20'000 / (k - minimizer_length(k) + 1), k, k), 500);
     plan.memory_bytes = plan_for(k).memory_bytes;
     const Result once = run(*cpu, plan, hot, Take::payloads, 300);
     plan.memory_bytes = std::uint64_t{50} << 20;
