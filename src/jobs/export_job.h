@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backend/indexes/set_session.h"
+#include "backend/count_bounds.h"
 #include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
 #include "index/index_file.h"

@@ -17,6 +17,7 @@
 #include "io/input_set.h"
 #include "jobs/changeable_index.h"
 #include "jobs/device_choice.h"
+#include "jobs/session_run.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
 #include "mpi/group_input.h"

@@ -2,13 +2,10 @@
 /// Updating: an index and reads in, another index out, that of the index's input with the reads added or
 /// taken away.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "jobs/count_job.h"
-#include "jobs/device_choice.h"
-#include "jobs/session_run.h"
 
 namespace warpmer::jobs {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "backend/indexes/set_session.h"
+#include "backend/count_bounds.h"
 #include "file/output/buffered_output.h"
 #include "host/limits.h"
 #include "index/index_file.h"

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kmer/kmer.h"
-
 namespace warpmer::cpu {
 
 /// Distinct hashes in increasing order, each with its count and, where `samples` is not null, with the number

@@ -1,7 +1,6 @@
 #include "formats/fastk/fastk_profile.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "file/output/output_group.h"
 #include "file/output/output_path.h"

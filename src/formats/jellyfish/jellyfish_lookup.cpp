@@ -5,8 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "formats/stream/count_width.h"
-
 namespace warpmer::formats {
 
 JellyfishLookup::JellyfishLookup(std::unique_ptr<file::MappedInput> file)

@@ -12,7 +12,6 @@
 #include <optional>
 #include <utility>
 
-#include "file/input_error.h"
 #include "io/compress/compressed_errors.h"
 
 namespace warpmer::io {

@@ -8,7 +8,6 @@
 #include <new>
 #include <utility>
 
-#include "file/input_error.h"
 #include "io/compress/compressed_errors.h"
 
 namespace warpmer::io {

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "file/input_error.h"
 #include "io/compress/compressed_errors.h"
 #include "io/compress/little_endian.h"
 

@@ -7,7 +7,6 @@
 
 #include "file/input_error.h"
 #include "file/shell_word.h"
-#include "file/suggestion.h"
 #include "io/compress/little_endian.h"
 
 namespace warpmer::io {

@@ -13,7 +13,6 @@
 #include "groups/flanked_kmer.h"
 #include "groups/flanked_word.h"
 #include "groups/group_shape.h"
-#include "kmer/alphabet.h"
 #include "kmer/kmer.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <memory>
 #include <string>
-#include <thread>
 
 #include "base/error.h"
 #include "file/output/buffered_output.h"

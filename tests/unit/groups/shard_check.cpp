@@ -6,7 +6,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "doctest/doctest.h"
 #include "groups/flanked_kmer.h"

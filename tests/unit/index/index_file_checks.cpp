@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <fstream>
 #include <numeric>
-#include <span>
 #include <string>
 #include <thread>
 #include <vector>

@@ -13,7 +13,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "live/oracle_table.h"
