@@ -16,6 +16,7 @@
 #include "base/warning.h"
 #include "host/limits.h"
 #include "host/tmp_directory.h"
+#include "index/index_start.h"
 #include "io/input_set.h"
 #include "jobs/only_kmers.h"
 #include "kmer/ownership.h"
@@ -48,6 +49,10 @@ class NoIndex final : public index::ShardOutput {
   void leave_cache() noexcept override {}
 };
 
+/// Bytes that the k-mers of --only take besides, when they are few: their index, and what stays in the
+/// process of making it.
+constexpr std::uint64_t kFewOnlyBytes = std::uint64_t{8} << 20;
+
 class CountJob {
  public:
   /// The options are settled, and live as long.
@@ -61,7 +66,6 @@ class CountJob {
         run_(options.resources, progress) {}
 
   CountReport run() {
-    if (!options_.only.empty()) only_.emplace(options_);
     retry_parsed(progress_, [&](bool may_take_text) { return read_and_count(may_take_text); });
     return report_;
   }
@@ -79,7 +83,10 @@ class CountJob {
     }
     const io::InputOptions reading = input_options_for(options_);
     std::uint64_t reading_bytes = input.own().memory_bytes(threads_);
-    if (only_) reading_bytes += only_session_bytes(only_->index(), threads_, reading.batch_bytes);
+    if (!options_.only.empty()) {
+      if (!only_) make_only(input.own(), reading_bytes, reading.batch_bytes);
+      reading_bytes += only_session_bytes(only_->index().file_bytes(), threads_, reading.batch_bytes);
+    }
     auto session = with_fallback(device_, [&] {
       backend_ = make_backend(device_);
       return backend_->start(count_plan_for(options_, device_, run_, input.own(), reading_bytes));
@@ -101,6 +108,21 @@ class CountJob {
       throw;
     }
     return true;
+  }
+
+  /// Has the k-mers of --only. Where they have to be made an index of, a cap that this job could not begin
+  /// with whatever they are is refused before, with one that would do for both.
+  void make_only(const io::InputSet& input, std::uint64_t reading_bytes, std::size_t batch_bytes) {
+    if (device_.gpus.empty() && !index::is_index_file(options_.only)) {
+      const backend::CountPlan plan = count_plan_for(
+          options_, device_, run_, input, reading_bytes + only_session_bytes(0, threads_, batch_bytes));
+      auto forecast = make_backend(device_)->forecast(plan, {});
+      if (forecast && !forecast->begins) {
+        forecast->least_bytes += kFewOnlyBytes;
+        throw ResourceError(refusal_of(plan, *forecast));
+      }
+    }
+    only_.emplace(options_);
   }
 
   /// `index` is null if there is to be none.
@@ -256,6 +278,12 @@ backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoic
   plan.spill = {host::tmp_directory(options.tmp_directory, options.output), !options.tmp_directory.empty()};
   run.complete(plan, input, reading_bytes);
   return plan;
+}
+
+std::string refusal_of(const backend::CountPlan& plan, const backend::SessionForecast& forecast) {
+  return host::memory_refusal(plan.memory_cap_bytes, fmt::format("counting {}-mers", plan.kmers.k),
+                              plan.threads,
+                              plan.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
 }
 
 CountReport count(const CountOptions& options, backend::JobProgress& progress) {

@@ -283,9 +283,9 @@ std::unique_ptr<backend::SampleSession> make_only_sample(std::unique_ptr<backend
       WantedText<backend::SampleSession>(std::move(session), only, is_lenient, threads, batch_bytes));
 }
 
-std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes) {
+std::uint64_t only_session_bytes(std::uint64_t only_bytes, unsigned threads, std::size_t batch_bytes) {
   const std::uint64_t pieces = io::batch_pieces(batch_bytes) * sizeof(io::Piece);
-  return only.file_bytes() + threads * (batch_bytes * (2 + sizeof(std::uint32_t)) + 2 * pieces);
+  return only_bytes + threads * (batch_bytes * (2 + sizeof(std::uint32_t)) + 2 * pieces);
 }
 
 }  // namespace warpmer::jobs

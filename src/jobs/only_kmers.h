@@ -36,7 +36,7 @@ std::unique_ptr<backend::CountingSession> make_only_session(std::unique_ptr<back
 std::unique_ptr<backend::SampleSession> make_only_sample(std::unique_ptr<backend::SampleSession> session,
                                                          const index::IndexFile& only, bool is_lenient,
                                                          unsigned threads, std::size_t batch_bytes);
-/// Returns the bytes that either holds.
-std::uint64_t only_session_bytes(const index::IndexFile& only, unsigned threads, std::size_t batch_bytes);
+/// Returns the bytes that either holds, of an index whose file has `only_bytes`.
+std::uint64_t only_session_bytes(std::uint64_t only_bytes, unsigned threads, std::size_t batch_bytes);
 
 }  // namespace warpmer::jobs

@@ -84,8 +84,8 @@ class PlanJob {
     const SessionRun run(options_.count.resources, progress_);
     std::uint64_t reading_bytes = input.memory_bytes(threads_);
     if (only_) {
-      reading_bytes +=
-          only_session_bytes(only_->index(), threads_, input_options_for(options_.count).batch_bytes);
+      reading_bytes += only_session_bytes(only_->index().file_bytes(), threads_,
+                                          input_options_for(options_.count).batch_bytes);
     }
     return count_plan_for(options_.count, options_.count.device, run, input, reading_bytes);
   }
@@ -219,7 +219,7 @@ class PlanJob {
         stats::Range{std::min(least.low, cap),
                      std::min(least.estimate + kUsedReserve * (most.estimate - least.estimate), cap),
                      std::min(most.high, cap)};
-    if (!middle->begins) refuse(*middle);
+    if (!middle->begins) report_.refusal = refusal_of(plan_, *middle);
   }
 
   /// Widens the range of temporary bytes. They depend on what shards have when it is their turn; on how full
@@ -237,12 +237,6 @@ class PlanJob {
                                  kUncertainOfCap * static_cast<double>(report_.resources.memory_bytes));
     temporary.low = std::max(0.0, std::min(temporary.low, temporary.estimate) - more);
     temporary.high = std::max(temporary.high, temporary.estimate) + more;
-  }
-
-  void refuse(const backend::SessionForecast& forecast) {
-    report_.refusal =
-        host::memory_refusal(report_.resources.memory_bytes, fmt::format("counting {}-mers", plan_.kmers.k),
-                             threads_, plan_.other_bytes + static_cast<std::uint64_t>(forecast.least_bytes));
   }
 
   /// A job opens a directory that was chosen before it reads, whether it needs it or not.

@@ -4,6 +4,7 @@
 import gzip
 import os
 import random
+import re
 
 from common_cli import INPUT, RESOURCE, USAGE, CliTest, fasta, main, naive_count
 from common_tier import some
@@ -103,6 +104,14 @@ class CountOnly(CliTest):
         self.refused(USAGE, "panel.fa", "count", "-k", 31, "--only", "panel.fa", "-o", "panel.fa", "reads.fa", "--force")
         self.refused(INPUT, "bad.fq", "count", "-k", 31, "--only", "panel.fa", "-o", "o.wmi", self.file("bad.fq", "@a\nACGT\n+\nII\n").name)
         self.refused(RESOURCE, "-m", *count, "panel.fa", "-m", "2M")
+
+    def test_the_cap_that_is_named_will_do(self):
+        self.file("list", "".join(f"{kmer}\n" for kmer in naive_count(self.panel, 9, True)))
+        for what, k in some((("panel.fa", 31), ("panel.fa", 9), ("list", 9)), 2):
+            with self.subTest(what=what, k=k):
+                count = ["count", "-k", k, "-t", 2, "--only", what, "-o", "o.wmi", "reads.fa", "-m"]
+                errors = self.refused(RESOURCE, r"too little for counting .* would do; raise -m", *count, "60M")
+                self.warpmer(*count, re.search(r"(\d+) MiB would do", errors)[1] + "M")
 
 
 if __name__ == "__main__":
