@@ -136,6 +136,18 @@ class IndexOfAReference(CliTest):
         self.file("ref.fa.fai", "another\t1000\t9\t60\t61\n")
         self.refused(INPUT, "or ref.fa.fai, beside it, is not its index", *self.counting)
 
+    def test_containers_that_are_damaged(self):
+        """With threads, htslib takes such a container for the end of the file."""
+        content = (DATA / "aligned.cram").read_bytes()
+        for place in some((1457, 2558, 2560), 2):
+            for threads in (1, 2):
+                damaged = bytearray(content)
+                damaged[place] ^= 1
+                self.file("bad.cram", bytes(damaged))
+                with self.subTest(place=place, threads=threads):
+                    self.warpmer(*self.counting)  # makes ref.fa.fai
+                    self.refused(INPUT, "bad.cram.* damaged", *self.counting[:-1], "bad.cram", "-t", threads)
+
     def test_one_that_cannot_be_written_leaves_nothing(self):
         name = "n" * 40
         self.file("ref.fa", "".join(f">{name}{i}\nACGT\n" for i in range(3000)))

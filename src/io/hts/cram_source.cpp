@@ -1,11 +1,13 @@
 #include "io/hts/cram_source.h"
 
 #include <fmt/format.h>
+#include <htslib/cram.h>
 #include <htslib/hfile.h>
 #include <htslib/hts.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -184,15 +186,29 @@ bool CramSource::read(bam1_t& record) {
                     kWhat, reference_, reference_));
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
+  ++records_;
   return true;
 }
 
-/// Throws unless the file ends as its format demands.
+/// Takes what htslib has left in the pipe, so that the feed comes to the end of the file.
+void CramSource::read_to_end() {
+  hFILE* const stream = cram_fd_get_fp(handles_->file->fp.cram);
+  std::array<char, 4096> rest;
+  while (hread(stream, rest.data(), rest.size()) > 0) continue;
+}
+
+/// Throws unless the file ends as its format demands, and all its records were read: with threads, htslib
+/// takes a damaged container for the end.
 void CramSource::check_end() {
+  read_to_end();
   feed_.finish();
   const std::string_view tail = feed_.tail();
   if (!tail.ends_with(kCram3End) && !tail.ends_with(kCram2End))
     fail("truncated: the marker of the end of the data is missing; copy or download the file again");
+  if (records_ != watch_.records()) {
+    fail(fmt::format("damaged: its containers have {} records, and {} can be read; copy or download it again",
+                     watch_.records(), records_));
+  }
 }
 
 /// Throws the error for what htslib says; or, if the file could not be read on, that is what is wrong.

@@ -33,13 +33,15 @@ class CramSource final : public AlignmentSource {
   void check_needs() const;
   void use_reference(const std::string& reference);
   void check_end();
+  void read_to_end();
   void close();
   [[noreturn]] void fail_reading(std::string_view what);
 
   const std::atomic<bool>& cancelled_;
   const std::uint64_t allowed_bytes_;  ///< for what htslib holds
   const unsigned threads_;
-  std::string reference_;  ///< FASTA that a user names; empty: as htslib finds it
+  std::uint64_t records_ = 0;  ///< records that were read
+  std::string reference_;      ///< FASTA that a user names; empty: as htslib finds it
 
   std::mutex needs_mutex_;  ///< guards what both threads, the feed's and the reader's, find out
   CramWatch watch_;

@@ -175,6 +175,7 @@ void CramWatch::enter_container() {
   if (version_ >= 3) numbers.take(4);  // checksum
   const std::uint64_t header_bytes = numbers.at();
 
+  if (containers_ > 0) records_ += static_cast<std::uint64_t>(records);
   if (containers_ == 0) {
     size_.header_bytes = static_cast<std::uint64_t>(std::max(BlockHeader(numbers).text_bytes, 0));
   } else if (slices > 0) {

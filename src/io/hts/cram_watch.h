@@ -30,6 +30,8 @@ class CramWatch {
   [[nodiscard]] const CramSize& size() const noexcept { return size_; }
   /// Returns the number of containers whose beginnings were seen; the first has the file's header.
   [[nodiscard]] std::uint64_t containers() const noexcept { return containers_; }
+  /// Returns the number of records that these containers say they have.
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
 
  private:
   void see_some(std::string_view bytes);
@@ -43,6 +45,7 @@ class CramWatch {
   CramSize size_;
   unsigned version_ = 0;  ///< major; 0: at the beginning of the file
   std::uint64_t containers_ = 0;
+  std::uint64_t records_ = 0;
   bool has_ended_ = false;  ///< the container that ends a file was seen
   std::uint64_t skip_ = 0;  ///< bytes of a container of which nothing is wanted any more
   std::string pending_;     ///< the beginning of a container, or of the file, as far as it was seen
