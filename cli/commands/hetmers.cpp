@@ -104,11 +104,11 @@ int run_hetmers(const HetmersOptions& options) {
   check_output(options.pictures.png, {options.index});
   formats::check_ending(options.output, {formats::Content::tsv});
   check_pictures(options.pictures);
-  const index::IndexFile index(options.index);
+  const host::Resources resources = resources_or_default(options.resources);
+  const index::IndexFile index(options.index, host::memory_left(resources.memory_bytes));
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(options.pictures);
-  const host::Resources resources = resources_or_default(options.resources);
   const backend::HetmerPlan plan{options.at_any_base, min_count_of(options, index), resources,
                                  host::tmp_directory(options.tmp_directory, options.output)};
   warn_of_left_out(options, index.totals(), plan.min_count);

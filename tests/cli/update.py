@@ -242,7 +242,8 @@ class Update(CliTest):
         few = by_tier("10M", "2M")
         self.refused(RESOURCE, pattern, "update", "-", "--add", READS_1, "-t", 1, "-m", few, "-o", "out.wmi", stdin=index)
         for command in (["merge", "-o", "out.wmi", "large.wmi", "-"], ["compare", "large.wmi", "-"],
-                        ["matrix", "large.wmi", "-"], ["dump", "--sort", "-"], ["convert", "--to", "tsv", "-o", "out.tsv", "-"]):
+                        ["matrix", "large.wmi", "-"], ["dump", "--sort", "-"], ["convert", "--to", "tsv", "-o", "out.tsv", "-"],
+                        ["hetmers", "-"]):
             self.refused(RESOURCE, pattern, *command, "-m", few, stdin=index)
         expected = self.content(self.update("large.wmi", "--add", READS_1))
         self.warpmer("update", "-", "--add", READS_1, "-t", 1, "-m", by_tier("400M", "4G"), "-o", "piped.wmi", stdin=index)
