@@ -23,6 +23,8 @@ for word in "$@"; do
   esac
   words+=("$word")
 done
+# Without -z lazy all 314 functions of glibc are looked up before a command starts, of which it calls a third.
+# (`query --server` of 1000 k-mers, medians of 300 in turn: 2.15, 2.11, 2.17 -> 2.01, 2.03, 2.03 ms.)
 export ZIG_LOCAL_CACHE_DIR=$zig/cache ZIG_GLOBAL_CACHE_DIR=$zig/cache
-exec "$zig/ziglang/zig" cc -target "$target" "${words[@]}" -Wl,--start-group "${runtime[@]}" -Wl,--end-group \
+exec "$zig/ziglang/zig" cc -target "$target" -Wl,-z,lazy "${words[@]}" -Wl,--start-group "${runtime[@]}" -Wl,--end-group \
   -lm -lpthread -ldl -lrt

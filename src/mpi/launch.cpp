@@ -42,11 +42,11 @@ unsigned launched_rank() {
 }
 
 unsigned lone_tasks() {
-  if (launched_ranks() > 1 || environment_number("SLURM_PROCID")) return 1;  // the number 0 is none
+  const auto tasks = environment_number("SLURM_STEP_NUM_TASKS");
+  if (!tasks || launched_ranks() > 1 || environment_number("SLURM_PROCID")) return 1;  // the number 0 is none
   std::string parent;
   std::ifstream(fmt::format("/proc/{}/comm", ::getppid())) >> parent;
-  if (parent != "slurmstepd") return 1;
-  return static_cast<unsigned>(environment_number("SLURM_STEP_NUM_TASKS").value_or(1));
+  return parent == "slurmstepd" ? static_cast<unsigned>(*tasks) : 1;
 }
 
 std::unique_ptr<ProcessGroup> join_ranks() {
