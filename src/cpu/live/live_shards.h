@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -90,6 +91,12 @@ class LiveShards {
     const Shard& shard = shards_[number];
     if (shard.folded != nullptr) return bits_of(shard.folded->shard);
     return plan_.base != nullptr ? plan_.base->strings(number) : no_strings();
+  }
+  /// Returns the strings of a shard that is as the table began with it, or nothing; needs no lock.
+  [[nodiscard]] std::optional<groups::ShardBits> untouched_strings(std::uint32_t number) const {
+    const ShardMoment now = shards_[number].moment();
+    if (plan_.base == nullptr || now.folds > 0 || now.has_changes) return std::nullopt;
+    return plan_.base->strings(number);
   }
   [[nodiscard]] groups::ShardBits no_strings() const { return {shape_, {}, kNoWords, lengths_.data()}; }
   [[nodiscard]] std::uint64_t string_kmers(std::uint32_t number) const {

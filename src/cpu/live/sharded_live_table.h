@@ -68,7 +68,17 @@ class ShardedLiveLookup : public backend::Lookup {
 
   void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
-    for (const std::string_view text : texts) *counts++ = count_of(text);
+    std::vector<AskedKmer> block;
+    block.reserve(std::min(texts.size(), kAskedAtOnce));
+    for (; !texts.empty(); texts = texts.subspan(block.size())) {
+      block.clear();
+      for (const std::string_view text : texts.first(std::min(texts.size(), kAskedAtOnce)))
+        block.push_back(asked(text));
+      for (const AskedKmer& kmer : block) {
+        if (kmer.strings) kmer.strings->prefetch_bucket(keys_.rest(kmer.place.key));
+      }
+      for (const AskedKmer& kmer : block) *counts++ = count_of(kmer);
+    }
   }
 
   void profile(const io::Batch& batch, backend::Profile& out) const override {
@@ -79,10 +89,26 @@ class ShardedLiveLookup : public backend::Lookup {
   }
 
  private:
-  [[nodiscard]] std::uint64_t count_of(std::string_view text) const {
+  /// K-mers whose groups are on their way from memory at a time.
+  static constexpr std::size_t kAskedAtOnce = 32;
+
+  /// A k-mer on its way to its group.
+  struct AskedKmer {
+    typename groups::GroupKeys<Key, Key>::Place place;
+    std::optional<groups::ShardBits> strings;  ///< those of its shard, if it was untouched
+  };
+
+  [[nodiscard]] AskedKmer asked(std::string_view text) const {
     Key kmer = 0;
     kmer_from_text(text, kmer);
     const auto place = keys_.place(kmer, kmers().canonical);
+    const auto strings = shards_.untouched_strings(place.shard);
+    if (strings) strings->prefetch_offset(keys_.rest(place.key));
+    return {place, strings};
+  }
+  [[nodiscard]] std::uint64_t count_of(const AskedKmer& kmer) const {
+    const auto& place = kmer.place;
+    if (kmer.strings) return count_in(*kmer.strings, keys_, place.key);
     const LiveShard<Key>& shard = shards_[place.shard];
     const std::shared_lock lock(shard.mutex);
     const auto in_strings = [&] { return count_in(shards_.strings(place.shard), keys_, place.key); };
