@@ -186,7 +186,6 @@ bool CramSource::read(bam1_t& record) {
                     kWhat, reference_, reference_));
   }
   check_size(static_cast<std::uint64_t>(record.l_data));
-  ++records_;
   return true;
 }
 
@@ -205,9 +204,9 @@ void CramSource::check_end() {
   const std::string_view tail = feed_.tail();
   if (!tail.ends_with(kCram3End) && !tail.ends_with(kCram2End))
     fail("truncated: the marker of the end of the data is missing; copy or download the file again");
-  if (records_ != watch_.records()) {
+  if (records() != watch_.records()) {
     fail(fmt::format("damaged: its containers have {} records, and {} can be read; copy or download it again",
-                     watch_.records(), records_));
+                     watch_.records(), records()));
   }
 }
 

@@ -40,8 +40,7 @@ class CramSource final : public AlignmentSource {
   const std::atomic<bool>& cancelled_;
   const std::uint64_t allowed_bytes_;  ///< for what htslib holds
   const unsigned threads_;
-  std::uint64_t records_ = 0;  ///< records that were read
-  std::string reference_;      ///< FASTA that a user names; empty: as htslib finds it
+  std::string reference_;  ///< FASTA that a user names; empty: as htslib finds it
 
   std::mutex needs_mutex_;  ///< guards what both threads, the feed's and the reader's, find out
   CramWatch watch_;

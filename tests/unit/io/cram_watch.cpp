@@ -3,6 +3,7 @@
 
 #include "io/hts/cram_watch.h"
 
+#include "io/compress/inflater.h"
 #include "io/hts/cram_memory.h"
 #include "unit/io/io_fixture.h"
 
@@ -30,6 +31,8 @@ std::string ltf8(std::uint64_t value) {
   return static_cast<char>(ones | (more < 7 ? value >> (8 * more) : 0)) + bytes;
 }
 
+std::string checksum_of(const std::string& header) { return little_endian(io::gzip_crc(0, header), 4); }
+
 struct Container {
   std::int32_t reference = -1;
   std::int32_t records = 0;
@@ -45,7 +48,7 @@ std::string encode(const Container& container, char version) {
                       (version == 3 ? ltf8(std::uint64_t{1} << 40) : itf8(1 << 20)) + ltf8(container.bases) +
                       itf8(7) + itf8(container.slices);
   for (std::int32_t i = 0; i < container.slices; ++i) bytes += itf8(300 * i);
-  if (version == 3) bytes += "CRC.";
+  if (version == 3) bytes += checksum_of(bytes);
   return bytes + container.block + std::string(container.more, 'x');
 }
 
@@ -130,6 +133,9 @@ TEST_CASE("io cram watch: what cannot be is said") {
   CHECK(contains(error_of(start + encode({-1, -1, 10, 1, kWith, 0}, 3)), "impossible size"));
   CHECK(
       contains(error_of(start + encode({-1, 1, std::uint64_t{1} << 61, 1, kWith, 0}, 3)), "impossible size"));
+  std::string damaged = start + encode({-1, 10, 1000, 1, kWith, 0}, 3);
+  damaged[start.size() + 6] ^= 1;
+  CHECK(contains(error_of(damaged), "damaged: the header of a container"));
   // Whose slices are more than there can be.
   const std::string endless = little_endian(1'000'000, 4) + itf8(-1) + itf8(0) + itf8(0) + itf8(1) + ltf8(0) +
                               ltf8(1) + itf8(1) + itf8(0x7fffffff);
@@ -140,9 +146,9 @@ TEST_CASE("io cram watch: nothing follows the end") {
   for (const char version : {'\2', '\3'}) {
     CAPTURE(version);
     const std::size_t bytes = version == 3 ? 15 : 11;
-    const std::string end = little_endian(bytes, 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
-                            (version == 3 ? ltf8(0) : itf8(0)) + ltf8(0) + itf8(1) + itf8(0) +
-                            (version == 3 ? "CRC." : "") + std::string(bytes, 'x');
+    const std::string header = little_endian(bytes, 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
+                               (version == 3 ? ltf8(0) : itf8(0)) + ltf8(0) + itf8(1) + itf8(0);
+    const std::string end = header + (version == 3 ? checksum_of(header) : "") + std::string(bytes, 'x');
     const std::string file = definition(version) + encode(file_header(), version) +
                              encode({-1, 10, 1000, 1, kWith, 50}, version) + end;
     io::CramWatch watch("file");
