@@ -159,7 +159,7 @@ host::Resources resources_or_default(const host::Resources& resources) {
   host::warn_above_grant(resources.memory_bytes);
   // Unasked, half: the page cache that holds the index wants its share.
   return {threads_or_default(resources.threads),
-          resources.memory_bytes > 0 ? resources.memory_bytes : host::usable_memory_bytes() / 2};
+          resources.memory_bytes > 0 ? resources.memory_bytes : host::usable_memory_bytes() / 2, true};
 }
 
 CLI::Option* add_text_output_flag(CLI::App& app, std::string& path) {

@@ -171,7 +171,12 @@ Examples:
   command.add_option("--svg", options->pictures.svg, "Also draw the pairs by their counts, as SVG.")
       ->type_name("FILE");
   command.add_option("--png", options->pictures.png, "Also draw them as PNG.")->type_name("FILE");
-  add_resource_flags(command, options->resources);
+  add_threads_flag(command, options->resources.threads);
+  add_memory_flag(command, options->resources.memory_bytes)
+      ->description(
+          "Memory the whole process may use, for example 16G or 512M (binary units); a hard cap. K-mers for "
+          "which there is no room at once are compared in several passes over the index. Default: half of "
+          "what the cgroup, Slurm, ulimit and the machine allow and have free.");
   add_tmp_directory_flag(command, options->tmp_directory);
   add_progress_flag(command, options->progress);
   add_index_argument(command, options->index);

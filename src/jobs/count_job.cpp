@@ -50,8 +50,9 @@ class NoIndex final : public index::ShardOutput {
 };
 
 /// Bytes that the k-mers of --only take besides, when they are few: their index, and what stays in the
-/// process of making it.
-constexpr std::uint64_t kFewOnlyBytes = std::uint64_t{8} << 20;
+/// process of making it, for each thread, too. (Of a panel of 5 kb, 256 threads: 23 MiB beyond the 8.)
+constexpr std::uint64_t kFewOnlyBytes = std::uint64_t{8} << 20,
+                        kFewOnlyThreadBytes = std::uint64_t{256} << 10;
 
 class CountJob {
  public:
@@ -110,15 +111,15 @@ class CountJob {
     return true;
   }
 
-  /// Has the k-mers of --only. Where they have to be made an index of, a cap that this job could not begin
-  /// with whatever they are is refused before, with one that would do for both.
+  /// Opens the k-mers of --only. Before an index is made of them, a cap with which this job could not begin
+  /// is refused; the one that is named suffices for both, if the k-mers are few.
   void make_only(const io::InputSet& input, std::uint64_t reading_bytes, std::size_t batch_bytes) {
     if (device_.gpus.empty() && !index::is_index_file(options_.only)) {
       const backend::CountPlan plan = count_plan_for(
           options_, device_, run_, input, reading_bytes + only_session_bytes(0, threads_, batch_bytes));
       auto forecast = make_backend(device_)->forecast(plan, {});
       if (forecast && !forecast->begins) {
-        forecast->least_bytes += kFewOnlyBytes;
+        forecast->least_bytes += static_cast<double>(kFewOnlyBytes + threads_ * kFewOnlyThreadBytes);
         throw ResourceError(refusal_of(plan, *forecast));
       }
     }

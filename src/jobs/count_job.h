@@ -67,7 +67,7 @@ io::InputOptions input_options_for(const CountOptions& options);
 backend::CountPlan count_plan_for(const CountOptions& options, const DeviceChoice& device,
                                   const SessionRun& run, const io::InputSet& input,
                                   std::uint64_t reading_bytes);
-/// Returns what is said of a plan that, by the forecast, does not begin.
+/// Returns what is said of a job that, by the forecast of its plan, does not begin.
 std::string refusal_of(const backend::CountPlan& plan, const backend::SessionForecast& forecast);
 
 /// Runs a whole counting job, or this process's part of it. Throws Error; then no output file is left.

@@ -150,7 +150,7 @@ class SetJob {
   const SetOptions& options_;
   const host::Resources resources_;
   backend::JobProgress& progress_;
-  const backend::WorkingMemory memory_;  ///< but for what the process itself takes
+  const backend::WorkingMemory memory_;  ///< without `other_bytes`
   std::vector<index::IndexFile> inputs_;
 };
 

@@ -58,10 +58,14 @@ class ChangedInputs(CliTest):
         return subprocess.Popen([WARPMER, *command], cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
 
-    def wait_until_mapped(self, process):
-        maps = pathlib.Path(f"/proc/{process.pid}/maps")
-        for _ in range(2000):
-            if self.name in maps.read_text():
+    def wait_until_checked(self, process):
+        """Until the index is mapped, and all threads sleep: they wait for what is read besides."""
+        folder = pathlib.Path(f"/proc/{process.pid}")
+        asleep = 0
+        for _ in range(6000):
+            states = [task.read_text().rsplit(")", 1)[1].split()[0] for task in folder.glob("task/*/stat")]
+            asleep = asleep + 1 if self.name in (folder / "maps").read_text() and set(states) == {"S"} else 0
+            if asleep == 5:
                 return
             time.sleep(0.005)
         self.fail("the index was not mapped")
@@ -112,7 +116,7 @@ class ChangedInputs(CliTest):
                 begin = process.stdout.read(5000)  # then it has begun, and cannot end
             else:
                 begin = b""
-                self.wait_until_mapped(process)
+                self.wait_until_checked(process)
             change(self)
             out, err = process.communicate(stdin)
         finally:

@@ -30,9 +30,9 @@ struct ComparisonSums {
 };
 
 /// Goes through all shards once, for all pairs, on the CPU. The indexes have the same parameters; `bounds`
-/// has for each which counts to look at. The sums are exact and do not depend on the threads. The memory
-/// keeps a table for each thread. ResourceError for memory that leaves nothing to work in; InputError for an
-/// index that is damaged.
+/// has for each which counts to look at. The sums are exact and do not depend on the threads. `memory`
+/// keeps a table for each thread (kept_bytes). ResourceError for memory that leaves nothing to work in;
+/// InputError for an index that is damaged.
 ComparisonSums compare_all(const std::vector<index::IndexFile>& inputs,
                            const std::vector<CountBounds>& bounds, const WorkingMemory& memory,
                            JobProgress& progress);

@@ -16,6 +16,7 @@
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/word_counter.h"
 #include "kmer/minimizer.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 

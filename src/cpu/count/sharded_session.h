@@ -19,6 +19,7 @@
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/group_shape.h"
 #include "kmer/minimizer.h"
+#include "system/huge_pages.h"
 
 namespace warpmer::cpu {
 
