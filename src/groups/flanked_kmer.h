@@ -37,17 +37,28 @@ WARPMER_HD constexpr Flanks flanks_of(Key kmer, std::uint32_t layer, const Group
                                             : static_cast<Flanks>((left << (2 * right_bases)) | right);
 }
 
+/// An m-mer and its reverse complement, the first base of each least significant.
+struct BothMmers {
+  std::uint32_t forward, reverse;
+};
+
+/// Returns the m-mer behind a k-mer's first `at` bases. `other` is the k-mer's reverse complement.
+template <class Key>
+WARPMER_HD constexpr BothMmers mmers_at(Key kmer, Key other, std::uint32_t at, const GroupShape& shape) {
+  const std::uint32_t mask = ~0u >> (32 - 2 * shape.m);
+  return {~static_cast<std::uint32_t>(other >> (2 * at)) & mask,
+          ~static_cast<std::uint32_t>(kmer >> (2 * (shape.flank_bases() - at))) & mask};
+}
+
 /// Returns a k-mer beside the m-mer behind its first `at` bases, in the orientation in which that is
 /// canonical. `other` is the k-mer's reverse complement.
 template <class Flanks, class Key>
 WARPMER_HD constexpr FlankedKmer<Flanks> flanked_at(Key kmer, Key other, std::uint32_t at,
                                                     const GroupShape& shape, bool canonical) {
-  const std::uint32_t n = shape.flank_bases(), mask = ~0u >> (32 - 2 * shape.m);
-  const std::uint32_t mmer = ~static_cast<std::uint32_t>(other >> (2 * at)) & mask;
-  const std::uint32_t reversed = ~static_cast<std::uint32_t>(kmer >> (2 * (n - at))) & mask;
-  const bool is_forward = !canonical || mmer < reversed;
-  const std::uint32_t layer = is_forward ? at : n - at;
-  return {is_forward ? mmer : reversed, layer, flanks_of<Flanks>(is_forward ? kmer : other, layer, shape)};
+  const auto [forward, reverse] = mmers_at(kmer, other, at, shape);
+  const bool is_forward = !canonical || forward < reverse;
+  const std::uint32_t layer = is_forward ? at : shape.flank_bases() - at;
+  return {is_forward ? forward : reverse, layer, flanks_of<Flanks>(is_forward ? kmer : other, layer, shape)};
 }
 
 /// Finds the place of a k-mer in its group: the definition, one m-mer after the other.
@@ -59,13 +70,10 @@ WARPMER_HD constexpr FlankedKmer<Flanks> flanked_at(Key kmer, Key other, std::ui
 template <class Flanks, class Key>
 WARPMER_HD constexpr FlankedKmer<Flanks> flanked_kmer(Key kmer, const GroupShape& shape, bool canonical) {
   const Key other = reverse_complement(kmer, shape.k);
-  const Key reversed = ~other, complement = ~kmer;  // m-mers of each strand, the first base lowest
   const std::uint32_t n = shape.flank_bases();
-  const auto mask = static_cast<std::uint32_t>(key_mask<Key64>(shape.m));
   const auto hash_at = [&](std::uint32_t at) {
-    const std::uint32_t mmer = static_cast<std::uint32_t>(reversed >> (2 * at)) & mask;
-    const std::uint32_t from_other = static_cast<std::uint32_t>(complement >> (2 * (n - at))) & mask;
-    return minimizer_hash(canonical && from_other < mmer ? from_other : mmer);
+    const auto [forward, reverse] = mmers_at(kmer, other, at, shape);
+    return minimizer_hash(canonical && reverse < forward ? reverse : forward);
   };
   std::uint32_t smallest = UINT32_MAX, first = 0, others = 0;
   for (std::uint32_t at = 0; at <= n; ++at) {
