@@ -187,4 +187,16 @@ WARPMER_HD_INLINE std::uint32_t find_super_kmer(const ShardBits& shard, std::uin
   return search.answered();
 }
 
+/// Returns the count that a shard has of a k-mer, given as a super-k-mer of one; 0 for one that it does not
+/// have. The rest is that of find_super_kmer.
+template <class Flanks>
+WARPMER_HD std::uint64_t count_of(const ShardBits& shard, std::uint32_t rest,
+                                  const FlankedSuperKmer<Flanks>& kmer) {
+  std::uint64_t count = 0;
+  find_super_kmer(
+      shard, rest, kmer,
+      [&](std::uint32_t, std::uint32_t, const StringCounts& counts, std::uint32_t i) { count = counts[i]; });
+  return count;
+}
+
 }  // namespace warpmer::groups

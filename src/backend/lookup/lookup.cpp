@@ -67,15 +67,6 @@ struct Asked {
   std::uint32_t rest;
 };
 
-template <class Flanks>
-std::uint64_t find_in_group(const Asked<Flanks>& asked) {
-  std::uint64_t count = 0;
-  groups::find_super_kmer(asked.shard, asked.rest, asked.kmer,
-                          [&](std::uint32_t, std::uint32_t, const groups::StringCounts& counts,
-                              std::uint32_t i) { count = counts[i]; });
-  return count;
-}
-
 template <class Key, class Flanks, class Kmers>
 void find_in_strings(const index::IndexFile& index, const Kmers& kmers, std::uint64_t* counts) {
   const groups::GroupShape shape(index.params().k);
@@ -94,7 +85,8 @@ void find_in_strings(const index::IndexFile& index, const Kmers& kmers, std::uin
       block.back().shard.prefetch_offset(block.back().rest);
     }
     for (const Asked<Flanks>& asked : block) asked.shard.prefetch_bucket(asked.rest);
-    for (const Asked<Flanks>& asked : block) *counts++ = find_in_group(asked);
+    for (const Asked<Flanks>& asked : block)
+      *counts++ = groups::count_of(asked.shard, asked.rest, asked.kmer);
   }
 }
 

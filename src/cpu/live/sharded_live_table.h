@@ -43,13 +43,8 @@ namespace warpmer::cpu {
 /// Returns the count that strings have of a k-mer, given by its key.
 template <class Key>
 std::uint64_t count_in(const groups::ShardBits& strings, const groups::GroupKeys<Key, Key>& keys, Key key) {
-  std::uint64_t count = 0;
-  const auto kmer = groups::super_kmer_of(groups::FlankedKmer<Key>{0, keys.layer(key), keys.flanks(key)},
-                                          keys.shape().flank_bases());
-  groups::find_super_kmer(strings, keys.rest(key), kmer,
-                          [&](std::uint32_t, std::uint32_t, const groups::StringCounts& counts,
-                              std::uint32_t i) { count = counts[i]; });
-  return count;
+  const groups::FlankedKmer<Key> kmer{0, keys.layer(key), keys.flanks(key)};
+  return groups::count_of(strings, keys.rest(key), groups::super_kmer_of(kmer, keys.shape().flank_bases()));
 }
 
 /// The questions to a live table.
