@@ -17,7 +17,6 @@ Comparison compare_indexes(const CompareOptions& options, backend::JobProgress& 
       .threads = threads,
       .inputs = options.inputs.size()};
   const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, memory);
-  memory.other_bytes = backend::working_bytes(threads);
   Comparison found{inputs.front().params().k,
                    backend::compare_all(inputs, options.of_inputs, memory, progress)};
   progress.stage = backend::JobProgress::Stage::done;

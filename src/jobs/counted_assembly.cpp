@@ -28,7 +28,6 @@ backend::CopySpectrum make_copy_spectrum(const std::string& reads, const Counted
                                          const host::Resources& resources, backend::JobProgress& progress) {
   backend::WorkingMemory memory{.cap = resources.memory_bytes, .threads = resources.threads, .inputs = 2};
   const std::vector<index::IndexFile> inputs = backend::open_alike({reads, assembly.path()}, memory);
-  memory.other_bytes = backend::working_bytes(memory.threads);
   progress.shards_done = 0;
   backend::AssemblySpectra found = backend::find_assembly_spectra(inputs, 1, memory, progress);
   progress.stage = backend::JobProgress::Stage::done;
@@ -39,17 +38,17 @@ backend::AssemblySpectra assembly_spectra(const MerquryOptions& options, backend
   const host::Resources resources = host::settled(options.resources);
   std::vector<std::string> paths{options.reads};
   paths.insert(paths.end(), options.hapmers.begin(), options.hapmers.end());
-  // Before anything is counted.
-  backend::WorkingMemory memory{
-      .cap = resources.memory_bytes, .threads = resources.threads, .inputs = paths.size()};
-  const index::IndexParams params = backend::open_alike(paths, memory).front().params();
+  const auto open = [&](backend::WorkingMemory& memory) {
+    memory = {.cap = resources.memory_bytes, .threads = resources.threads, .inputs = paths.size()};
+    return backend::open_alike(paths, memory);
+  };
+  backend::WorkingMemory memory;
+  const index::IndexParams params = open(memory).front().params();  // before anything is counted
   const AssemblyOptions counting{options.reading, resources, options.tmp_directory};
   std::deque<CountedAssembly> counted;
   for (const std::string& assembly : options.assemblies)
     paths.push_back(counted.emplace_back(counting, params, std::vector{assembly}, progress).path());
-  memory.inputs = paths.size();
-  const std::vector<index::IndexFile> inputs = backend::open_alike(paths, memory);
-  memory.other_bytes = backend::working_bytes(memory.threads);
+  const std::vector<index::IndexFile> inputs = open(memory);
   progress.shards_done = 0;
   backend::AssemblySpectra spectra =
       backend::find_assembly_spectra(inputs, options.assemblies.size(), memory, progress);

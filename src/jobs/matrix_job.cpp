@@ -97,7 +97,11 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, 
   const host::Resources resources = host::settled(options.resources);
   const unsigned threads = resources.threads;
   backend::MatrixPlan plan;
-  plan.memory = {.cap = resources.memory_bytes, .threads = threads, .inputs = options.inputs.size()};
+  plan.memory = {.cap = resources.memory_bytes,
+                 .other_bytes = file::OrderedText::memory_bytes(threads) +
+                                (options.old != nullptr ? threads * kOldRowsOfThread : 0),
+                 .threads = threads,
+                 .inputs = options.inputs.size()};
   const std::vector<index::IndexFile> inputs = backend::open_alike(options.inputs, plan.memory);
   const index::IndexParams& params = inputs.front().params();
   if (options.old != nullptr) check_alike(*options.old, inputs.front());
@@ -110,8 +114,6 @@ void write_matrix(const MatrixOptions& options, backend::JobProgress& progress, 
   plan.presence = format.presence;
   plan.min_samples = static_cast<std::uint32_t>(options.min_samples);
   plan.of_inputs = options.of_inputs;
-  plan.memory.other_bytes = backend::working_bytes(threads) + file::OrderedText::memory_bytes(threads) +
-                            (options.old != nullptr ? threads * kOldRowsOfThread : 0);
   const auto session = backend::make_cpu_matrix(plan, inputs, options.old);
 
   file::OrderedText text(

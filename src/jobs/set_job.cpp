@@ -69,7 +69,6 @@ class SetJob {
     plan.rule = options_.rule;
     for (std::size_t i = 0; i < inputs_.size(); ++i) plan.of_inputs.push_back(bounds_of(i));
     plan.memory = memory_;
-    plan.memory.other_bytes = backend::working_bytes(memory_.threads);
     return plan;
   }
 
@@ -150,7 +149,7 @@ class SetJob {
   const SetOptions& options_;
   const host::Resources resources_;
   backend::JobProgress& progress_;
-  const backend::WorkingMemory memory_;  ///< without `other_bytes`
+  backend::WorkingMemory memory_;
   std::vector<index::IndexFile> inputs_;
 };
 

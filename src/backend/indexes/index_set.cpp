@@ -44,7 +44,7 @@ void check_alike(const index::IndexFile& first, const index::IndexFile& other) {
 
 }  // namespace
 
-std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, const WorkingMemory& memory) {
+std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, WorkingMemory& memory) {
   std::vector<index::IndexFile> files;
   files.reserve(paths.size());
   for (const std::string& path : paths) {
@@ -52,6 +52,7 @@ std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, 
     if (files.size() == 1) refuse_too_many(files.front(), memory);
     check_alike(files.front(), files.back());
   }
+  memory.other_bytes += working_bytes(memory.threads);
   return files;
 }
 

@@ -36,7 +36,8 @@ void refuse_too_many(const index::IndexFile& first, const WorkingMemory& memory)
   const std::uint64_t kept = kept_bytes(first) * memory.inputs + memory.kept_bytes;
   if (host::resident_bytes() + kept < memory.cap || kept < std::max(kSmallBytes, memory.cap / kSmallPart))
     return;
-  const WorkingMemory enough{.other_bytes = working_bytes(memory.threads) + kept, .writer_share = 16};
+  const WorkingMemory enough{.other_bytes = memory.other_bytes + working_bytes(memory.threads) + kept,
+                             .writer_share = 16};
   throw ResourceError(fmt::format(
       "-m {} is too little for {} and {} inputs, for which {} are kept: {} would do; {}",
       mebibytes(memory.cap), number_of_threads(memory.threads), memory.inputs, mebibytes_needed(kept),
