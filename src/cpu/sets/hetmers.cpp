@@ -152,7 +152,8 @@ class HetmerFinder {
       : index_(index),
         plan_(plan),
         progress_(progress),
-        bins_(index, bounds(plan), plan.at_any_base, plan.resources.threads) {}
+        threads_(plan.resources.threads),
+        bins_(index, bounds(plan), plan.at_any_base, threads_) {}
 
   PairFrequencies find() {
     divide_memory();
@@ -188,42 +189,39 @@ class HetmerFinder {
     const std::uint64_t largest = bins_.most_entries_of_bin();
     const std::uint64_t of_thread =
         HetmerBins<Key>::OrderedEntries::bytes_for(largest) + 2 * PairLog::kBytesOfThread;
-    const std::uint64_t others = backend::working_bytes(plan_.resources.threads) +
-                                 plan_.resources.threads * of_thread + bins_.writing_bytes() +
+    const std::uint64_t others = backend::working_bytes(threads_) + threads_ * of_thread +
+                                 bins_.writing_bytes() +
                                  (plan_.at_any_base ? PartnerMarks::memory_bytes(bins_.kmers()) : 0);
     const std::uint64_t range =
         std::max(bins_.bytes_of(largest), bins_.bytes_of(bins_.entries() / kMostRanges));
     const std::uint64_t least = range / (kLogShare - 1) * kLogShare + kLogShare;
     const std::uint64_t cap = plan_.resources.memory_bytes;
     if (cap < others + least) {
-      throw ResourceError(
-          host::memory_refusal(cap, "finding pairs of k-mers", plan_.resources.threads, others + least));
+      throw ResourceError(host::memory_refusal(cap, "finding pairs of k-mers", threads_, others + least));
     }
     log_bytes_ = plan_.at_any_base ? (cap - others) / kLogShare : 0;
     room_ = cap - others - log_bytes_;
   }
 
   void find_in(const GatheredBins& range, PartnerMarks& marks, PairLog& log) {
-    share_numbers(plan_.resources.threads, range.first, range.end,
-                  [&](unsigned /*thread*/, SharedNumbers& numbers) {
-                    typename HetmerBins<Key>::OrderedEntries ordered;
-                    HetmerPairs<Key> pairs(index_.params().k, bins_.differing_bases(),
-                                           plan_.at_any_base ? &marks : nullptr,
-                                           plan_.at_any_base ? &log : nullptr, frequencies_);
-                    for (std::uint32_t bin; numbers.take(bin); ++progress_.shards_done) {
-                      bins_.order(bin, ordered);
-                      const HetmerEntry<Key>* const entries = ordered.entries.data();
-                      const std::uint32_t* const offsets = ordered.offsets.data();
-                      for (std::uint32_t b = 0; b < ordered.buckets; ++b)
-                        pairs.find({entries + offsets[b], entries + offsets[b + std::size_t{1}]});
-                    }
-                    pairs.finish();
-                  });
+    share_numbers(threads_, range.first, range.end, [&](unsigned /*thread*/, SharedNumbers& numbers) {
+      typename HetmerBins<Key>::OrderedEntries ordered;
+      HetmerPairs<Key> pairs(index_.params().k, bins_.differing_bases(), plan_.at_any_base ? &marks : nullptr,
+                             plan_.at_any_base ? &log : nullptr, frequencies_);
+      for (std::uint32_t bin; numbers.take(bin); ++progress_.shards_done) {
+        bins_.order(bin, ordered);
+        const HetmerEntry<Key>* const entries = ordered.entries.data();
+        const std::uint32_t* const offsets = ordered.offsets.data();
+        for (std::uint32_t b = 0; b < ordered.buckets; ++b)
+          pairs.find({entries + offsets[b], entries + offsets[b + std::size_t{1}]});
+      }
+      pairs.finish();
+    });
   }
 
   /// Counts the pairs of which neither has a partner on the other strand.
   void count_logged(const PartnerMarks& marks, PairLog& log) {
-    share_numbers(plan_.resources.threads, 0, log.blocks(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
+    share_numbers(threads_, 0, log.blocks(), [&](unsigned /*thread*/, SharedNumbers& numbers) {
       std::vector<LoggedPair> buffer;
       for (std::size_t block; numbers.take(block);) {
         for (const LoggedPair& pair : log.block(block, buffer)) {
@@ -238,6 +236,7 @@ class HetmerFinder {
   const index::IndexFile& index_;
   const backend::HetmerPlan& plan_;
   backend::JobProgress& progress_;
+  const unsigned threads_;
   HetmerBins<Key> bins_;
   std::uint64_t room_ = 0;
   std::uint64_t log_bytes_ = 0;
