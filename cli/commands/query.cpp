@@ -125,7 +125,7 @@ struct ChunkAnswer {
 ChunkAnswer answer_chunk(Query& query, const KmerList& list, const KmerChunk& chunk) {
   const std::vector<std::string_view> kmers = kmers_in(list, chunk, query.lookup.kmers().k);
   std::vector<std::uint64_t> counts(kmers.size());
-  query.lookup.find_all(kmers, counts.data());
+  query.lookup.find_valid(kmers, counts.data());
   std::string out;
   out.reserve(chunk.text.size() + chunk.text.size() / 4);
   for (std::size_t i = 0; i < kmers.size(); ++i) {

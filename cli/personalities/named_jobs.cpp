@@ -64,7 +64,7 @@ std::vector<std::uint64_t> counts_in(const backend::Lookup& lookup,
     words.push_back(std::string_view(text).substr(i * k, k));
   }
   std::vector<std::uint64_t> counts(kmers.size());
-  lookup.find_all(words, counts.data());
+  lookup.find_valid(words, counts.data());
   return counts;
 }
 

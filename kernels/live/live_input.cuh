@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/lookup/kmer_text.h"
 #include "kmer/kmer.h"
 
 namespace warpmer::gpu {
@@ -19,15 +18,12 @@ Key kmer_of(std::string_view text, const KmerParams& kmers) {
   return kmers.canonical ? canonical(kmer, kmers.k) : kmer;
 }
 
-/// Returns those that are asked for. UsageError for a text that is no k-mer.
+/// Returns those that are asked for.
 template <class Key>
 std::vector<Key> kmers_of(std::span<const std::string_view> texts, const KmerParams& kmers) {
   std::vector<Key> all;
   all.reserve(texts.size());
-  for (const std::string_view text : texts) {
-    backend::require_kmer(text, kmers.k);
-    all.push_back(kmer_of<Key>(text, kmers));
-  }
+  for (const std::string_view text : texts) all.push_back(kmer_of<Key>(text, kmers));
   return all;
 }
 

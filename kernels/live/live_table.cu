@@ -74,7 +74,7 @@ class GpuLiveLookup : public backend::Lookup {
         loss_(loss),
         lenient_(lenient) {}
 
-  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
+  void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     const backend::Gate::Pass question(questions_);
     loss_.check();
     stations_.serve_kmers(LiveAction::ask, kmers_of<Key>(texts, kmers()),

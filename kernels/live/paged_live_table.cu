@@ -213,7 +213,7 @@ class PagedLookup : public backend::Lookup {
   PagedLookup(const KmerParams& kmers, PagedQuestions<Key>& questions, bool lenient)
       : Lookup(kmers), questions_(questions), hash_(kmers.k), lenient_(lenient) {}
 
-  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
+  void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     std::vector<Key> hashes = kmers_of<Key>(texts, kmers());
     std::transform(hashes.begin(), hashes.end(), hashes.begin(), hash_);
     for (std::size_t at = 0; at < hashes.size(); at += questions_.most()) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "backend/index_params.h"
-#include "backend/lookup/kmer_text.h"
 #include "base/error.h"
 
 namespace warpmer::serve {
@@ -155,8 +154,7 @@ class RemoteSnapshot : public backend::LiveSnapshot {
 
 }  // namespace
 
-void RemoteLookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
-  for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
+void RemoteLookup::find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const {
   Payload payload;
   for (std::size_t at = 0; at < texts.size(); at += kMostKmers) {
     const auto some = texts.subspan(at, std::min(kMostKmers, texts.size() - at));

@@ -16,7 +16,7 @@ class RemoteLookup : public backend::Lookup {
   /// The pool outlives it.
   RemoteLookup(ConnectionPool& pool, bool lenient) : Lookup(pool.kmers()), pool_(pool), lenient_(lenient) {}
 
-  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override;
+  void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override;
   void profile(const io::Batch& batch, backend::Profile& out) const override;
   void summarise(const io::Batch& batch, backend::BatchSummary& out) const override;
 

@@ -95,9 +95,9 @@ class OutgrowingTable : public LiveTable {
     CurrentLookup(const OutgrowingTable& owner, bool lenient)
         : Lookup(owner.kmers_), owner_(owner), lenient_(lenient) {}
 
-    void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
+    void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
       const Gate::Pass question(owner_.questions_);
-      current().find_all(texts, counts);
+      current().find_valid(texts, counts);
     }
     void profile(const io::Batch& batch, Profile& out) const override {
       const Gate::Pass question(owner_.questions_);

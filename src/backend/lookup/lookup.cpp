@@ -111,9 +111,13 @@ std::uint64_t Lookup::find(std::string_view text) const {
   return count;
 }
 
-void IndexLookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
+void Lookup::find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const {
   const std::uint32_t k = kmers().k;
   for (const std::string_view text : texts) require_kmer(text, k);
+  find_valid(texts, counts);
+}
+
+void IndexLookup::find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const {
   find_kmers(index_, KmerTexts{texts}, counts);
 }
 

@@ -86,7 +86,9 @@ class Lookup {
   /// characters of A C G T U, any case.
   [[nodiscard]] std::uint64_t find(std::string_view kmer) const;
   /// Does so with several k-mers, in less time for each than one by one. `counts` has as many.
-  virtual void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const = 0;
+  void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const;
+  /// Does so with texts that are known to be k-mers (require_kmer).
+  virtual void find_valid(std::span<const std::string_view> kmers, std::uint64_t* counts) const = 0;
 
   /// Looks up all k-mers of a batch.
   /// InputError for characters that are no nucleotide code, unless lenient.
@@ -125,7 +127,7 @@ class Lookup {
 /// Looks up in an index. Single k-mers are looked up in the mapped file, whatever device profiles.
 class IndexLookup : public Lookup {
  public:
-  void find_all(std::span<const std::string_view> kmers, std::uint64_t* counts) const override;
+  void find_valid(std::span<const std::string_view> kmers, std::uint64_t* counts) const override;
 
  protected:
   /// `index` must outlive the Lookup. InputError when it was made with other hashes than this warpmer's.

@@ -16,7 +16,6 @@
 #include "backend/dense_counts.h"
 #include "backend/live/gate.h"
 #include "backend/live/read_totals.h"
-#include "backend/lookup/kmer_text.h"
 #include "base/buffer_pool.h"
 #include "base/error.h"
 #include "base/memory_text.h"
@@ -85,8 +84,7 @@ class DenseLiveLookup : public backend::Lookup {
             [this, lenient] { return std::make_unique<StretchFinder>(best_kernels(), kmers().k, lenient); },
             threads) {}
 
-  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
-    for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
+  void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     const auto lock = counts_.lock_to_read();
     for (const std::string_view text : texts) {
       Key64 kmer = 0;

@@ -23,7 +23,6 @@
 #include "backend/live/gate.h"
 #include "backend/live/live_table.h"
 #include "backend/live/read_totals.h"
-#include "backend/lookup/kmer_text.h"
 #include "base/buffer_pool.h"
 #include "base/byte_room.h"
 #include "base/error.h"
@@ -61,8 +60,7 @@ class ShardedLiveLookup : public backend::Lookup {
         hash_(kmers.k),
         most_(threads) {}
 
-  void find_all(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
-    for (const std::string_view text : texts) backend::require_kmer(text, kmers().k);
+  void find_valid(std::span<const std::string_view> texts, std::uint64_t* counts) const override {
     std::vector<AskedKmer> block;
     block.reserve(std::min(texts.size(), kAskedAtOnce));
     for (; !texts.empty(); texts = texts.subspan(block.size())) {
