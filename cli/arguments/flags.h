@@ -95,18 +95,6 @@ void check_count_range(const backend::CountBounds& range);
 
 /// `--lenient`, `--min-base-quality`, `--reference`
 void add_reading_flags(CLI::App& app, io::ReadingOptions& reading);
-/// Returns the options for reading, in the order of the input, reads whose k-mers are asked for.
-io::InputOptions input_in_order(const io::ReadingOptions& reading, std::uint32_t k, unsigned threads);
-
-/// The memory in which sequences are looked up in mapped indexes.
-struct MappedLookups {
-  std::uint64_t mapped_bytes = 0;   ///< of the indexes
-  std::uint64_t bytes_of_base = 1;  ///< of a batch and of what is made of it, at most
-  unsigned indexes = 1;
-};
-/// Makes the batches so small that those in flight fit a cap on the process beside the indexes, as far as
-/// that can be. The resources are settled.
-void fit_batches(const MappedLookups& memory, const host::Resources& resources, io::InputOptions& options);
 
 /// Adds the index to read, as first argument.
 CLI::Option* add_index_argument(CLI::App& app, std::string& path);

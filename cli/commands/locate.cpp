@@ -21,6 +21,7 @@
 #include "cli/framework/application.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/looked_up_input.h"
 #include "cli/framework/messages.h"
 #include "cli/framework/ordered_team.h"
 #include "cli/framework/text_output.h"

@@ -11,6 +11,7 @@
 #include "base/warning.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
+#include "cli/framework/looked_up_input.h"
 #include "cli/output/progress.h"
 #include "cli/personalities/personality.h"
 #include "file/output/output_path.h"
