@@ -17,6 +17,15 @@ inline std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
+/// Returns the whole number that all of a text is.
+template <class Number = std::uint64_t>
+std::optional<Number> whole_number(std::string_view text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_all = error == std::errc{} && end == text.data() + text.size();
+  return is_all ? std::optional(value) : std::nullopt;
+}
+
 /// Returns the number that a variable begins with; none where it is 0, which means "no limit" to all that set
 /// such variables.
 inline std::optional<std::uint64_t> environment_number(const char* name) {

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/warning.h"
 #include "host/node_share.h"
@@ -33,10 +33,8 @@ constexpr std::uint64_t kLeastGpuInputBytes = std::uint64_t{64} << 20;
 
 /// Takes nothing but digits, and few of them.
 std::optional<unsigned> parse_number(std::string_view text) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = !text.empty() && error == std::errc{} && end == text.data() + text.size();
-  return whole && number <= 9999 ? std::optional(number) : std::nullopt;
+  const auto number = whole_number<unsigned>(text);
+  return number && *number <= 9999 ? number : std::nullopt;
 }
 
 /// Returns the ordinals of `cuda:0,2`; none for `cuda`.

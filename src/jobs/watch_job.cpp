@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "backend/lookup/lookup.h"
 #include "base/byte_room.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/error.h"
 #include "base/memory_text.h"
 #include "base/thread_team.h"
@@ -61,15 +61,6 @@ std::vector<std::string> inputs_of(const WatchState& state) {
   return inputs;
 }
 
-/// Returns the number that a text ends with, from a byte on, or nothing.
-template <class Number>
-std::optional<Number> number_from(const std::string& text, std::size_t begin) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [parsed, error] = std::from_chars(text.data() + begin, end, number);
-  return error == std::errc() && parsed == end ? std::optional(number) : std::nullopt;
-}
-
 /// Returns the state; nothing where the index was not written by a watch.
 std::optional<WatchState> state_of(const index::Provenance& provenance) {
   const std::vector<std::string>& inputs = provenance.inputs;
@@ -78,11 +69,12 @@ std::optional<WatchState> state_of(const index::Provenance& provenance) {
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const std::size_t colon = inputs[i].rfind(':');
     if (i == 1 && colon == std::string::npos && inputs[i].starts_with(kMinBaseQuality)) {
-      state.min_base_quality = number_from<int>(inputs[i], kMinBaseQuality.size());
+      state.min_base_quality = whole_number<int>(std::string_view(inputs[i]).substr(kMinBaseQuality.size()));
       if (state.min_base_quality) continue;
     }
-    const auto bytes =
-        colon == std::string::npos ? std::nullopt : number_from<std::uint64_t>(inputs[i], colon + 1);
+    const auto bytes = colon == std::string::npos
+                           ? std::nullopt
+                           : whole_number(std::string_view(inputs[i]).substr(colon + 1));
     if (!bytes) return std::nullopt;
     state.read.emplace(inputs[i].substr(0, colon), *bytes);
   }

@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <utility>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "file/input_error.h"
 
@@ -24,11 +23,9 @@ constexpr std::string_view kLacking = "NA";
 }
 
 std::uint64_t number_of(const TableColumn& column, std::string_view field) {
-  std::uint64_t number = 0;
-  const char* const end = field.data() + field.size();
-  if (const auto [at, error] = std::from_chars(field.data(), end, number); error != std::errc{} || at != end)
-    fail_at_field(column, field);
-  return number;
+  const auto number = whole_number(field);
+  if (!number) fail_at_field(column, field);
+  return *number;
 }
 
 /// Not by from_chars, which not all libraries have for these.

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/environment.h"
 #include "base/error.h"
 #include "file/input_error.h"
 #include "kmer/kmer.h"
@@ -31,8 +31,9 @@ std::string_view next_field(std::string_view& line, char separator) {
 
 template <class Number>
 bool parse(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto parsed = whole_number<Number>(text);
+  number = parsed.value_or(number);
+  return parsed.has_value();
 }
 
 /// Takes in `name=value`; false when it means nothing.

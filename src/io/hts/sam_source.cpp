@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "base/environment.h"
 #include "file/input_error.h"
 #include "io/text/quality.h"
 #include "kmer/alphabet.h"
@@ -129,12 +130,10 @@ std::span<char> SamSource::take_bases(std::span<char> column) const {
 }
 
 std::uint16_t SamSource::flag_in(std::span<const char> column) const {
-  std::uint16_t flag = 0;
-  const char* const end = column.data() + column.size();
-  const auto [stop, error] = std::from_chars(column.data(), end, flag);
-  if (error != std::errc{} || stop != end)
-    fail(fmt::format("the second column, {}, is no flag", file::quoted({column.data(), column.size()})));
-  return flag;
+  const std::string_view text(column.data(), column.size());
+  const auto flag = whole_number<std::uint16_t>(text);
+  if (!flag) fail(fmt::format("the second column, {}, is no flag", file::quoted(text)));
+  return *flag;
 }
 
 /// Makes Phred scores of the characters, which must be those of so many bases.
