@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "file/output/output_group.h"
 #include "formats/stream/count_width.h"
 
 namespace warpmer::formats {
@@ -560,13 +559,7 @@ void KmcSink::write_prefixes() {
 void KmcSink::finish() {
   suffixes_.write(kSuffixMark);
   write_prefixes();
-  // One file without the other is of no use.
-  suffixes_.complete();
-  prefixes_.complete();
-  file::OutputGroup both;
-  suffixes_.finish();
-  prefixes_.finish();
-  both.name_all();
+  file::finish_together(std::array{&suffixes_, &prefixes_});  // one without the other is of no use
 }
 
 }  // namespace warpmer::formats

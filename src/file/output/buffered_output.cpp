@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "file/mapped_inputs.h"
+#include "file/output/output_group.h"
 
 namespace warpmer::file {
 namespace {
@@ -74,6 +75,13 @@ void BufferedOutput::write_through(const char* data, std::size_t bytes) {
   const WritePiece piece{data, bytes};
   file_.write(offset_, {&piece, 1});
   offset_ += bytes;
+}
+
+void finish_together(std::span<BufferedOutput* const> files) {
+  for (BufferedOutput* const file : files) file->complete();
+  OutputGroup all;
+  for (BufferedOutput* const file : files) file->finish();
+  all.name_all();
 }
 
 }  // namespace warpmer::file

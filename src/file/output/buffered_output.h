@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -73,5 +74,8 @@ class BufferedOutput {
   std::size_t used_ = 0;
   std::unique_ptr<char[]> buffer_;
 };
+
+/// Finishes files that are of use only together: either all get their names, or none.
+void finish_together(std::span<BufferedOutput* const> files);
 
 }  // namespace warpmer::file

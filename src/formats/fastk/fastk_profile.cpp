@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "file/output/output_group.h"
 #include "file/output/output_path.h"
 #include "formats/fastk/fastk_table.h"
 
@@ -158,18 +157,10 @@ void FastkProfileSink::end_sequence() {
 void FastkProfileSink::finish() {
   end_part();
   while (++part_ < parts_.size()) begin_part();  // empty ones
-  for (const auto& part : parts_) {
-    part->index.complete();
-    part->profiles.complete();
-  }
-  stub_.complete();
-  file::OutputGroup all;
-  for (const auto& part : parts_) {
-    part->index.finish();
-    part->profiles.finish();
-  }
-  stub_.finish();
-  all.name_all();
+  std::vector<file::BufferedOutput*> files;
+  for (const auto& part : parts_) files.insert(files.end(), {&part->index, &part->profiles});
+  files.push_back(&stub_);
+  file::finish_together(files);
 }
 
 }  // namespace warpmer::formats

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "file/output/output_group.h"
 #include "file/output/output_path.h"
 
 namespace warpmer::formats {
@@ -287,13 +286,11 @@ void FastkSink::finish() {
   end_part();
   while (++part_ < parts_.size()) begin_part();  // empty ones
   write_stub();
-  // None is of use without the others.
-  for (const auto& part : parts_) part->complete();
-  stub_.complete();
-  file::OutputGroup all;
-  for (const auto& part : parts_) part->finish();
-  stub_.finish();
-  all.name_all();
+  std::vector<file::BufferedOutput*> files;  // none is of use without the others
+  files.reserve(parts_.size() + 1);
+  for (const auto& part : parts_) files.push_back(part.get());
+  files.push_back(&stub_);
+  file::finish_together(files);
 }
 
 }  // namespace warpmer::formats
