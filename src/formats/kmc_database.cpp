@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "formats/stream/count_width.h"
+#include "formats/stream/suffix_records.h"
 
 namespace warpmer::formats {
 namespace {
@@ -504,21 +505,7 @@ KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_
 }
 
 void KmcSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
-  const std::uint32_t suffix_bits = 8 * suffix_bytes_;
-  char* out = to.bytes.reserve(kmers.size() * (suffix_bytes_ + count_bytes_) + kKmcDecodedBytes);
-  for (const CountedKmer& each : kmers) {
-    to.add_to_run(static_cast<std::uint64_t>(suffix_bits == 128 ? 0 : each.kmer >> suffix_bits));
-    // Whole words are written, and what is too much of them written over.
-    const Key128 suffix = suffix_bits == 0 ? 0 : each.kmer << (128 - suffix_bits);
-    const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
-                                   __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
-    std::memcpy(out, words, sizeof words);
-    out += suffix_bytes_;
-    std::memcpy(out, &each.count, sizeof each.count);
-    out += count_bytes_;
-  }
-  to.bytes.commit(out);
-  to.kmers += kmers.size();
+  encode_suffixes(kmers, 0, suffix_bytes_, count_bytes_, to);
 }
 
 void KmcSink::append(const EncodedKmers& encoded) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "file/output/output_path.h"
+#include "formats/stream/suffix_records.h"
 
 namespace warpmer::formats {
 namespace {
@@ -21,8 +22,6 @@ constexpr std::string_view kTableEnding = ".ktab";
 constexpr std::uint64_t kStubHeaderBytes = 16, kPartHeaderBytes = 12;
 constexpr std::uint32_t kFastkCountBytes = 2;
 constexpr std::uint32_t kMostPrefixBytes = 3;
-/// Bytes that may be written behind a k-mer, to be written over.
-constexpr std::size_t kWholeWords = 16;
 /// From so many k-mers on FastK takes two, and three, bytes for a prefix; and k-mers must be as long as that.
 constexpr std::uint64_t kTwoByteKmers = 0x40000, kThreeByteKmers = 0x4000001;
 constexpr std::uint32_t kTwoByteK = 8, kThreeByteK = 12;
@@ -233,24 +232,7 @@ void FastkSink::end_part() {
 }
 
 void FastkSink::encode(std::span<const CountedKmer> kmers, EncodedKmers& to) const {
-  const std::uint32_t suffix_bits = 8 * (kmer_bytes_ - prefix_bytes_),
-                      padding = 8 * kmer_bytes_ - 2 * facts_.k;
-  char* out = to.bytes.reserve(kmers.size() * record_bytes_ + kWholeWords);
-  for (const CountedKmer& each : kmers) {
-    const Key128 aligned = each.kmer << padding;
-    to.add_to_run(static_cast<std::uint64_t>(aligned >> suffix_bits));
-    // Whole words are written, and what is too much of them written over.
-    const Key128 suffix = suffix_bits == 0 ? 0 : aligned << (128 - suffix_bits);
-    const std::uint64_t words[] = {__builtin_bswap64(static_cast<std::uint64_t>(suffix >> 64)),
-                                   __builtin_bswap64(static_cast<std::uint64_t>(suffix))};
-    std::memcpy(out, words, sizeof words);
-    out += suffix_bits / 8;
-    const auto count = static_cast<std::uint16_t>(each.count);
-    std::memcpy(out, &count, sizeof count);
-    out += sizeof count;
-  }
-  to.bytes.commit(out);
-  to.kmers += kmers.size();
+  encode_suffixes(kmers, 8 * kmer_bytes_ - 2 * facts_.k, kmer_bytes_ - prefix_bytes_, kFastkCountBytes, to);
 }
 
 void FastkSink::append(const EncodedKmers& encoded) {
