@@ -101,6 +101,11 @@ class CountGate {
   std::uint64_t least_ = UINT64_MAX, most_ = 0;  ///< least and greatest of the counts that were written
 };
 
+void check_memory_to_copy(const ExportOptions& options) {
+  host::check_memory(options.resources.memory_bytes, backend::working_bytes(options.resources.threads),
+                     options.resources.threads);
+}
+
 }  // namespace
 
 formats::StreamFacts facts_of(const index::IndexFile& index) {
@@ -113,10 +118,7 @@ ExportReport export_index(const index::IndexFile& index, const ExportOptions& op
                           formats::KmerSink& sink) {
   CountGate gate(options, options.shown_input.empty() ? index.path() : options.shown_input, sink);
   gate.check(index.totals().largest_count);
-  if (options.order == formats::KmerOrder::any) {
-    host::check_memory(options.resources.memory_bytes, backend::working_bytes(options.resources.threads),
-                       options.resources.threads);
-  }
+  if (options.order == formats::KmerOrder::any) check_memory_to_copy(options);
   backend::encode_entries(
       index, options.order, options.resources.memory_bytes, options.resources.threads,
       [&](std::span<const CountedKmer> kmers, formats::EncodedKmers& to) { gate.encode(kmers, to); },
@@ -154,11 +156,6 @@ class EncodedInOrder {
   BufferPool<formats::EncodedKmers> buffers_;
   OrderedStage<Lease> ordered_;
 };
-
-void check_memory_to_copy(const ExportOptions& options) {
-  host::check_memory(options.resources.memory_bytes, backend::working_bytes(options.resources.threads),
-                     options.resources.threads);
-}
 
 }  // namespace
 

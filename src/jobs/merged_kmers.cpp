@@ -37,16 +37,6 @@ std::uint64_t count_in_both(CountRule rule, std::uint64_t first, std::uint64_t s
   throw InternalError("a count rule that is none of two streams");
 }
 
-void check_alike(const formats::StreamFacts& first, const formats::StreamFacts& second) {
-  if (first.k != second.k) {
-    throw UsageError(fmt::format(
-        "the first input has {}-mers and the second {}-mers; they must be of one length", first.k, second.k));
-  }
-  if (first.canonical != second.canonical) {
-    throw UsageError("one input has k-mers of both strands and the other of one; they must be alike");
-  }
-}
-
 /// One stream of two, both in lexicographic order, as it is then itself. Its `facts().distinct` is the most
 /// that there may be, and `largest_count` not known.
 class MergedKmers final : public formats::KmerSource {
@@ -58,7 +48,6 @@ class MergedKmers final : public formats::KmerSource {
         second_{std::move(second), std::vector<CountedKmer>(kMergedAtOnce)},
         rule_(rule) {
     const formats::StreamFacts& other = second_.source->facts();
-    check_alike(facts_, other);
     const std::uint64_t in_both = rule.in_both ? std::min(facts_.distinct, other.distinct) : 0;
     facts_.distinct = std::max(
         {in_both, (rule.only_in_first ? facts_.distinct : 0) + (rule.only_in_second ? other.distinct : 0)});

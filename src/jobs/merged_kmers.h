@@ -47,7 +47,7 @@ struct RangedKmers {
   [[nodiscard]] std::vector<formats::KmerRange> ranges() const;
 };
 
-/// Returns one stream of two. It throws a UsageError unless both have the same k and strand.
+/// Returns one stream of two, which have the same k and strand.
 RangedKmers merged(RangedKmers first, RangedKmers second, const MergerRule& rule);
 /// Returns those whose counts are within bounds.
 RangedKmers bounded(RangedKmers kmers, const backend::CountBounds& bounds);
