@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "formats/stream/kmer_stream.h"
 #include "kmer/kmer.h"
+#include "unit/index/index_file_common.h"
 
 namespace warpmer::formats {
 
@@ -21,6 +22,11 @@ inline bool operator==(const CountedKmer& a, const CountedKmer& b) {
 }
 
 namespace test {
+
+using index::test::read_bytes;
+using index::test::says;
+using index::test::ScratchFolder;
+using index::test::write_bytes;
 
 using Kmers = std::vector<CountedKmer>;
 

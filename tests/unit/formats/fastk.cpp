@@ -13,15 +13,10 @@
 #include "formats/fastk/fastk_profile.h"
 #include "formats/fastk/fastk_table.h"
 #include "unit/formats/counted_kmers.h"
-#include "unit/index/index_file_common.h"
 
 using namespace warpmer;
 using namespace warpmer::formats;
 using namespace warpmer::formats::test;
-using warpmer::index::test::read_bytes;
-using warpmer::index::test::says;
-using warpmer::index::test::ScratchFolder;
-using warpmer::index::test::write_bytes;
 
 namespace {
 

@@ -7,15 +7,10 @@
 #include "formats/kff_file.h"
 #include "tier.h"
 #include "unit/formats/counted_kmers.h"
-#include "unit/index/index_file_common.h"
 
 using namespace warpmer;
 using namespace warpmer::formats;
 using namespace warpmer::formats::test;
-using warpmer::index::test::read_bytes;
-using warpmer::index::test::says;
-using warpmer::index::test::ScratchFolder;
-using warpmer::index::test::write_bytes;
 
 namespace {
 

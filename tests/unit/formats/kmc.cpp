@@ -6,13 +6,10 @@
 
 #include "formats/kmc_database.h"
 #include "unit/formats/counted_kmers.h"
-#include "unit/index/index_file_common.h"
 
 using namespace warpmer;
 using namespace warpmer::formats;
 using namespace warpmer::formats::test;
-using warpmer::index::test::ScratchFolder;
-using warpmer::index::test::write_bytes;
 
 namespace {
 

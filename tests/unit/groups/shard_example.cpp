@@ -1,47 +1,17 @@
 // docs/index-format.md says what is written.
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 
 #include "doctest/doctest.h"
 #include "groups/flanked_kmer.h"
 #include "unit/groups/encoded_content.h"
 #include "unit/groups/random_sequences.h"
-#include "unit/source_tree.h"
+#include "unit/index/index_file_common.h"
 
 using namespace warpmer;
 using namespace warpmer::groups;
 using namespace warpmer::tests;
-
-namespace {
-
-bool document_says(const std::string& text) {
-  std::ifstream in(source_tree() + "/docs/index-format.md", std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(in), {}).find(text) != std::string::npos;
-}
-
-/// Returns offsets and bytes as two hexadecimal digits, sixteen in a row.
-std::string hex_dump(const std::vector<std::uint64_t>& words) {
-  std::ostringstream out;
-  out << std::hex;
-  out.fill('0');
-  for (std::size_t i = 0; i < 8 * words.size(); ++i) {
-    if (i % 16 == 0) {
-      out.width(8);
-      out << i << ' ';
-    }
-    out << ' ';
-    out.width(2);
-    out << (words[i / 8] >> (8 * (i % 8)) & 255);
-    if (i % 16 == 15 || i + 1 == 8 * words.size()) out << '\n';
-  }
-  return out.str();
-}
-
-}  // namespace
 
 TEST_CASE("the example of the format's documentation is what is written") {
   constexpr std::uint32_t kK = 13, kShard = 3580;
@@ -64,6 +34,6 @@ TEST_CASE("the example of the format's documentation is what is written") {
   CHECK(shard.sizes.large_groups == 0);
   CHECK(shard.sizes.offset_bits == 7);
   CHECK(shard.sizes.words == 3);
-  const std::string dump = hex_dump(shard.payload);
-  CHECK_MESSAGE(document_says(dump), "the example should read\n", dump);
+  index::test::check_example("index-format.md", {reinterpret_cast<const char*>(shard.payload.data()),
+                                                 shard.payload.size() * sizeof(std::uint64_t)});
 }

@@ -2,6 +2,7 @@
 /// The common parts of the tests of the index file: small indexes, and a payload encoder written from
 /// frozen_shard.h alone.
 
+#include <doctest/doctest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "index/writer/index_writer.h"
 #include "kmer/bit_stream.h"
 #include "scratch_folder.h"
+#include "unit/source_tree.h"
 
 namespace warpmer::index::test {
 
@@ -49,6 +51,13 @@ inline std::string hex_dump(const std::string& bytes) {
     if (i % 16 == 15 || i + 1 == bytes.size()) out << '\n';
   }
   return out.str();
+}
+
+/// Checks that a page of docs/ has these bytes in its example.
+inline void check_example(const std::string& page, const std::string& bytes) {
+  const std::string dump = hex_dump(bytes), document = read_bytes(source_tree() + "/docs/" + page);
+  REQUIRE(!document.empty());
+  CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
 }
 
 /// Packs values bit by bit, each part on a word boundary.

@@ -59,10 +59,7 @@ TEST_CASE("index format: the documentation's example is what is written") {
   const ScratchFolder scratch;
   write_sample(documented_example(), scratch / "example.wmi",
                {"0.1.0", "warpmer count -k 5 two.fa", {"two.fa"}});
-  const std::string dump = hex_dump(read_bytes(scratch / "example.wmi"));
-  const std::string document = read_bytes(source_tree() + "/docs/index-format.md");
-  REQUIRE(!document.empty());
-  CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
+  check_example("index-format.md", read_bytes(scratch / "example.wmi"));
 }
 
 TEST_CASE("index format: the documentation's table of m, s and r is the one in use") {

@@ -16,7 +16,6 @@
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "unit/index/index_file_common.h"
-#include "unit/source_tree.h"
 
 using namespace warpmer;
 using namespace warpmer::file;
@@ -177,10 +176,7 @@ void write_payload(const std::string& path, const std::vector<std::uint64_t>& pa
 TEST_CASE("position file: the documentation's example is what is written") {
   const ScratchFolder scratch;
   write_sample(documented_example(), scratch / "two.wmp", kProvenance);
-  const std::string dump = hex_dump(read_bytes(scratch / "two.wmp"));
-  const std::string document = read_bytes(source_tree() + "/docs/position-index-format.md");
-  REQUIRE(!document.empty());
-  CHECK_MESSAGE(says(document, dump), "the example should read\n", dump);
+  check_example("position-index-format.md", read_bytes(scratch / "two.wmp"));
 }
 
 TEST_CASE("position file: entries of all widths come back") {
