@@ -17,6 +17,7 @@
 #include "file/output/output_path.h"
 #include "host/tmp_directory.h"
 #include "jobs/import_job.h"
+#include "jobs/set_job.h"
 
 namespace warpmer::cli {
 
@@ -29,6 +30,17 @@ std::string folder_for_temporary(const std::string& output) {
   return is_usable ? folder : host::directory_beside(output);
 }
 
+jobs::CountOptions named_count(const KmerParams& kmers, const std::vector<std::string>& inputs,
+                               const host::Resources& resources, const index::Provenance& provenance) {
+  jobs::CountOptions job;
+  job.kmers = kmers;
+  job.reading = named_reading();
+  job.resources = resources;
+  job.inputs = inputs;
+  job.provenance = provenance;
+  return job;
+}
+
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index) {
   job.device = named_device(job.inputs);
   job.output = index.path();
@@ -39,14 +51,30 @@ jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex&
 }
 
 void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
-                 const index::Provenance& provenance, const jobs::TemporaryIndex& index) {
+                 const index::Provenance& provenance, const jobs::TemporaryIndex& index,
+                 bool sum_duplicates) {
   jobs::ImportOptions job;
   job.input = input;
+  job.sum_duplicates = sum_duplicates;
   job.resources = resources;
   job.output = index.path();
   job.provenance = provenance;
   backend::JobProgress unseen;
   jobs::run_import(source, job, unseen);
+}
+
+void combine_into(const std::vector<std::string>& indexes, const backend::SetRule& rule,
+                  const host::Resources& resources, const index::Provenance& provenance,
+                  const jobs::TemporaryIndex& index) {
+  jobs::SetOptions job;
+  job.rule = rule;
+  job.inputs = indexes;
+  job.of_inputs.resize(1);
+  job.resources = resources;
+  job.output = index.path();
+  job.provenance = provenance;
+  backend::JobProgress unseen;
+  jobs::run_set_operation(job, unseen);
 }
 
 void warn_of_capped(std::uint64_t kmers, std::uint64_t largest_count, const std::string& output) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/indexes/set_session.h"
 #include "backend/lookup/lookup.h"
 #include "formats/stream/kmer_stream.h"
 #include "host/limits.h"
@@ -16,6 +17,10 @@
 
 namespace warpmer::cli {
 
+/// Returns a job that counts sequences, whatever is in them.
+jobs::CountOptions named_count(const KmerParams& kmers, const std::vector<std::string>& inputs,
+                               const host::Resources& resources, const index::Provenance& provenance);
+
 /// Counts into an index, with a meter, on the device that WARPMER_DEVICE says. What memory cannot hold goes
 /// into the index's folder, unless the job names another.
 jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex& index);
@@ -25,9 +30,16 @@ jobs::CountReport count_into(jobs::CountOptions job, const jobs::TemporaryIndex&
 /// look at it. ResourceError when the output cannot be made.
 std::string folder_for_temporary(const std::string& output);
 
-/// Makes an index of what a source has, which was opened as `input`. The resources are settled.
+/// Makes an index of what a source has, which was opened as `input`; unless told to add up counts, a k-mer
+/// that comes twice is an error. The resources are settled.
 void import_into(formats::KmerSource& source, const std::string& input, const host::Resources& resources,
-                 const index::Provenance& provenance, const jobs::TemporaryIndex& index);
+                 const index::Provenance& provenance, const jobs::TemporaryIndex& index,
+                 bool sum_duplicates = false);
+
+/// Makes an index of several. The resources are settled.
+void combine_into(const std::vector<std::string>& indexes, const backend::SetRule& rule,
+                  const host::Resources& resources, const index::Provenance& provenance,
+                  const jobs::TemporaryIndex& index);
 
 /// Warns of how many k-mers an output has with the largest count that it holds, if there are any.
 void warn_of_capped(std::uint64_t kmers, std::uint64_t largest_count, const std::string& output);

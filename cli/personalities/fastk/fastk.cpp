@@ -254,13 +254,8 @@ void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
 
 void run_counting(const FastkCall& call, const std::vector<std::string>& inputs,
                   const index::Provenance& provenance, const host::Resources& resources) {
-  jobs::CountOptions job;
-  job.kmers.k = call.k;
-  job.reading = named_reading();
-  job.resources = resources;
+  jobs::CountOptions job = named_count({.k = call.k}, inputs, resources, provenance);
   job.tmp_directory = call.directory;
-  job.inputs = inputs;
-  job.provenance = provenance;
   const jobs::TemporaryIndex temporary(call.directory);
   const jobs::CountReport report = count_into(job, temporary);
   const index::IndexFile index(temporary.path());

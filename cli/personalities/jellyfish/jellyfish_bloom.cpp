@@ -110,14 +110,10 @@ int run_jellyfish_bc(const JellyfishWords& command) {
   jobs::CountReport report;
   if (!call->inputs.empty() || !call->generators.empty()) {
     GeneratorCommands commands(call->generators, call->shell);
-    jobs::CountOptions job;
-    job.kmers = {call->k, call->is_canonical};
-    job.reading = named_reading();
-    job.resources = resources;
-    job.inputs = commands.inputs(call->inputs);
-    job.provenance = command.call.provenance;
     const jobs::TemporaryIndex counts(folder_for_temporary(call->output));
-    report = count_into(job, counts);
+    report = count_into(named_count({call->k, call->is_canonical}, commands.inputs(call->inputs), resources,
+                                    command.call.provenance),
+                        counts);
     commands.finish();
     IntoBloom sink(bloom);
     jobs::export_index(index::IndexFile(counts.path()), {.resources = report.resources}, sink);

@@ -177,13 +177,7 @@ class JellyfishFilter final : public formats::KmerSink {
 
 jobs::CountOptions job_of(const JellyfishCount& count, const std::vector<std::string>& inputs,
                           const NamedCall& call) {
-  jobs::CountOptions job;
-  job.kmers = {count.k, count.is_canonical};
-  job.reading = named_reading();
-  job.resources = named_resources(count.threads);
-  job.inputs = inputs;
-  job.provenance = call.provenance;
-  return job;
+  return named_count({count.k, count.is_canonical}, inputs, named_resources(count.threads), call.provenance);
 }
 
 std::unique_ptr<formats::KmerSink> sink_for(const JellyfishCount& count, const formats::StreamFacts& facts,

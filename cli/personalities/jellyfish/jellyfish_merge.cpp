@@ -17,7 +17,6 @@
 #include "formats/jellyfish/jellyfish_file.h"
 #include "formats/jellyfish/jellyfish_order.h"
 #include "jobs/export_job.h"
-#include "jobs/set_job.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
@@ -48,15 +47,11 @@ class MergedInputs {
   std::unique_ptr<jobs::TemporaryIndex> combined(backend::SetOperation operation, backend::CountRule counts,
                                                  const backend::CountBounds& kept) {
     auto result = std::make_unique<jobs::TemporaryIndex>(directory_);
-    jobs::SetOptions job;
-    job.rule = {.operation = operation, .counts = counts, .of_result = kept};
-    for (const auto& index : indexes_) job.inputs.push_back(index->path());
-    job.of_inputs.resize(1);
-    job.resources = host::settled(named_resources());
-    job.output = result->path();
-    job.provenance = call_.provenance;
-    backend::JobProgress progress;
-    jobs::run_set_operation(job, progress);
+    std::vector<std::string> paths;
+    paths.reserve(indexes_.size());
+    for (const auto& index : indexes_) paths.push_back(index->path());
+    combine_into(paths, {.operation = operation, .counts = counts, .of_result = kept},
+                 host::settled(named_resources()), call_.provenance, *result);
     return result;
   }
 

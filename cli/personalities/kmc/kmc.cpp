@@ -156,14 +156,10 @@ std::vector<std::string> databases_of(const std::string& input, const std::vecto
 }
 
 jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenance) {
-  jobs::CountOptions job;
-  job.kmers.k = call.k;
-  job.kmers.canonical = !call.is_forward;
+  jobs::CountOptions job = named_count({call.k, !call.is_forward}, {call.input},
+                                       named_resources(call.threads, call.gigabytes * kGigabyte), provenance);
   job.kept.min = call.only_histogram ? 1 : call.database.bounds.min;
-  job.reading = named_reading();
-  job.resources = named_resources(call.threads, call.gigabytes * kGigabyte);
   job.tmp_directory = call.working_directory;
-  job.inputs = {call.input};
   job.histogram_only = !call.has_database();
   const std::vector<std::string> outputs = call.outputs();
   if (call.reads_databases) {
@@ -172,7 +168,6 @@ jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenan
     expand_lists(job.inputs, outputs, job.resources.memory_bytes);
     check_files(outputs, job.inputs);
   }
-  job.provenance = provenance;
   return job;
 }
 

@@ -12,7 +12,6 @@
 #include "formats/kff_file.h"
 #include "formats/stream/count_width.h"
 #include "jobs/export_job.h"
-#include "jobs/import_job.h"
 #include "jobs/merged_kmers.h"
 #include "jobs/temporary_index.h"
 
@@ -49,7 +48,7 @@ class SortedKff {
  public:
   SortedKff(const NamedDatabase& kff, const host::Resources& resources, const std::string& directory)
       : index_(directory), sorted_(index_.path()) {
-    import_database(kff, resources, index_.path());
+    import_database(kff, resources, index_);
     const index::IndexFile index(index_.path());
     formats::KmcSink sink(index_.path(), jobs::facts_of(index), 4);
     jobs::export_index(index,
@@ -176,15 +175,8 @@ void write_text(formats::KmerSource& source, const DatabaseOutput& output, const
 }
 
 void import_database(const NamedDatabase& database, const host::Resources& resources,
-                     const std::string& index) {
-  const auto source = database.open({0, UINT64_MAX});
-  jobs::ImportOptions job;
-  job.input = database.path();
-  job.sum_duplicates = database.is_kff();
-  job.resources = resources;
-  job.output = index;
-  backend::JobProgress progress;
-  jobs::run_import(*source, job, progress);
+                     const jobs::TemporaryIndex& index) {
+  import_into(*database.open({0, UINT64_MAX}), database.path(), resources, {}, index, database.is_kff());
 }
 
 }  // namespace warpmer::cli

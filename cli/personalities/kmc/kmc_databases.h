@@ -11,6 +11,7 @@
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "jobs/merged_kmers.h"
+#include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
 
@@ -69,6 +70,6 @@ void write_text(formats::KmerSource& source, const DatabaseOutput& output, const
 
 /// Makes an index of a database, for a job that needs one; nothing is left out.
 void import_database(const NamedDatabase& database, const host::Resources& resources,
-                     const std::string& index);
+                     const jobs::TemporaryIndex& index);
 
 }  // namespace warpmer::cli

@@ -182,7 +182,7 @@ void run_kmc_filter(CommandWords& words, const host::Resources& resources) {
   for (const std::string& file : input.database.files()) check_output(filter.output, {file});
   expand_lists(filter.reads, {filter.output}, resources.memory_bytes);
   const jobs::TemporaryIndex temporary(folder_for_temporary(filter.output));
-  import_database(input.database, resources, temporary.path());
+  import_database(input.database, resources, temporary);
   const index::IndexFile index(temporary.path());
   jobs::DeviceChoice device = named_device(filter.reads);
   const auto lookup = jobs::make_lookup(index, {.lenient = true, .threads = resources.threads}, device);

@@ -20,7 +20,6 @@
 #include "formats/yak_file.h"
 #include "jobs/count_job.h"
 #include "jobs/export_job.h"
-#include "jobs/set_job.h"
 #include "jobs/temporary_index.h"
 
 namespace warpmer::cli {
@@ -51,20 +50,11 @@ OptionTable count_options(YakCount& count) {
           true};
 }
 
-bool wants_help(const std::vector<std::string>& words) {
-  return words.empty() || std::ranges::find(words, "--help") != words.end();
-}
-
 /// Counts one input into an index. Returns the resources that were used.
 host::Resources count_input(const YakCount& count, const std::string& input,
                             const jobs::TemporaryIndex& index, const index::Provenance& provenance) {
-  jobs::CountOptions job;
-  job.kmers.k = count.k;
+  jobs::CountOptions job = named_count({.k = count.k}, {input}, named_resources(count.threads), provenance);
   job.kept.min = count.bloom_bits > 0 ? 2 : 1;
-  job.reading = named_reading();
-  job.resources = named_resources(count.threads);
-  job.inputs = {input};
-  job.provenance = provenance;
   return count_into(job, index).resources;
 }
 
@@ -105,16 +95,9 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   }
   const jobs::TemporaryIndex second(directory), both(directory);
   (void)count_input(count, count.inputs[1], second, provenance);
-  jobs::SetOptions job;
-  job.rule = {
+  const backend::SetRule rule{
       .operation = backend::SetOperation::intersect, .counts = backend::CountRule::last, .of_result = {}};
-  job.inputs = {first.path(), second.path()};
-  job.of_inputs.resize(1);
-  job.resources = resources;
-  job.output = both.path();
-  job.provenance = provenance;
-  backend::JobProgress progress;
-  jobs::run_set_operation(job, progress);
+  combine_into({first.path(), second.path()}, rule, resources, provenance, both);
   write_counts(count, both, resources);
   return kDone;
 }

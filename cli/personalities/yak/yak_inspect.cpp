@@ -104,8 +104,7 @@ void compare(const std::vector<std::string>& files, std::size_t most_count,
     import_into(second, files[1], host::settled(named_resources()), provenance, temporary);
   }
   const index::IndexFile index(temporary.path());
-  YakRow of_second{};
-  for (const auto& [count, kmers] : index.histogram()) of_second.at(count) = static_cast<double>(kmers);
+  const YakRow of_second = yak_row(index);
   const YakTable table = table_of(first, *backend::make_cpu_lookup(index));
   TextOutput output("-");
   print_sensitivity(table, of_second, most_count, output);
@@ -121,7 +120,7 @@ int run_yak_inspect(const std::vector<std::string>& words, const index::Provenan
                           {taken("-m", ValuePlace::free, "largest count, of two files; 20 unless given",
                                  store_number(most_count, 1, formats::kLargestYakCount))},
                           true};
-  if (words.empty() || std::ranges::find(words, "--help") != words.end()) {
+  if (wants_help(words)) {
     print_on_standard_output(help_text(table, "<in1.yak> [in2.yak]"));
     return words.empty() ? kUsageError : kDone;
   }

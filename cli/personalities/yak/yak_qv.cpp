@@ -30,8 +30,6 @@
 namespace warpmer::cli {
 namespace {
 
-using CountRow = YakRow;
-
 constexpr double kDecibelsOfE = -4.3429448190325175;  // -10 / ln 10
 
 struct QvCall {
@@ -91,7 +89,7 @@ double quality(double all, double found, double k) {
 /// A sequence of the assembly, which comes in pieces.
 class QvSequence {
  public:
-  QvSequence(const QvCall& call, double k, CountRow& sum, TextOutput& output)
+  QvSequence(const QvCall& call, double k, YakRow& sum, TextOutput& output)
       : call_(call), k_(k), sum_(sum), output_(output) {}
 
   /// Adds a piece's counts; with the last one prints what is asked, and adds the counts to the sum.
@@ -134,21 +132,21 @@ class QvSequence {
 
   const QvCall& call_;
   const double k_;
-  CountRow& sum_;
+  YakRow& sum_;
   TextOutput& output_;
-  CountRow counts_{};
+  YakRow counts_{};
   std::uint64_t kmers_ = 0, found_ = 0;
   std::vector<std::uint64_t> errors_;  ///< as long as the sequence may be too short to be printed
 };
 
-CountRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
-                   const host::Resources& resources, TextOutput& output) {
+YakRow counts_of(const QvCall& call, const std::string& assembly, const index::IndexFile& index,
+                 const host::Resources& resources, TextOutput& output) {
   io::InputSet input({assembly}, sequences_to_look_up(index, resources));
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true});
   io::Batch batch;
   backend::Profile profile;
   std::vector<std::uint64_t> counts;
-  CountRow sum{};
+  YakRow sum{};
   QvSequence sequence(call, index.params().k, sum, output);
   while (input.next(batch)) {
     lookup->profile(batch, profile);
@@ -165,7 +163,7 @@ struct QvResult {
   double kmers = 0, errors = 0, coverage = 0;
   double raw = -1, adjusted = -1;
   double false_positives_least = 0, false_positives_most = 1;
-  CountRow counts{};  ///< of the assembly's k-mers, but for those that are found by chance
+  YakRow counts{};  ///< of the assembly's k-mers, but for those that are found by chance
 };
 
 /// Returns the parabola through points, by least squares: its three coefficients, lowest power first.
@@ -198,7 +196,7 @@ struct FitRange {
   std::size_t least = 0, peak = 0;
 };
 
-std::optional<FitRange> fit_range(const CountRow& assembly) {
+std::optional<FitRange> fit_range(const YakRow& assembly) {
   const auto begin = assembly.begin() + 2;
   const auto peak = std::max_element(begin, assembly.end() - 1);
   if (*peak <= 0) return std::nullopt;
@@ -208,7 +206,7 @@ std::optional<FitRange> fit_range(const CountRow& assembly) {
 }
 
 /// Bounds the share of false k-mers that is found by what the counts allow; returns the one to go on with.
-double bounded_share(double share, const CountRow& reads, const CountRow& assembly, const FitRange& range,
+double bounded_share(double share, const YakRow& reads, const YakRow& assembly, const FitRange& range,
                      QvResult& result) {
   for (std::size_t count = 2; count < range.peak; ++count) {
     const double most = assembly.at(count) / (result.coverage * reads.at(count));
@@ -227,7 +225,7 @@ double bounded_share(double share, const CountRow& reads, const CountRow& assemb
 }
 
 /// Fits how k-mers become fewer below the peak, and goes on with that down to 0.
-void extrapolate(const FitRange& range, std::size_t points, CountRow& counts) {
+void extrapolate(const FitRange& range, std::size_t points, YakRow& counts) {
   std::vector<double> x, y;
   for (std::size_t count = range.least; count < range.least + points; ++count) {
     x.push_back(static_cast<double>(count));
@@ -242,7 +240,7 @@ void extrapolate(const FitRange& range, std::size_t points, CountRow& counts) {
   }
 }
 
-QvResult solve(double false_positives, const CountRow& reads, const CountRow& assembly, double k) {
+QvResult solve(double false_positives, const YakRow& reads, const YakRow& assembly, double k) {
   QvResult result;
   result.counts = assembly;
   result.errors = assembly[0];
@@ -286,8 +284,7 @@ constexpr std::string_view kComments =
     "CC\tQV  raw_quality_value  adjusted_quality_value\n"
     "CC\n";
 
-void print_result(const QvResult& result, const CountRow& reads, const CountRow& assembly,
-                  TextOutput& output) {
+void print_result(const QvResult& result, const YakRow& reads, const YakRow& assembly, TextOutput& output) {
   for (std::size_t count = kYakCounts; count-- > 0;) {
     output.print("CT\t{}\t{:.0f}\t{:.0f}\t{:.3f}\n", count, reads.at(count), assembly.at(count),
                  result.counts.at(count));
@@ -302,6 +299,12 @@ void print_result(const QvResult& result, const CountRow& reads, const CountRow&
 YakQuality yak_quality(const YakRow& reads, const YakRow& kmers, double k) {
   const QvResult result = solve(QvCall().false_positives, reads, kmers, k);
   return {.raw = result.raw, .adjusted = result.adjusted};
+}
+
+YakRow yak_row(const index::IndexFile& index) {
+  YakRow row{};
+  for (const auto& [count, kmers] : index.histogram()) row.at(count) = static_cast<double>(kmers);
+  return row;
 }
 
 int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& provenance) {
@@ -322,11 +325,10 @@ int run_yak_qv(const std::vector<std::string>& words, const index::Provenance& p
     import_into(source, files[0], resources, provenance, temporary);
   }
   const index::IndexFile index(temporary.path());
-  CountRow reads{};
-  for (const auto& [count, kmers] : index.histogram()) reads.at(count) = static_cast<double>(kmers);
+  const YakRow reads = yak_row(index);
   TextOutput output("-");
   output.write(kComments);
-  const CountRow assembly = counts_of(call, files[1], index, resources, output);
+  const YakRow assembly = counts_of(call, files[1], index, resources, output);
   print_result(solve(call.false_positives, reads, assembly, index.params().k), reads, assembly, output);
   output.finish();
   return kDone;
