@@ -112,11 +112,10 @@ void draw_spectra(const MerquryFiles& files, const PlotFormats& formats, const i
   }
   std::vector<ClassSpectrum> owners;
   std::vector<ChartColumn> only;
-  constexpr std::string_view kOwnerFills[] = {"fill0", "fill1", "fill2", "fill3"};
   for (const std::string& owner : files.owners()) {
     const std::size_t i = owners.size();
     owners.push_back({i == 0 ? "in reads only" : owner, &spectra.by_owner[i]});
-    if (i > 0) only.push_back({kOwnerFills[i], static_cast<double>(spectra.missing_by_owner[i])});
+    if (i > 0) only.push_back({kFills[i], static_cast<double>(spectra.missing_by_owner[i])});
   }
   plots.draw(files.path("spectra-asm"), "K-mers by assembly", owners, only);
   for (std::size_t a = 0; a < assemblies.size(); ++a) {

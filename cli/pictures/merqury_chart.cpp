@@ -12,20 +12,13 @@ namespace {
 /// Without a model, k-mers of fewer occurrences are taken for errors, which may be higher than the picture.
 constexpr std::uint64_t kLeastGenomic = 4;
 
-struct ClassPaint {
-  std::string_view fill, line;
-};
-constexpr ClassPaint kClassPaints[] = {{"fill0", "line0"}, {"fill1", "line1"}, {"fill2", "line2"},
-                                       {"fill3", "line3"}, {"fill4", "line4"}, {"fill5", "line5"}};
-
 /// Adds a layer for each class, the highest first.
 void add_layers(const std::vector<ClassSpectrum>& classes, Chart& chart) {
   std::vector<double> sums(chart.bins);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::vector<double> values = binned(chart, *classes[i].histogram);
     for (std::size_t bin = 0; bin < sums.size(); ++bin) sums[bin] += values[bin];
-    chart.series.push_back(
-        {classes[i].name, SeriesStyle::layer, kClassPaints[i].fill, kClassPaints[i].line, sums});
+    chart.series.push_back({classes[i].name, SeriesStyle::layer, kFills[i], kLines[i], sums});
   }
   std::reverse(chart.series.begin(), chart.series.end());
 }
@@ -33,20 +26,13 @@ void add_layers(const std::vector<ClassSpectrum>& classes, Chart& chart) {
 /// Makes the chart as high as what is genomic.
 void set_class_top(const stats::SpectrumModel& model, SpectrumShape shape, Chart& chart) {
   const std::uint64_t from = model.estimate ? *model.error_cutoff + 1 : kLeastGenomic;
-  const auto highest_from = [&](std::uint64_t count) {
-    double top = 0;
-    for (std::size_t s = 0; s < chart.series.size(); ++s) {
-      // Errors of reads are what assemblies lack; where no model tells where they end, they do not matter.
-      if (!model.estimate && shape != SpectrumShape::stacked && s == 0 && chart.series.size() > 1) continue;
-      for (std::size_t i = 0; i < chart.bins; ++i)
-        top = std::max(top, chart.begin_of(i) >= count ? chart.series[s].values[i] : 0);
-    }
-    return top;
-  };
-  const double genomic = highest_from(from);
+  // Errors of reads are what assemblies lack; where no model tells where they end, they do not matter.
+  const bool has_errors = !model.estimate && shape != SpectrumShape::stacked && chart.series.size() > 1;
+  const std::size_t first = has_errors ? 1 : 0;
+  const double genomic = highest_from(chart, from, first);
   double only = 0;
   for (const ChartColumn& column : chart.columns) only += column.value;
-  chart.top = std::max({1.0, 1.12 * (genomic > 0 ? genomic : highest_from(0)), 1.12 * only});
+  chart.top = std::max({1.0, 1.12 * (genomic > 0 ? genomic : highest_from(chart, 0, first)), 1.12 * only});
 }
 
 }  // namespace
@@ -64,8 +50,8 @@ Chart class_chart(const std::string& title, const std::vector<ClassSpectrum>& cl
   } else {
     const SeriesStyle style = shape == SpectrumShape::lines ? SeriesStyle::line : SeriesStyle::area;
     for (std::size_t i = 0; i < classes.size(); ++i) {
-      chart.series.push_back({classes[i].name, style, kClassPaints[i].fill, kClassPaints[i].line,
-                              binned(chart, *classes[i].histogram)});
+      chart.series.push_back(
+          {classes[i].name, style, kFills[i], kLines[i], binned(chart, *classes[i].histogram)});
     }
   }
   set_class_top(model, shape, chart);

@@ -90,17 +90,18 @@ std::vector<double> binned(const Chart& chart, const index::Histogram& histogram
   return values;
 }
 
+double highest_from(const Chart& chart, std::uint64_t count, std::size_t first_series) {
+  double top = 0;
+  for (std::size_t s = first_series; s < chart.series.size(); ++s) {
+    for (std::size_t i = 0; i < chart.bins; ++i)
+      top = std::max(top, chart.begin_of(i) >= count ? chart.series[s].values[i] : 0);
+  }
+  return top;
+}
+
 void set_top(Chart& chart, const stats::SpectrumModel& model) {
-  const auto highest_from = [&](std::uint64_t count) {
-    double top = 0;
-    for (const ChartSeries& series : chart.series) {
-      for (std::size_t i = 0; i < chart.bins; ++i)
-        top = std::max(top, chart.begin_of(i) >= count ? series.values[i] : 0);
-    }
-    return top;
-  };
-  const double all = highest_from(0);
-  const double genomic = model.estimate && !chart.is_log ? highest_from(*model.error_cutoff + 1) : all;
+  const double all = highest_from(chart, 0);
+  const double genomic = model.estimate && !chart.is_log ? highest_from(chart, *model.error_cutoff + 1) : all;
   chart.top = std::max(1.0, chart.is_log ? 2 * all : 1.12 * (genomic > 0 ? genomic : all));
 }
 
@@ -125,8 +126,6 @@ std::string copies_text(std::size_t copy_class) {
 
 Chart copy_chart(const std::string& title, const backend::CopySpectrum& spectrum,
                  const stats::SpectrumModel& model, const SpectrumView& view) {
-  constexpr std::string_view kFills[] = {"fill0", "fill1", "fill2", "fill3", "fill4", "fill5"};
-  constexpr std::string_view kLines[] = {"line0", "line1", "line2", "line3", "line4", "line5"};
   Chart chart = empty_chart(title, *view.last, model, view.most_bins);
   chart.is_log = view.is_log;
   for (std::size_t i = 0; i < backend::CopySpectrum::kClasses; ++i) {

@@ -31,6 +31,8 @@ Chart empty_chart(std::string title, std::uint64_t last, const stats::SpectrumMo
 /// Returns for each bin the k-mers of a count, on average.
 std::vector<double> binned(const Chart& chart, const index::Histogram& histogram);
 
+/// Returns the highest value of a chart's bins from a count on, of all series or those from one on.
+double highest_from(const Chart& chart, std::uint64_t count, std::size_t first_series = 0);
 /// Makes a chart as high as its highest series; unless heights are logarithmic, errors that are higher than
 /// all else are cut off.
 void set_top(Chart& chart, const stats::SpectrumModel& model);

@@ -28,6 +28,10 @@ std::string shortened_text(std::string_view text, std::size_t most);
 std::string light_style();
 std::string dark_style();
 
+/// The paints of series, by their number.
+inline constexpr std::string_view kFills[] = {"fill0", "fill1", "fill2", "fill3", "fill4", "fill5"};
+inline constexpr std::string_view kLines[] = {"line0", "line1", "line2", "line3", "line4", "line5"};
+
 /// One picture as text. Elements stand in it as they come, later ones over those before; `attributes` are
 /// `name="value"` with nothing to escape.
 class Svg {
