@@ -7,15 +7,12 @@ import random
 import shutil
 import subprocess
 
-from common_cli import DATA, INPUT, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, read_sequences
+from common_cli import DATA, INPUT, USAGE, CliTest, canonical, fasta, kmers_of, main, naive_count, random_bases, read_sequences
+from common_merqury import number
 from common_tier import one_thread, some
 
 QV_HEADER = "assembly\tkmers\tmissing\tqv\terror_rate\tsolid_count\tsolid_kmers\tsolid_found\tcompleteness\n"
 SEQUENCE_HEADER = "assembly\tsequence\tkmers\tmissing\tqv\terror_rate\n"
-
-
-def random_sequence(source, length):
-    return "".join(source.choice("ACGT") for _ in range(length))
 
 
 def canonical_kmers(sequence, k):
@@ -24,10 +21,6 @@ def canonical_kmers(sequence, k):
 
 def rate(kmers, missing, k):
     return 1 - (1 - missing / kmers) ** (1 / k)
-
-
-def number(value):
-    return "inf" if math.isinf(value) else f"{value:.6g}"
 
 
 def quality(kmers, missing, k):
@@ -68,13 +61,13 @@ class QualityValue(CliTest):
     def made_up(self):
         """Reads of a genome, and two assemblies with errors, gaps and repeats."""
         source = random.Random(9)
-        genome = random_sequence(source, 3000)
+        genome = random_bases(source, 3000)
         reads = [(f"r{i}", genome[at : at + 100]) for i, at in enumerate(source.choices(range(2900), k=240))]
         wrong = list(genome)
         for at in (200, 777, 1500, 1503):
             wrong[at] = "ACGT"["ACGT".index(wrong[at]) - 1]
         first = [("a", "".join(wrong)[:1000]), ("b", "".join(wrong)[900:1400] + "N" + genome[1400:1700]), ("none", "ACGT"), ("empty", "")]
-        second = [("a", genome[1000:2500]), ("again", genome[1000:1300]), ("other", random_sequence(source, 60))]
+        second = [("a", genome[1000:2500]), ("again", genome[1000:1300]), ("other", random_bases(source, 60))]
         self.file("reads.fa", fasta(reads))
         self.file("one.fa", fasta(first))
         self.file("two.fa", fasta(second))
@@ -201,8 +194,8 @@ class Tracks(CliTest):
     def test_sequences_longer_than_a_batch(self):
         # Batches are of 4 MiB; this sequence has 4.9 MB, most of it at or across the place where it is cut.
         source = random.Random(5)
-        unit = random_sequence(source, 400)
-        other = random_sequence(source, 300)
+        unit = random_bases(source, 400)
+        other = random_bases(source, 300)
         long = unit * 40 + "N" * 4_100_000 + (unit + "N" + unit[:200] + other) * 850
         self.file("long.fa", fasta([("first", unit), ("long", long), ("after", other + unit)]))
         self.file("unit.fa", fasta([("unit", unit), ("twice", unit[100:200])]))

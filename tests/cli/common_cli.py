@@ -213,6 +213,9 @@ class CliTest(unittest.TestCase):
     def totals(self, index):
         return self.info(index)["totals"]
 
+    def checksum(self, index):
+        return self.info(index)["content_checksum"]
+
     def refused_damaged(self, content, places, *arguments):
         """Runs a command on `bad.wmi`: what is in an index, but one bit, at so many places. It has to name that file."""
         for place in some(range(0, len(content), max(1, len(content) // places)), 4):

@@ -7,11 +7,7 @@ import random
 import re
 import struct
 
-from common_cli import CliTest, canonical, fasta, kmers_of, naive_count, reverse_complement
-
-
-def sequence_of(source, length):
-    return "".join(source.choice("ACGT") for _ in range(length))
+from common_cli import CliTest, canonical, fasta, kmers_of, naive_count, random_bases, reverse_complement
 
 
 def with_errors(source, sequence, number):
@@ -227,9 +223,9 @@ class MerquryTest(CliTest):
     def make(self, k):
         """Reads of two haplotypes, hap-mers of them, and two assemblies with errors, gaps and repeats."""
         source = random.Random(k)
-        mother = sequence_of(source, 2000)
+        mother = random_bases(source, 2000)
         father = with_errors(source, mother, 30)
-        repeat = sequence_of(source, 150)
+        repeat = random_bases(source, 150)
         mother += repeat
         father += repeat * 2
         reads = []
@@ -240,7 +236,7 @@ class MerquryTest(CliTest):
         self.file("reads.fa", fasta((str(i), read) for i, read in enumerate(reads)))
         assemblies = {
             "mat": [("m1", with_errors(source, mother[:900], 4)), ("m2", mother[880:] + "NN" + repeat * 6), ("none", "ACGT"), ("empty", "")],
-            "pat.v2": [("p1", father[300:]), ("p2", with_errors(source, reverse_complement(father[:700]), 3) + sequence_of(source, 40))],
+            "pat.v2": [("p1", father[300:]), ("p2", with_errors(source, reverse_complement(father[:700]), 3) + random_bases(source, 40))],
         }
         self.file("mat.fasta", fasta(assemblies["mat"]))
         self.file("pat.v2.fa", fasta(assemblies["pat.v2"]))
@@ -269,7 +265,7 @@ class MerquryTest(CliTest):
     def make_phased(self, k):
         """Two haplotypes of 40,000 bases, and an assembly that switches between them at known places."""
         source = random.Random(100 + k)
-        mother = sequence_of(source, 40000)
+        mother = random_bases(source, 40000)
         father = with_errors(source, mother, 400)
         contigs = [
             # Far over, with a short way back and forth before and after.

@@ -48,9 +48,6 @@ class Compressions(CliTest):
         self.file("reads.fq", self.text)
         self.count("reads.fq", output="plain.wmi")
 
-    def checksum(self, index):
-        return next(line for line in self.warpmer("info", index).splitlines() if line.startswith("content checksum"))
-
     def test_count_in_all_ways(self):
         wanted = self.checksum("plain.wmi")
         for form, pack in FORMS.items():

@@ -6,7 +6,7 @@ import json
 import math
 import random
 
-from common_cli import DATA, RESOURCE, USAGE, CliTest, fasta, main, naive_count, reverse_complement
+from common_cli import DATA, RESOURCE, USAGE, CliTest, fasta, main, naive_count, random_bases, reverse_complement
 from common_pictures import SVG, Drawing
 from common_tier import one_thread, some, without_sanitizers
 
@@ -38,10 +38,6 @@ def mutated(source, sequence, rate):
     return "".join(source.choice("ACGT") if source.random() < rate else base for base in sequence)
 
 
-def sequence_of(source, length):
-    return "".join(source.choice("ACGT") for _ in range(length))
-
-
 class Pairs(CliTest):
     def write(self, sequences):
         self.file("reads.fa", fasta((str(i), sequence) for i, sequence in enumerate(sequences)))
@@ -62,7 +58,7 @@ class Pairs(CliTest):
 
     def test_haplotypes(self):
         source = random.Random(1)
-        genome = sequence_of(source, 1500)
+        genome = random_bases(source, 1500)
         haplotypes = [genome, mutated(source, genome, 0.02), mutated(source, genome, 0.02)]
         reads = []
         for haplotype in haplotypes:
@@ -78,7 +74,7 @@ class Pairs(CliTest):
         source = random.Random(2)
         for k, length in some(((1, 5), (1, 30), (2, 4), (3, 12), (4, 30), (5, 100), (8, 900), (9, 3000), (12, 5000)), 4):
             for _ in range(2):
-                self.check(self.write([sequence_of(source, length)]), k)
+                self.check(self.write([random_bases(source, length)]), k)
 
     def test_homopolymers_and_repeats(self):
         source = random.Random(3)
@@ -92,10 +88,10 @@ class Pairs(CliTest):
     def test_many_neighbours(self):
         """More k-mers with the same first half than are compared each with each."""
         source = random.Random(4)
-        first = sequence_of(source, 12)
+        first = random_bases(source, 12)
         sequences = []
         for length in (3, 9, 13):
-            second = sequence_of(source, length)
+            second = random_bases(source, length)
             sequences += [first + mutated(source, second, 0.25) for _ in range(250)]
         self.write(sequences)
         for k in some((15, 25, 21, 16), 2):
@@ -106,7 +102,7 @@ class Pairs(CliTest):
         for k in some((5, 9, 15, 21, 33, 6, 14, 20, 34), 3):
             sequences = []
             for _ in range(60):
-                half = sequence_of(source, k // 2)
+                half = random_bases(source, k // 2)
                 for base in source.sample("ACGT", source.randint(1, 4)) if k % 2 else [""]:
                     kmer = half + base + reverse_complement(half)
                     sequences += [kmer] * source.randint(1, 3)
@@ -122,11 +118,11 @@ class Pairs(CliTest):
         source = random.Random(6)
         sequences = []
         for a, b in ((499, 501), (500, 500), (500, 501), (1, 999), (1, 1000), (2, 999), (400, 300), (3, 3)):
-            kmer = sequence_of(source, 21)
+            kmer = random_bases(source, 21)
             other = kmer[:10] + "ACGT"["ACGT".index(kmer[10]) - 1] + kmer[11:]
             sequences += [kmer] * a + [other] * b
         # Without the third, which is too frequent for one of the two, they are a pair.
-        kmer = sequence_of(source, 21)
+        kmer = random_bases(source, 21)
         sequences += [kmer] * 10 + [kmer[:-1] + "ACGT"["ACGT".index(kmer[-1]) - 1]] * 20
         sequences += [kmer[:-2] + "ACGT"["ACGT".index(kmer[-2]) - 1] + kmer[-1]] * 995
         self.write(sequences)
@@ -191,7 +187,7 @@ class Pairs(CliTest):
     def test_memory(self):
         """Bins in several passes, and pairs in a file, give the same."""
         source = random.Random(7)
-        genome = sequence_of(source, 400_000)
+        genome = random_bases(source, 400_000)
         self.write([genome, mutated(source, genome, 0.02)])
         index = self.count("reads.fa", k=31)
         expected = self.warpmer("hetmers", "--any", "-L", 1, index)
@@ -204,7 +200,7 @@ class Pairs(CliTest):
 
     @without_sanitizers
     def test_damage(self):
-        self.write([sequence_of(random.Random(8), 5000)])
+        self.write([random_bases(random.Random(8), 5000)])
         index = self.count("reads.fa", k=31)
         content = bytearray((self.folder / index).read_bytes())
         content[3000] ^= 1
@@ -265,7 +261,7 @@ class Picture(CliTest):
 
     def test_diploid(self):
         source = random.Random(11)
-        genome = sequence_of(source, 20000)
+        genome = random_bases(source, 20000)
         index = self.reads_of([genome, mutated(source, genome, 0.01)], 30)
         drawing = self.check(index, "--any")
         spectrum = json.loads(self.warpmer("stats", "--json", index))["spectrum"]
@@ -287,7 +283,7 @@ class Picture(CliTest):
 
     def test_other_spectra(self):
         source = random.Random(12)
-        genome = sequence_of(source, 3000)
+        genome = random_bases(source, 3000)
         index = self.reads_of([genome, mutated(source, genome, 0.02), mutated(source, genome, 0.02)], 5)
         self.check(index, "--any", "--min-count", 1)
         index = self.reads_of([genome, mutated(source, genome, 0.02)], 600)

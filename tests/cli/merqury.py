@@ -10,8 +10,8 @@ import pathlib
 import random
 import unittest
 
-from common_cli import DATA, INPUT, RESOURCE, USAGE, fasta, main, naive_count
-from common_merqury import MerquryTest, Oracle, depth_track, phase_files, plot_names, quality, sequence_of, size_files
+from common_cli import DATA, INPUT, RESOURCE, USAGE, fasta, main, naive_count, random_bases
+from common_merqury import MerquryTest, Oracle, depth_track, phase_files, plot_names, quality, size_files
 from common_tier import FULL, by_tier, one_thread, some
 
 
@@ -58,7 +58,7 @@ class Merqury(MerquryTest):
 
     def test_no_markers(self):
         self.make_phased(21)
-        self.file("strange.fa", fasta([("x", sequence_of(random.Random(5), 500))]))
+        self.file("strange.fa", fasta([("x", random_bases(random.Random(5), 500))]))
         self.warpmer("merqury", "reads.wmi", "strange.fa", "--solid-count", 1, "--hapmers", "pat.wmi", "mat.wmi", "-o", "x")
         for ending, text in phase_files("x.strange.100_20000", [], ["pat", "mat"], 100, 20000).items():
             self.assertEqual((self.folder / f"x.strange.100_20000.{ending}").read_text(), text)
@@ -66,7 +66,7 @@ class Merqury(MerquryTest):
     def test_long_contig(self):
         """A contig that comes in several pieces."""
         source = random.Random(1)
-        genome = sequence_of(source, 3_000_000)
+        genome = random_bases(source, 3_000_000)
         self.file("reads.fa", fasta([("x", genome)]))
         wrong = list(genome)
         for at in range(1000, len(wrong), 997):
@@ -96,7 +96,7 @@ class Merqury(MerquryTest):
     def test_gaps_between_pieces(self):
         """Runs of N in a sequence that comes in several pieces, at and across their ends."""
         source = random.Random(6)
-        genome = sequence_of(source, 200_000)
+        genome = random_bases(source, 200_000)
         gaps = bytearray(genome.encode() * 20)
         for at in range(0, len(gaps) - 1000, 9973):
             size = source.choice((1, 20, 21, 500))

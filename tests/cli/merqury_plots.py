@@ -8,8 +8,8 @@ import collections
 import random
 import re
 
-from common_cli import fasta, main
-from common_merqury import MerquryTest, plot_names, sequence_of
+from common_cli import fasta, main, random_bases
+from common_merqury import MerquryTest, plot_names
 from common_pictures import SVG, Drawing, points_of
 
 
@@ -105,7 +105,7 @@ class Plots(MerquryTest):
     def test_many_sequences(self):
         """The largest are drawn."""
         source = random.Random(8)
-        genome = sequence_of(source, 100_000)
+        genome = random_bases(source, 100_000)
         sizes = [21 + (at * 7919) % 40 for at in range(12_000)]
         self.file("many.fa", fasta((f"s{i}", genome[at : at + size]) for i, size in enumerate(sizes) for at in [(i * 31) % 90_000]))
         self.file("reads.fa", fasta([("x", genome)]))

@@ -61,9 +61,6 @@ class Urls(CliTest):
         self.addCleanup(self.server.server_close)
         self.addCleanup(self.server.shutdown)
 
-    def checksum(self, index):
-        return next(line for line in self.warpmer("info", index).splitlines() if line.startswith("content checksum"))
-
     def test_a_url_is_read_as_a_file_is(self):
         wanted = self.checksum("plain.wmi")
         for path in ("reads.fq", "reads.fq.gz", "reads.fq.bz2", "elsewhere/reads.fq.gz"):
