@@ -40,12 +40,14 @@ inline constexpr Keep kEitherOnly{true, true, false};
 
 // Ways to combine two counts. `mine` and `other` are 0 where a list has no such hash.
 
+/// A sum beyond 64 bits stays at the largest number there is.
 struct AddCounts {
-  bool overflow = false;
+  bool overflow = false;  ///< there was such a sum
   [[gnu::always_inline]] std::uint64_t operator()(std::uint64_t mine, std::uint64_t other) {
     const std::uint64_t sum = mine + other;
-    overflow |= sum < mine;
-    return sum;
+    const bool is_beyond = sum < mine;
+    overflow |= is_beyond;
+    return sum | (std::uint64_t{0} - is_beyond);
   }
 };
 struct SmallerCount {

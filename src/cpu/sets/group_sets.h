@@ -66,6 +66,14 @@ class GroupSets {
     is_as_read_ = true;
   }
   [[nodiscard]] bool is_empty() const { return mine_.size() == 0; }
+  /// Returns true when a k-mer has such a count.
+  [[nodiscard]] bool has_count(std::uint64_t wanted) const {
+    for (std::uint32_t i = 0; i < mine_.size(); ++i) {
+      if (mine_.layers_where(mine_[i], [&](std::uint64_t count) { return count == wanted; }) != 0)
+        return true;
+    }
+    return false;
+  }
 
   /// Takes the k-mers of a group, in the place of others, with counts in `bounds`. This and the following
   /// return false where there are more strings than there is room for; then only `clear` may follow.

@@ -37,16 +37,20 @@ inline void with_count_rule(backend::CountRule rule, F&& f) {
   }
 }
 
-/// InputError when a sum is beyond 64 bits.
-inline void check_sums(const AddCounts& combine) {
-  if (combine.overflow) {
-    throw InputError(
-        "the counts of a k-mer add up to more than 2^64 - 1; use union --counts max, or leave large ones out "
-        "(--input-max-count)");
-  }
-}
+/// Returns true when a sum was beyond 64 bits. It is an error if its k-mer comes into the result, which is
+/// known at the end.
+inline bool has_overflow(const AddCounts& combine) { return combine.overflow; }
 template <class Combine>
-void check_sums(const Combine&) {}
+bool has_overflow(const Combine&) {
+  return false;
+}
+
+/// Throws the InputError for a k-mer of the result whose sum is beyond 64 bits.
+[[noreturn]] inline void refuse_overflow() {
+  throw InputError(
+      "the counts of a k-mer add up to more than 2^64 - 1; use union --counts max, or leave large ones out "
+      "(--input-max-count)");
+}
 
 /// One thread's working memory.
 template <class Key>
@@ -89,6 +93,18 @@ class ListSets {
     }
   }
   [[nodiscard]] Buffer& result() { return result_; }
+  /// Begins another result.
+  void begin() {
+    result_.empty();
+    has_overflow_ = false;
+  }
+  /// InputError when a sum of the first `kept` entries of the result, those that stay in it, is beyond 64
+  /// bits. (Where there was such a sum, 2^64 - 1 is taken for one.)
+  void check_sums(std::size_t kept) const {
+    if (has_overflow_ &&
+        std::find(result_.counts(), result_.counts() + kept, UINT64_MAX) != result_.counts() + kept)
+      refuse_overflow();
+  }
 
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t bytes = result_.bytes();
@@ -174,7 +190,7 @@ class ListSets {
     const auto go = [&]<Keep kKeep>(auto combine) {
       out.size +=
           merge<kKeep>(left.list(with_samples), right.list(with_samples), out.target(with_samples), combine);
-      check_sums(combine);
+      has_overflow_ |= has_overflow(combine);
     };
     switch (rule_.operation) {
       case SetOperation::unite:
@@ -219,6 +235,7 @@ class ListSets {
   const bool counts_samples_;
   std::deque<Level> buffers_;
   Buffer result_;
+  bool has_overflow_ = false;  ///< a sum was beyond 64 bits since `begin`
 };
 
 }  // namespace warpmer::cpu

@@ -62,11 +62,12 @@ class EntrySetWorker {
   index::FrozenShard make(std::uint32_t shard) {
     parts_.open(shard);
     auto& result = lists_.result();
-    result.empty();
+    lists_.begin();
     for (std::uint64_t part = 0; part < parts_.parts(); ++part)
       lists_.add([&](std::size_t input, auto& out) { parts_.read(input, part, out); });
     parts_.close();
     const std::size_t kept = tally_.filter(result.hashes(), result.counts(), result.size);
+    lists_.check_sums(kept);
     account(payload_bytes(kept));
     index::FrozenShard frozen = index::freeze(result.hashes(), result.counts(), kept, k_);
     trim();

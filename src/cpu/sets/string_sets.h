@@ -150,6 +150,7 @@ class StringSetWorker {
       return true;
     }
     sets_.clear();
+    has_overflow_ = false;
     for (const std::uint32_t input : present_) {
       if (!(input == present_.front() ? sets_.read(cursors_[input], bounds_[input]) : merge(input)))
         return false;
@@ -157,6 +158,8 @@ class StringSetWorker {
           rule_.operation != SetOperation::symmetric_difference)
         return true;
     }
+    if (has_overflow_ && rule_.of_result.contains(UINT64_MAX) && sets_.has_count(UINT64_MAX))
+      refuse_overflow();
     bool has_room = true;
     encoder_.add_group(rest_, [&](auto& strings, auto& counts) {
       std::uint64_t kmers = 0;
@@ -189,15 +192,16 @@ class StringSetWorker {
   template <Keep kKeep, class Combine>
   bool merge(std::uint32_t input, Combine combine) {
     const bool has_room = sets_.template merge<kKeep>(cursors_[input], bounds_[input], combine);
-    check_sums(combine);
+    has_overflow_ |= has_overflow(combine);
     return has_room;
   }
 
   void add_group_of_lists() {
     Buffer& result = lists_.result();
-    result.empty();
+    lists_.begin();
     lists_.add([&](std::size_t input, Buffer& out) { list(input, out); });
     const std::size_t kept = tally_.filter(result.hashes(), result.counts(), result.size);
+    lists_.check_sums(kept);
     encoder_.add({result.hashes(), kept}, {result.counts(), kept});
   }
   /// Lists what an input has of the group.
@@ -241,6 +245,7 @@ class StringSetWorker {
   groups::GroupKmers<Flanks> kmers_;
   ListSets<Key> lists_;
   bool needs_lists_;
+  bool has_overflow_ = false;  ///< a sum of the group at hand was beyond 64 bits
   bool copies_ = false;
   groups::KeyEncoder<Key, Flanks> encoder_;
   backend::Tally tally_;

@@ -257,6 +257,44 @@ TEST_CASE("set operations: nothing in, nothing out, and the same input twice") {
   CHECK(run(options).totals.stored_distinct == 0);
 }
 
+TEST_CASE("set operations: a sum beyond 64 bits matters where its k-mer is in the result") {
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  const ScratchFolder scratch;
+  SetOptions options;
+  options.inputs = {scratch / "a", scratch / "b", scratch / "c"};
+  options.output = scratch / "out";
+  options.rule.counts = CountRule::sum;
+  const auto result_of = [&](SetOperation operation, std::uint32_t min_samples, const CountBounds& kept) {
+    options.rule = {operation, CountRule::sum, min_samples, kept};
+    (void)run(options);
+    return read_index<Key64>(options.output);
+  };
+  for (const std::uint32_t k : {11, 21}) {
+    CAPTURE(k);
+    // Two halves are 2^64, whose lowest 64 bits are 0.
+    write_index<Key64>(scratch / "a", k, 2, {{5, kHalf}, {9, 2}});
+    write_index<Key64>(scratch / "b", k, 2, {{5, kHalf}, {9, 3}});
+    write_index<Key64>(scratch / "c", k, 2, {{9, 4}});
+    const Counts<Key64> only{{9, 9}};
+    CHECK((result_of(SetOperation::intersect, 1, {}) == only));
+    CHECK((result_of(SetOperation::unite, 3, {}) == only));
+    CHECK((result_of(SetOperation::unite, 1, {1, 9}) == only));
+    CHECK((result_of(SetOperation::unite, 2, {1, UINT64_MAX - 1}) == only));
+    for (const std::uint32_t samples : {1, 2}) {
+      for (const std::uint64_t least : {1, 10}) {
+        CHECK_THROWS_WITH_AS((void)result_of(SetOperation::unite, samples, {least, UINT64_MAX}),
+                             doctest::Contains("counts of a k-mer add up to more than 2^64 - 1"), InputError);
+      }
+    }
+    write_index<Key64>(scratch / "c", k, 2, {{5, 1}});
+    CHECK_THROWS_WITH_AS((void)result_of(SetOperation::intersect, 1, {}),
+                         doctest::Contains("counts of a k-mer add up to more than 2^64 - 1"), InputError);
+    write_index<Key64>(scratch / "c", k, 2, {});
+    write_index<Key64>(scratch / "b", k, 2, {{5, kHalf - 1}});
+    CHECK((result_of(SetOperation::unite, 2, {}) == Counts<Key64>{{5, UINT64_MAX}}));
+  }
+}
+
 TEST_CASE("set operations: what does not go together is refused, and nothing is left") {
   const ScratchFolder scratch;
   const Counts<Key64> few{{5, 2}, {9, UINT64_MAX / 2}};
