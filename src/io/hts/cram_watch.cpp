@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kWatchStep = 4096;
 /// Bytes within which the part of a container ends that is looked at, or it is no container.
 constexpr std::size_t kLongestStart = std::size_t{1} << 20;
+/// Bytes of a checksum behind a container's header, and behind a block.
+constexpr std::size_t kChecksumBytes = 4;
 
 /// Thrown where there are not enough bytes yet.
 struct Short {};
@@ -50,6 +52,8 @@ class Numbers {
     return static_cast<std::int64_t>(value);
   }
   [[nodiscard]] std::size_t at() const { return at_; }
+  /// Returns the number of bytes, those that were taken among them.
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
 
  private:
   static unsigned ones(unsigned byte) {
@@ -65,20 +69,21 @@ class Numbers {
 /// The fields in front of a block's data.
 struct BlockHeader {
   unsigned method = 0;
+  std::int32_t data_bytes = 0;
   std::int32_t text_bytes = 0;  ///< bytes of the data when it is decompressed
 
   explicit BlockHeader(Numbers& numbers) {
     method = numbers.byte();
     numbers.byte();  // kind
     numbers.itf8();  // identifier
-    numbers.itf8();  // bytes as they are
+    data_bytes = numbers.itf8();
     text_bytes = numbers.itf8();
   }
 };
 
 /// True when the container that a compression header is the first block of says that it needs a reference
 /// (key RR, section 8.4.1). A header that is compressed, as no program does it, is not looked into.
-bool requires_reference(Numbers& numbers) {
+bool says_that_it_needs_reference(Numbers& numbers) {
   constexpr unsigned kRaw = 0;
   if (BlockHeader(numbers).method != kRaw) return true;
   numbers.itf8();  // bytes of the map
@@ -91,14 +96,26 @@ bool requires_reference(Numbers& numbers) {
   }
   return true;
 }
+/// Does the same for a container that ends at `end`. Damage may make more of the header than there is.
+bool requires_reference(Numbers& numbers, std::uint64_t end) {
+  try {
+    return says_that_it_needs_reference(numbers);
+  } catch (const Short&) {
+    if (numbers.size() < end) throw;
+    return true;
+  }
+}
 
 }  // namespace
 
 void CramWatch::see(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t count = std::min<std::uint64_t>(bytes.size(), skip_ > 0 ? skip_ : kWatchStep);
+    const std::uint64_t wanted = skip_ > 0 ? skip_ : data_bytes_ > 0 ? data_bytes_ : kWatchStep;
+    const std::size_t count = std::min<std::uint64_t>(bytes.size(), wanted);
     if (skip_ > 0) {
       skip_ -= count;
+    } else if (data_bytes_ > 0) {
+      add_data(bytes.substr(0, count));
     } else {
       see_some(bytes.substr(0, count));
     }
@@ -112,6 +129,10 @@ void CramWatch::see_some(std::string_view bytes) {
     while (!pending_.empty()) {
       if (version_ == 0) {
         begin();
+      } else if (is_in_block_) {
+        leave_block();
+      } else if (blocks_left_ > 0) {
+        enter_block();
       } else {
         enter_container();
       }
@@ -166,7 +187,7 @@ void CramWatch::enter_container() {
     numbers.itf8();
   }
   const std::int64_t bases = numbers.ltf8();
-  numbers.itf8();  // blocks
+  const std::int32_t blocks = numbers.itf8();
   const std::int32_t slices = numbers.itf8();
   const bool is_end = containers_ > 0 && records == 0 && reference == kNoReference && start == kStartOfEnd;
   constexpr std::int64_t kMostBases = std::int64_t{1} << 40;  // of any container that was ever made, by far
@@ -176,7 +197,8 @@ void CramWatch::enter_container() {
   if (version_ >= 3) {
     // With threads, htslib takes a container whose header is damaged for the end of the file.
     const std::uint32_t checksum = gzip_crc(0, std::string_view(pending_).substr(0, numbers.at()));
-    if (little_endian(numbers.take(4), 0, 4) != checksum) fail("damaged: the header of a container");
+    if (little_endian(numbers.take(kChecksumBytes), 0, kChecksumBytes) != checksum)
+      fail("damaged: the header of a container");
   }
   const std::uint64_t header_bytes = numbers.at();
 
@@ -185,13 +207,48 @@ void CramWatch::enter_container() {
     size_.header_bytes = static_cast<std::uint64_t>(std::max(BlockHeader(numbers).text_bytes, 0));
   } else if (slices > 0) {
     if (reference != kNoReference && !size_.needs_reference)
-      size_.needs_reference = requires_reference(numbers);
+      size_.needs_reference = requires_reference(numbers, header_bytes + body_bytes);
     const std::uint64_t all_bases = static_cast<std::uint64_t>(bases) + CramSize::kRecordBases * records;
     size_.slice_bases = std::max(size_.slice_bases, all_bases / slices);
   }
   ++containers_;
   has_ended_ = is_end;
-  pass_over(header_bytes + body_bytes);
+  if (version_ < 3 || blocks <= 0) return pass_over(header_bytes + body_bytes);
+  pass_over(header_bytes);
+  blocks_left_ = blocks;
+  body_bytes_ = body_bytes;
+}
+
+/// Reads a block's header (section 8), and as much of its data as there is. htslib looks at the checksums of
+/// blocks that it decompresses, and not at those of others, as compression headers are.
+void CramWatch::enter_block() {
+  Numbers numbers(pending_);
+  const BlockHeader block(numbers);
+  const std::uint64_t header_bytes = numbers.at(),
+                      all = header_bytes + static_cast<std::uint32_t>(block.data_bytes) + kChecksumBytes;
+  if (block.data_bytes < 0 || all > body_bytes_) fail("damaged: a block of impossible size");
+  body_bytes_ -= all;
+  is_in_block_ = true;
+  checksum_ = 0;
+  data_bytes_ = all - kChecksumBytes;
+  const std::size_t here = std::min<std::uint64_t>(data_bytes_, pending_.size());
+  add_data(std::string_view(pending_).substr(0, here));
+  pending_.erase(0, here);
+}
+
+/// Goes on with what a checksum is of.
+void CramWatch::add_data(std::string_view bytes) {
+  checksum_ = gzip_crc(checksum_, bytes);
+  data_bytes_ -= bytes.size();
+}
+
+/// Reads the checksum behind a block; behind the last block there may be bytes that mean nothing.
+void CramWatch::leave_block() {
+  const std::uint64_t checksum = little_endian(Numbers(pending_).take(kChecksumBytes), 0, kChecksumBytes);
+  if (checksum != checksum_) fail("damaged: a block of a container");
+  pass_over(kChecksumBytes);
+  is_in_block_ = false;
+  if (--blocks_left_ == 0) pass_over(body_bytes_);
 }
 
 /// Passes over so many bytes from the beginning of what is pending.

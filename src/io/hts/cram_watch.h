@@ -1,5 +1,5 @@
 #pragma once
-/// Finds what decides how much memory a CRAM file takes to be decoded (CRAMv3, sections 6 to 8).
+/// Finds what decides how much memory a CRAM file takes to be decoded (CRAMv3, sections 6 to 8), and damage.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,8 @@ class CramWatch {
   explicit CramWatch(std::string shown) : shown_(std::move(shown)) {}
 
   /// Goes on with `bytes`, which come next. InputError where no container can be, behind the one that ends a
-  /// file, or if the file's version is none that htslib writes.
+  /// file, for a container or a block without its checksum, or if the file's version is none that htslib
+  /// writes.
   void see(std::string_view bytes);
   [[nodiscard]] const CramSize& size() const noexcept { return size_; }
   /// Returns the number of containers whose beginnings were seen; the first has the file's header.
@@ -38,6 +39,9 @@ class CramWatch {
   void begin();
   void check_behind_end() const;
   void enter_container();
+  void enter_block();
+  void add_data(std::string_view bytes);
+  void leave_block();
   void pass_over(std::uint64_t bytes);
   [[noreturn]] void fail(std::string_view what) const;
 
@@ -48,7 +52,12 @@ class CramWatch {
   std::uint64_t records_ = 0;
   bool has_ended_ = false;  ///< the container that ends a file was seen
   std::uint64_t skip_ = 0;  ///< bytes of a container of which nothing is wanted any more
-  std::string pending_;     ///< the beginning of a container, or of the file, as far as it was seen
+  std::string pending_;     ///< the beginning of the file, a container or a block, as far as it was seen
+  std::uint64_t body_bytes_ = 0;  ///< of a container, behind the blocks that were begun
+  std::int32_t blocks_left_ = 0;  ///< of that container, which have not ended yet
+  bool is_in_block_ = false;      ///< behind the header of a block
+  std::uint64_t data_bytes_ = 0;  ///< of the block, in front of its checksum, still to come
+  std::uint32_t checksum_ = 0;    ///< of what was seen of the block
 };
 
 }  // namespace warpmer::io

@@ -4,6 +4,7 @@
 #include "io/hts/cram_watch.h"
 
 #include "io/compress/inflater.h"
+#include "io/compress/little_endian.h"
 #include "io/hts/cram_memory.h"
 #include "unit/io/io_fixture.h"
 
@@ -31,7 +32,17 @@ std::string ltf8(std::uint64_t value) {
   return static_cast<char>(ones | (more < 7 ? value >> (8 * more) : 0)) + bytes;
 }
 
-std::string checksum_of(const std::string& header) { return little_endian(io::gzip_crc(0, header), 4); }
+std::string checksum_of(const std::string& bytes) { return little_endian(io::gzip_crc(0, bytes), 4); }
+
+std::string block_of(char method, char kind, const std::string& data, std::int32_t text_bytes) {
+  return std::string{method, kind} + itf8(0) + itf8(static_cast<std::int32_t>(data.size())) +
+         itf8(text_bytes) + data;
+}
+
+/// A block, behind which there is its checksum.
+std::string whole(const std::string& block, char version) {
+  return version == 3 ? block + checksum_of(block) : block;
+}
 
 struct Container {
   std::int32_t reference = -1;
@@ -39,26 +50,23 @@ struct Container {
   std::uint64_t bases = 0;
   std::int32_t slices = 1;
   std::string block = {};  ///< the first one
-  std::size_t more = 0;    ///< bytes behind it
+  std::size_t more = 0;    ///< bytes in another one
 };
 
 std::string encode(const Container& container, char version) {
-  std::string bytes = little_endian(container.block.size() + container.more, 4) + itf8(container.reference) +
-                      itf8(1) + itf8(100) + itf8(container.records) +
+  std::string body = whole(container.block, version);
+  if (container.more > 0) body += whole(block_of(2, 4, std::string(container.more, 'x'), 300'000), version);
+  std::string bytes = little_endian(body.size(), 4) + itf8(container.reference) + itf8(1) + itf8(100) +
+                      itf8(container.records) +
                       (version == 3 ? ltf8(std::uint64_t{1} << 40) : itf8(1 << 20)) + ltf8(container.bases) +
-                      itf8(7) + itf8(container.slices);
+                      itf8(container.more > 0 ? 2 : 1) + itf8(container.slices);
   for (std::int32_t i = 0; i < container.slices; ++i) bytes += itf8(300 * i);
   if (version == 3) bytes += checksum_of(bytes);
-  return bytes + container.block + std::string(container.more, 'x');
+  return bytes + body;
 }
 
 std::string definition(char version) {
   return std::string("CRAM") + version + std::string(1, '\0') + std::string(20, 'i');
-}
-
-std::string block_of(char method, char kind, const std::string& data, std::int32_t text_bytes) {
-  return std::string{method, kind} + itf8(0) + itf8(static_cast<std::int32_t>(data.size())) +
-         itf8(text_bytes) + data;
 }
 
 /// A compression header whose map has such entries.
@@ -82,7 +90,8 @@ TEST_CASE("io cram watch: sizes of headers and slices, however the bytes come") 
     std::string file = definition(version) + encode(file_header(), version);
     for (const Container& container :
          {Container{-1, 1000, 5'000'000, 1, kWith, 0}, Container{-1, 20'000, 300'000'000, 10, kWith, 10'000},
-          Container{-1, 7, 0x4'1234'5678, 1'000, kWith, 70'000}, Container{-1, 0, 0, 0, "end", 0}}) {
+          Container{-1, 7, 0x4'1234'5678, 1'000, kWith, 70'000},
+          Container{-1, 0, 0, 0, block_of(0, 1, "end", 3), 0}}) {
       file += encode(container, version);
     }
     for (const std::size_t step : {1, 7, 4096, 100'000}) {
@@ -142,13 +151,36 @@ TEST_CASE("io cram watch: what cannot be is said") {
   CHECK(contains(error_of(start + endless + std::string(3 << 20, 'x')), "no container"));
 }
 
+TEST_CASE("io cram watch: each block of a container has its checksum") {
+  const std::string start = definition(3) + encode(file_header(), 3);
+  const Container blocks{5, 10, 1000, 1, kWithout, 5000};
+  const std::string end = encode({-1, 0, 0, 0, block_of(0, 1, "end", 3), 0}, 3);
+  std::string file = start + encode(blocks, 3);
+  const std::size_t body_bytes = io::little_endian(file, start.size(), 4), first = file.size() - body_bytes;
+  file += end;
+  const auto see = [](const std::string& bytes, std::size_t step) {
+    io::CramWatch watch("file");
+    for (std::size_t at = 0; at < bytes.size(); at += step)
+      watch.see(std::string_view(bytes).substr(at, step));
+    return watch.containers();
+  };
+  const std::vector<std::size_t> steps{7, 4096, 100'000};
+  for (const std::size_t step : steps) CHECK(see(file, step) == 3);
+  for (std::size_t at = first; at < first + body_bytes; ++at) {
+    CAPTURE(at);
+    const std::string damaged = flipped(file, at, 1 << at % 8);
+    CHECK_THROWS_WITH_AS((void)see(damaged, steps[at % 3]), doctest::Contains("damaged: a block of "),
+                         warpmer::InputError);
+  }
+}
+
 TEST_CASE("io cram watch: nothing follows the end") {
   for (const char version : {'\2', '\3'}) {
     CAPTURE(version);
-    const std::size_t bytes = version == 3 ? 15 : 11;
-    const std::string header = little_endian(bytes, 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
+    const std::string body = whole(block_of(0, 1, std::string("\1\0\1\0\1\0", 6), 6), version);
+    const std::string header = little_endian(body.size(), 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
                                (version == 3 ? ltf8(0) : itf8(0)) + ltf8(0) + itf8(1) + itf8(0);
-    const std::string end = header + (version == 3 ? checksum_of(header) : "") + std::string(bytes, 'x');
+    const std::string end = header + (version == 3 ? checksum_of(header) : "") + body;
     const std::string file = definition(version) + encode(file_header(), version) +
                              encode({-1, 10, 1000, 1, kWith, 50}, version) + end;
     io::CramWatch watch("file");
