@@ -11,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/error.h"
 #include "file/input_error.h"
 #include "system/descriptors.h"
 #include "system/disk.h"
@@ -40,13 +39,7 @@ int descriptor_in_path(std::string_view path) {
 ByteFile::ByteFile(const std::string& path, std::string shown, const std::atomic<bool>& cancelled,
                    std::uint64_t known_bytes)
     : shown_(std::move(shown)), cancelled_(cancelled), descriptor_(open_descriptor(path)) {
-  if (descriptor_ < 0) {
-    const int error = errno;
-    if (error == EMFILE || error == ENFILE || error == ENOMEM) {
-      throw ResourceError(fmt::format("{}: cannot be opened: {}", shown_, system_message(error)));
-    }
-    fail_at({shown_}, fmt::format("cannot be opened: {}", system_message(error)));
-  }
+  if (descriptor_ < 0) fail_opening(shown_, errno);
   struct stat status {};
   is_regular_ = ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   if (!is_regular_) return;

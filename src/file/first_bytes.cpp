@@ -11,7 +11,7 @@ namespace warpmer::file {
 
 std::string first_bytes(const std::string& path, std::size_t size) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail_at({path}, fmt::format("cannot be opened: {}", system_message(errno)));
+  if (!file) fail_opening(path, errno);
   std::string bytes(size, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(size));
   if (file.bad()) fail_at({path}, fmt::format("cannot be read: {}", system_message(errno)));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <iterator>
 #include <system_error>
 
@@ -46,6 +47,20 @@ void fail_at(const InputPlace& place, std::string_view what) {
   message += ": ";
   message += what;
   throw InputError(message);
+}
+
+void fail_opening(std::string_view file, int error_number) {
+  const std::string what = fmt::format("cannot be opened: {}", system_message(error_number));
+  switch (error_number) {
+    case EMFILE:
+      throw ResourceError(
+          fmt::format("{}: {}; raise the number of files that a process may have (ulimit -n)", file, what));
+    case ENFILE:
+    case ENOMEM:
+      throw ResourceError(fmt::format("{}: {}", file, what));
+    default:
+      fail_at({file}, what);
+  }
 }
 
 }  // namespace warpmer::file

@@ -39,6 +39,10 @@ class BecameShorter : public InputError {
 /// Throws the InputError "FILE, record 7 ('NAME'), line 25: WHAT".
 [[noreturn]] void fail_at(const InputPlace& place, std::string_view what);
 
+/// Throws the error for a file that cannot be opened, `error_number` being errno: a ResourceError where the
+/// process or the machine has no more descriptors or memory, else an InputError.
+[[noreturn]] void fail_opening(std::string_view file, int error_number);
+
 /// Returns a character for people: 'x' in quotes if it can be printed, its code in hex if not.
 std::string quoted(char character);
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "file/checksum.h"
+#include "file/input_error.h"
 #include "system/file_time.h"
 #include "system/huge_pages.h"
 #include "system/mapped_memory.h"
@@ -71,10 +72,7 @@ void MappedInput::open(const std::string& path) {
   name_ = is_standard_input(path) ? std::string("standard input") : fmt::format("'{}'", path);
   fd_ = is_standard_input(path) ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) {
-    throw InputError(fmt::format("{}: cannot be opened: {}", is_standard_input(path) ? name_ : path,
-                                 std::strerror(errno)));
-  }
+  if (fd_ < 0) fail_opening(is_standard_input(path) ? name_ : path, errno);
   struct stat status {};
   if (::fstat(fd_, &status) != 0)
     throw InputError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));

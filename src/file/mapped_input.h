@@ -25,8 +25,8 @@ class MappedInput {
   /// something else entirely is refused before it has been read into memory.
   using EarlyCheck = std::function<void(std::span<const std::byte>, const std::string&)>;
 
-  /// "-" is standard input. InputError when the file cannot be read; ResourceError when it cannot be mapped
-  /// and has more than `most_copied_bytes`.
+  /// "-" is standard input. InputError when the file cannot be read; ResourceError without a descriptor for
+  /// it, or when it cannot be mapped and has more than `most_copied_bytes`.
   explicit MappedInput(const std::string& path, std::size_t early_bytes = 0,
                        const EarlyCheck& early_check = {}, std::uint64_t most_copied_bytes = UINT64_MAX);
   ~MappedInput();

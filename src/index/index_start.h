@@ -6,7 +6,7 @@
 namespace warpmer::index {
 
 // True when a file begins as such an index does; false for a pipe, of which nothing is taken. InputError for
-// a file that cannot be opened.
+// a file that cannot be opened; ResourceError without a descriptor for it.
 
 /// An index (.wmi).
 bool is_index_file(const std::string& path);
