@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "file/checksum.h"
 #include "file/input_error.h"
 #include "system/file_time.h"
@@ -121,10 +122,10 @@ void MappedInput::read_all(std::size_t early_bytes, const EarlyCheck& early_chec
 }
 
 void MappedInput::throw_too_large(std::uint64_t most_bytes) const {
-  throw ResourceError(fmt::format(
-      "{} has more than {} MiB, which is all that -m leaves for it: what comes through a pipe has to "
-      "be in memory; give the name of a file, or raise -m",
-      name_, most_bytes >> 20));
+  throw ResourceError(
+      fmt::format("{} has more than {}, which is all that -m leaves for it: what comes through a pipe has to "
+                  "be in memory; give the name of a file, or raise -m",
+                  name_, mebibytes(most_bytes)));
 }
 
 void MappedInput::grow() {

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "file/checksum.h"
 #include "file/mapped_input.h"
 #include "groups/shard_check.h"
@@ -71,8 +72,8 @@ IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
   constexpr std::uint64_t kLittle = std::uint64_t{16} << 20;  // of most indexes; the job says what would do
   if (kept_bytes() > std::max(most_bytes, kLittle)) {
     throw ResourceError(
-        fmt::format("{}: what is kept of this index takes {} MiB, more than -m leaves for it; raise -m", name,
-                    (kept_bytes() >> 20) + 1));
+        fmt::format("{}: what is kept of this index takes {}, more than -m leaves for it; raise -m", name,
+                    mebibytes_needed(kept_bytes())));
   }
   directory = layout::decode_directory(file, trailer, params, name);
   if (layout::has_strings(params.k))

@@ -91,9 +91,8 @@ class MemoryBudget {
     const bool grows = now > before;
     before = now;
     if (grows && all > most_) {
-      throw ResourceError(
-          fmt::format("-m leaves {} for working, and the shards at hand take more than {}: {}",
-                      mebibytes(most_), mebibytes(all), advice_));
+      throw ResourceError(fmt::format("-m leaves {} for working, and the shards at hand take {}: {}",
+                                      mebibytes(most_), mebibytes_needed(all), advice_));
     }
   }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "file/input_error.h"
 
 namespace warpmer::io {
@@ -141,9 +142,9 @@ void TextReader::refuse_record() const {
   // By its name: in a part of a file, its number is another.
   const std::string_view text(window_.text, window_.size);
   throw ResourceError(fmt::format(
-      "{}: the record {} does not end within {} MiB, which is as much as -m allows for one; raise "
+      "{}: the record {} does not end within {}, which is as much as -m allows for one; raise "
       "-m, or leave the file out if it is damaged",
-      file_, file::quoted(text.substr(0, text.find_first_of(" \t\r\n"))), longest_record_ >> 20));
+      file_, file::quoted(text.substr(0, text.find_first_of(" \t\r\n"))), mebibytes(longest_record_)));
 }
 
 /// False if there is no more for now.

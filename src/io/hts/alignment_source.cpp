@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "file/input_error.h"
 #include "io/fastx/text_reader.h"
 
@@ -29,17 +30,17 @@ void AlignmentSource::check_size(std::uint64_t bytes) const {
   }
   if (bytes <= longest_record_) return;
   throw ResourceError(
-      fmt::format("{}, record {}: it has {} MiB, and -m allows {} for one; raise -m, or leave the file out "
+      fmt::format("{}, record {}: it has {}, and -m allows {} for one; raise -m, or leave the file out "
                   "if it is damaged",
-                  shown_, records_ + 1, (bytes >> 20) + 1, longest_record_ >> 20));
+                  shown_, records_ + 1, mebibytes_needed(bytes), mebibytes(longest_record_)));
 }
 
 void AlignmentSource::refuse_long() const {
   if (longest_record_ == TextReader::kLongestRecord) check_size(longest_record_ + 1);
-  throw ResourceError(fmt::format(
-      "{}, record {}: it does not end within {} MiB, which is as much as -m allows for one; raise "
-      "-m, or leave the file out if it is damaged",
-      shown_, records_ + 1, longest_record_ >> 20));
+  throw ResourceError(
+      fmt::format("{}, record {}: it does not end within {}, which is as much as -m allows for one; raise "
+                  "-m, or leave the file out if it is damaged",
+                  shown_, records_ + 1, mebibytes(longest_record_)));
 }
 
 }  // namespace warpmer::io

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_text.h"
 #include "file/input_error.h"
 #include "file/shell_word.h"
 #include "io/fastx/text_reader.h"
@@ -140,10 +141,9 @@ void CramSource::check_needs() const {
   if (!needs.size.needs_reference) needs.reference_bases = 0;
   const std::uint64_t bytes = needs.bytes(threads_);
   if (bytes <= allowed_bytes_) return;
-  constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
   throw ResourceError(fmt::format(
-      "{}: CRAM: decoding it takes about {} MiB ({}), and -m allows {}; raise -m, or leave the file out",
-      shown(), bytes / kMebi + 1, describe(needs), allowed_bytes_ / kMebi));
+      "{}: CRAM: decoding it takes about {} ({}), and -m allows {}; raise -m, or leave the file out", shown(),
+      mebibytes_needed(bytes), describe(needs), mebibytes(allowed_bytes_)));
 }
 
 void CramSource::use_reference(const std::string& reference) {

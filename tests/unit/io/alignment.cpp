@@ -159,12 +159,12 @@ TEST_CASE("io alignment: a record that is longer than may be is refused before t
     for (const auto& text : {bgzf(bam_text({read_of(kMost / 2)})), sam_text(read_of(kMost / 2))})
       CHECK(refusal_of(text).empty());
     CHECK(contains(refusal_of(bgzf(bam_text({read_of(10), read_of(kMost)}))),
-                   "record 2: it has 2 MiB, and -m allows 1 for one"));
+                   "record 2: it has 2 MiB, and -m allows 1 MiB for one"));
     CHECK(contains(refusal_of(sam_text(read_of(kMost))),
                    "record 1: it does not end within 1 MiB, which is as much as -m allows for one"));
     // There is no such record: code that made room for it would find that only then.
     CHECK(contains(refusal_of(bgzf(bam_text({}) + little_endian(0x3fffffff, 4))),
-                   "it has 1024 MiB, and -m allows 1 for one"));
+                   "it has 1024 MiB, and -m allows 1 MiB for one"));
     const std::string damaged = folder.write("in", bgzf(bam_text({}) + little_endian(0xfffffffb, 4)));
     CHECK(contains(input_error({damaged}, options), "as much as can be kept whole"));
   }
