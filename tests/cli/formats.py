@@ -140,7 +140,7 @@ class IndexOfAReference(CliTest):
         """With threads, htslib takes a damaged header for the end of the file. It checks compressed blocks alone."""
         content = (DATA / "aligned.cram").read_bytes()
         self.warpmer(*self.counting)  # makes ref.fa.fai
-        headers = ((1457, 1), (2558, 1), (2560, 1), (2568, 6))  # the last: its number of records is 0
+        headers = ((1457, 1), (2558, 1), (1451, 64), (2560, 1), (2568, 6))  # 1451: it seems to be very long; the last: its number of records is 0
         blocks = ((315, 8), (316, 16), (339, 8), (1484, 16))
         for place, bits in some(headers, 2) + some(blocks, 2):
             for threads in (1, 2):

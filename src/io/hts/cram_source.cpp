@@ -204,6 +204,8 @@ void CramSource::check_end() {
   const std::string_view tail = feed_.tail();
   if (!tail.ends_with(kCram3End) && !tail.ends_with(kCram2End))
     fail("truncated: the marker of the end of the data is missing; copy or download the file again");
+  if (watch_.is_within_container())
+    fail("damaged: a container goes on behind the end of the file; copy or download it again");
   if (records() != watch_.records()) {
     fail(fmt::format("damaged: its containers have {} records, and {} can be read; copy or download it again",
                      watch_.records(), records()));

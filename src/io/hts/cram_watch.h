@@ -28,6 +28,11 @@ class CramWatch {
   /// file, for a container or a block without its checksum, or if the file's version is none that htslib
   /// writes.
   void see(std::string_view bytes);
+  /// Returns true when more has to come: what was seen ends within a container, or within the file's
+  /// definition.
+  [[nodiscard]] bool is_within_container() const noexcept {
+    return skip_ > 0 || blocks_left_ > 0 || !pending_.empty();
+  }
   [[nodiscard]] const CramSize& size() const noexcept { return size_; }
   /// Returns the number of containers whose beginnings were seen; the first has the file's header.
   [[nodiscard]] std::uint64_t containers() const noexcept { return containers_; }

@@ -158,14 +158,20 @@ TEST_CASE("io cram watch: each block of a container has its checksum") {
   std::string file = start + encode(blocks, 3);
   const std::size_t body_bytes = io::little_endian(file, start.size(), 4), first = file.size() - body_bytes;
   file += end;
-  const auto see = [](const std::string& bytes, std::size_t step) {
+  const auto see = [&](const std::string& bytes, std::size_t step) {
     io::CramWatch watch("file");
     for (std::size_t at = 0; at < bytes.size(); at += step)
       watch.see(std::string_view(bytes).substr(at, step));
+    CHECK(watch.is_within_container() == (bytes.size() < file.size()));
     return watch.containers();
   };
   const std::vector<std::size_t> steps{7, 4096, 100'000};
   for (const std::size_t step : steps) CHECK(see(file, step) == 3);
+  for (const std::size_t cut :
+       {std::size_t{1}, end.size() - 1, end.size() + 1, end.size() + 4000, file.size() - 5}) {
+    CAPTURE(cut);
+    (void)see(file.substr(0, file.size() - cut), 4096);
+  }
   for (std::size_t at = first; at < first + body_bytes; ++at) {
     CAPTURE(at);
     const std::string damaged = flipped(file, at, 1 << at % 8);
