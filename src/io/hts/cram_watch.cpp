@@ -202,7 +202,6 @@ void CramWatch::enter_container() {
   }
   const std::uint64_t header_bytes = numbers.at();
 
-  if (containers_ > 0) records_ += static_cast<std::uint64_t>(records);
   if (containers_ == 0) {
     size_.header_bytes = static_cast<std::uint64_t>(std::max(BlockHeader(numbers).text_bytes, 0));
   } else if (slices > 0) {
@@ -211,6 +210,8 @@ void CramWatch::enter_container() {
     const std::uint64_t all_bases = static_cast<std::uint64_t>(bases) + CramSize::kRecordBases * records;
     size_.slice_bases = std::max(size_.slice_bases, all_bases / slices);
   }
+  // All that is wanted has come: it is not looked at again.
+  if (containers_ > 0) records_ += static_cast<std::uint64_t>(records);
   ++containers_;
   has_ended_ = is_end;
   if (version_ < 3 || blocks <= 0) return pass_over(header_bytes + body_bytes);

@@ -121,6 +121,7 @@ TEST_CASE("io cram watch: what needs a reference") {
     io::CramWatch watch("file");
     for (const char byte : file) watch.see({&byte, 1});
     CHECK(watch.containers() == 3);
+    CHECK(watch.records() == 20);
     CHECK(watch.size().needs_reference == one.needs);
   }
 }
