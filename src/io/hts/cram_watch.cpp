@@ -176,7 +176,7 @@ void CramWatch::enter_container() {
   constexpr std::int32_t kNoReference = -1;
   constexpr std::int32_t kStartOfEnd = 0x454f46;  // "EOF" (section 9)
   Numbers numbers(pending_);
-  const std::uint64_t body_bytes = little_endian(numbers.take(4), 0, 4);
+  std::uint64_t body_bytes = little_endian(numbers.take(4), 0, 4);
   const std::int32_t reference = numbers.itf8();
   const std::int32_t start = numbers.itf8();
   numbers.itf8();  // how much of it there is
@@ -203,7 +203,13 @@ void CramWatch::enter_container() {
   const std::uint64_t header_bytes = numbers.at();
 
   if (containers_ == 0) {
-    size_.header_bytes = static_cast<std::uint64_t>(std::max(BlockHeader(numbers).text_bytes, 0));
+    const BlockHeader block(numbers);
+    size_.header_bytes = static_cast<std::uint64_t>(std::max(block.text_bytes, 0));
+    // Of a large header htslib writes a size for version 2 that is too small by some bytes, and reads the
+    // block.
+    const std::uint64_t block_bytes =
+        numbers.at() - header_bytes + static_cast<std::uint64_t>(std::max(block.data_bytes, 0));
+    if (version_ < 3) body_bytes = std::max(body_bytes, block_bytes);
   } else if (slices > 0) {
     if (reference != kNoReference && !size_.needs_reference)
       size_.needs_reference = requires_reference(numbers, header_bytes + body_bytes);

@@ -181,6 +181,19 @@ TEST_CASE("io cram watch: each block of a container has its checksum") {
   }
 }
 
+TEST_CASE("io cram watch: the first block of version 2 may have more bytes than its container has") {
+  std::string start = encode(file_header(), 2);
+  start[0] = static_cast<char>(start[0] - 2);
+  const std::string file = definition(2) + start + encode({5, 10, 1000, 1, kWithout, 50}, 2);
+  for (const std::size_t step : {std::size_t{1}, file.size()}) {
+    io::CramWatch watch("file");
+    for (std::size_t at = 0; at < file.size(); at += step) watch.see(std::string_view(file).substr(at, step));
+    CHECK(watch.containers() == 2);
+    CHECK(watch.records() == 10);
+    CHECK_FALSE(watch.is_within_container());
+  }
+}
+
 TEST_CASE("io cram watch: nothing follows the end") {
   for (const char version : {'\2', '\3'}) {
     CAPTURE(version);
