@@ -249,13 +249,16 @@ void CramWatch::add_data(std::string_view bytes) {
   data_bytes_ -= bytes.size();
 }
 
-/// Reads the checksum behind a block; behind the last block there may be bytes that mean nothing.
+/// Reads the checksum behind a block. Behind the last block there may be bytes that mean nothing, and a
+/// container may say that it has more blocks than it has.
 void CramWatch::leave_block() {
   const std::uint64_t checksum = little_endian(Numbers(pending_).take(kChecksumBytes), 0, kChecksumBytes);
   if (checksum != checksum_) fail("damaged: a block of a container");
   pass_over(kChecksumBytes);
   is_in_block_ = false;
-  if (--blocks_left_ == 0) pass_over(body_bytes_);
+  --blocks_left_;
+  if (body_bytes_ == 0) blocks_left_ = 0;
+  if (blocks_left_ == 0) pass_over(body_bytes_);
 }
 
 /// Passes over so many bytes from the beginning of what is pending.

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/environment.h"
+#include "base/number_text.h"
 #include "file/input_error.h"
 #include "io/text/quality.h"
 #include "kmer/alphabet.h"

@@ -49,8 +49,9 @@ struct Container {
   std::int32_t records = 0;
   std::uint64_t bases = 0;
   std::int32_t slices = 1;
-  std::string block = {};  ///< the first one
-  std::size_t more = 0;    ///< bytes in another one
+  std::string block = {};           ///< the first one
+  std::size_t more = 0;             ///< bytes in another one
+  std::int32_t missing_blocks = 0;  ///< that the container says it has, too
 };
 
 std::string encode(const Container& container, char version) {
@@ -59,7 +60,7 @@ std::string encode(const Container& container, char version) {
   std::string bytes = little_endian(body.size(), 4) + itf8(container.reference) + itf8(1) + itf8(100) +
                       itf8(container.records) +
                       (version == 3 ? ltf8(std::uint64_t{1} << 40) : itf8(1 << 20)) + ltf8(container.bases) +
-                      itf8(container.more > 0 ? 2 : 1) + itf8(container.slices);
+                      itf8((container.more > 0 ? 2 : 1) + container.missing_blocks) + itf8(container.slices);
   for (std::int32_t i = 0; i < container.slices; ++i) bytes += itf8(300 * i);
   if (version == 3) bytes += checksum_of(bytes);
   return bytes + body;
@@ -179,6 +180,17 @@ TEST_CASE("io cram watch: each block of a container has its checksum") {
     CHECK_THROWS_WITH_AS((void)see(damaged, steps[at % 3]), doctest::Contains("damaged: a block of "),
                          warpmer::InputError);
   }
+}
+
+TEST_CASE("io cram watch: a container ends where it says, whatever the number of its blocks") {
+  const std::string file = definition(3) + encode(file_header(), 3) +
+                           encode({5, 10, 1000, 1, kWithout, 5000, 3}, 3) +
+                           encode({5, 7, 1000, 1, kWithout, 50}, 3);
+  io::CramWatch watch("file");
+  watch.see(file);
+  CHECK(watch.containers() == 3);
+  CHECK(watch.records() == 17);
+  CHECK_FALSE(watch.is_within_container());
 }
 
 TEST_CASE("io cram watch: the first block of version 2 may have more bytes than its container has") {
