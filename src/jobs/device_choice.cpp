@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/warning.h"
 #include "host/node_share.h"
 #include "mpi/process_group.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "base/environment.h"
+#include "base/number_text.h"
 
 namespace warpmer::system {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "file/input_error.h"
 
 namespace warpmer::formats {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/environment.h"
 #include "base/error.h"
+#include "base/number_text.h"
 #include "file/input_error.h"
 #include "kmer/kmer.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "base/environment.h"
+#include "base/number_text.h"
 #include "system/linux/kernel_files.h"
 
 namespace warpmer::system {

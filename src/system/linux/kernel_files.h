@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/environment.h"
+#include "base/number_text.h"
 
 namespace warpmer::system {
 
