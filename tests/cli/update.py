@@ -238,7 +238,7 @@ class Update(CliTest):
         chance = random.Random(4)
         self.file("large.fa", fasta([("r", "".join(chance.choices("ACGT", k=by_tier(8_000_000, 800_000))))]))
         index = (self.folder / self.count("large.fa", k=31, output="large.wmi")).read_bytes()
-        pattern = r"standard input has more than \d+ [KM]iB, .*-m.* give the name of a file, or raise -m\n"
+        pattern = r"standard input has more than ([1-9]\d* MiB|\d+ KiB), .*-m.* give the name of a file, or raise -m\n"
         few = by_tier("10M", "2M")
         self.refused(RESOURCE, pattern, "update", "-", "--add", READS_1, "-t", 1, "-m", few, "-o", "out.wmi", stdin=index)
         for command in (["merge", "-o", "out.wmi", "large.wmi", "-"], ["compare", "large.wmi", "-"],
