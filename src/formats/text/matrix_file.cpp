@@ -60,8 +60,7 @@ const char* end_of_number(const char* at, const char* end) {
   while (digit < end && is_digit(*digit)) ++digit;
   const auto digits = static_cast<std::size_t>(digit - at);
   if (digits == 0 || (digits > 1 && *at == '0')) return nullptr;
-  std::uint64_t value = 0;
-  if (digits >= kMostDigits && !parse({at, digits}, value)) return nullptr;
+  if (digits >= kMostDigits && !whole_number({at, digits})) return nullptr;
   return digit;
 }
 
