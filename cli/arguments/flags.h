@@ -11,7 +11,7 @@
 #include "backend/count_bounds.h"
 #include "formats/text/ending.h"
 #include "host/limits.h"
-#include "io/input_set.h"
+#include "io/text/input_options.h"
 #include "jobs/device_choice.h"
 
 namespace warpmer::cli {

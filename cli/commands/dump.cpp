@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "backend/indexes/entry_text.h"
+#include "backend/indexes/set_session.h"
 #include "base/error.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
