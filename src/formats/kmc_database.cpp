@@ -192,9 +192,9 @@ std::vector<KmcCursor> KmcSource::sorted_stretches(const KmerRange& range) const
   const std::uint64_t entries = std::uint64_t{1} << (2 * prefix_bases_);
   const bool is_of_prefix = range.bases > prefix_bases_;
   const std::uint32_t shift = is_of_prefix ? 0 : 2 * (prefix_bases_ - range.bases);
-  const std::uint64_t prefix = is_of_prefix ? range.first >> (2 * (range.bases - prefix_bases_)) : 0;
-  const std::uint64_t first = is_of_prefix ? prefix : range.first << shift;
-  const std::uint64_t end = is_of_prefix ? prefix + 1 : range.end << shift;
+  const std::uint64_t prefix =
+      is_of_prefix ? range.prefix >> (2 * (range.bases - prefix_bases_)) : range.prefix;
+  const std::uint64_t first = prefix << shift, end = (prefix + 1) << shift;
   std::vector<KmcCursor> stretches;
   for (std::uint64_t table = 0; table < table_size_; table += entries) {
     KmcCursor& stretch = stretches.emplace_back();
@@ -227,8 +227,8 @@ void KmcSource::narrow(KmcCursor& stretch, const KmerRange& range) const {
     return first;
   };
   // Both are searched for in all of the stretch: whatever its order, ranges side by side leave nothing out.
-  stretch.record_end = first_from(range.end);
-  stretch.next_record = stretch.prefix_end = first_from(range.first);
+  stretch.record_end = first_from(range.prefix + 1);
+  stretch.next_record = stretch.prefix_end = first_from(range.prefix);
   if (stretch.next_record > stretch.record_end) refuse_order();
 }
 
@@ -370,121 +370,6 @@ void KmcSource::read_counts(std::uint64_t first, std::span<std::uint64_t> out) c
 void KmcSource::refuse_zero(std::uint64_t record) const {
   suffixes_.refuse(fmt::format("this KMC database is damaged: the record at byte {} has a count of 0",
                                kMarkBytes + record * (suffix_bytes_ + count_bytes_)));
-}
-
-namespace {
-
-/// Of all stretches together about so many k-mers are decoded at a time, but of each as many as make reading
-/// worth while.
-constexpr std::size_t kDecodedAtOnce = 32768, kLeastDecoded = 128;
-/// More than so many k-mers are not sorted by insertion.
-constexpr std::ptrdiff_t kFewToSort = 16;
-
-void sort_few(std::span<CountedKmer> kmers) {
-  for (std::size_t i = 1; i < kmers.size(); ++i) {
-    const CountedKmer moved = kmers[i];
-    std::size_t at = i;
-    for (; at > 0 && moved.kmer < kmers[at - 1].kmer; --at) kmers[at] = kmers[at - 1];
-    kmers[at] = moved;
-  }
-}
-
-}  // namespace
-
-KmcRangeSource::KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range)
-    : KmerSource(database->facts()), database_(std::move(database)) {
-  for (const KmcCursor& cursor : database_->sorted_stretches(range)) {
-    if (cursor.next_record < cursor.record_end) stretches_.push_back({cursor, {}, 0, 0});
-  }
-  is_merged_ = stretches_.size() > 1;
-  if (!is_merged_) return;
-  const std::uint32_t shift = 2 * (facts().k - range.bases);
-  least_ = shift == 128 ? 0 : Key128{range.first} << shift;
-  most_ = shift == 128 ? ~Key128{0} : (Key128{range.end} << shift) - 1;
-  const std::uint64_t most = std::max(kLeastDecoded, kDecodedAtOnce / stretches_.size());
-  for (KmcStretch& stretch : stretches_)
-    stretch.kmers.resize(std::min(stretch.cursor.record_end - stretch.cursor.next_record, most));
-}
-
-/// Decodes as many k-mers as there is room for, behind those that are left.
-void KmcRangeSource::refill(KmcStretch& stretch) {
-  const auto left = stretch.decoded();
-  if (!stretch.has_more() || left.size() == stretch.kmers.size()) return;
-  const Key128 before = stretch.end == 0 ? least_ : stretch.kmers[stretch.end - 1].kmer;
-  std::copy(left.begin(), left.end(), stretch.kmers.begin());
-  stretch.next = 0;
-  const auto room = std::span(stretch.kmers).subspan(left.size());
-  const auto read = room.first(database_->read(stretch.cursor, room));
-  stretch.end = left.size() + read.size();
-  const bool is_in_order = before <= read.front().kmer && read.back().kmer <= most_ &&
-                           std::ranges::is_sorted(read, {}, &CountedKmer::kmer);
-  if (!is_in_order) database_->refuse_order();
-}
-
-/// Gathers the next k-mers of all stretches. False at the end.
-bool KmcRangeSource::gather() {
-  gathered_.clear();
-  sorted_.clear();
-  next_ = 0;
-  Key128 first = ~Key128{0}, last = 0, bound = ~Key128{0};
-  for (KmcStretch& stretch : stretches_) {
-    refill(stretch);
-    const auto decoded = stretch.decoded();
-    if (decoded.empty()) continue;
-    first = std::min(first, decoded.front().kmer);
-    last = std::max(last, decoded.back().kmer);
-    if (stretch.has_more()) bound = std::min(bound, decoded.back().kmer);
-  }
-  for (KmcStretch& stretch : stretches_) {
-    const auto decoded = stretch.decoded();
-    const auto end = std::ranges::find_if(decoded, [&](const auto& each) { return each.kmer > bound; });
-    gathered_.insert(gathered_.end(), decoded.begin(), end);
-    stretch.next += static_cast<std::size_t>(end - decoded.begin());
-  }
-  if (!gathered_.empty()) sort_gathered(first, std::min(last, bound));
-  return !gathered_.empty();
-}
-
-/// Sorts what is gathered, from `first` to `last`.
-void KmcRangeSource::sort_gathered(Key128 first, Key128 last) {
-  const auto bucket_bits = static_cast<int>(std::bit_width(gathered_.size()));
-  int shift = 0;
-  while ((last - first) >> shift >> bucket_bits != 0) ++shift;
-  const auto bucket_of = [&](const CountedKmer& each) {
-    return static_cast<std::size_t>((each.kmer - first) >> shift);
-  };
-  bucket_ends_.assign(std::size_t{1} << bucket_bits, 0);
-  for (const CountedKmer& each : gathered_) ++bucket_ends_[bucket_of(each)];
-  std::uint32_t before = 0;
-  for (std::uint32_t& end : bucket_ends_) before += std::exchange(end, before);
-  sorted_.resize(gathered_.size());
-  for (const CountedKmer& each : gathered_) sorted_[bucket_ends_[bucket_of(each)]++] = each;
-  std::uint32_t begin = 0;
-  for (const std::uint32_t end : bucket_ends_) {
-    const auto bucket = std::span(sorted_).subspan(begin, end - begin);
-    if (std::ssize(bucket) > kFewToSort) {
-      std::ranges::sort(bucket, {}, &CountedKmer::kmer);
-    } else {
-      sort_few(bucket);
-    }
-    begin = end;
-  }
-}
-
-std::size_t KmcRangeSource::read(std::span<CountedKmer> out) {
-  const std::size_t n = is_merged_           ? read_merged(out)
-                        : stretches_.empty() ? 0
-                                             : database_->read(stretches_.front().cursor, out);
-  if (n == 0) database_->check_size();
-  return n;
-}
-
-std::size_t KmcRangeSource::read_merged(std::span<CountedKmer> out) {
-  if (next_ == sorted_.size() && !gather()) return 0;
-  const std::size_t n = std::min(out.size(), sorted_.size() - next_);
-  std::copy_n(sorted_.begin() + static_cast<std::ptrdiff_t>(next_), n, out.begin());
-  next_ += n;
-  return n;
 }
 
 KmcSink::KmcSink(const std::string& path, const StreamFacts& facts, std::uint32_t count_bytes)

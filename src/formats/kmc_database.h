@@ -47,10 +47,10 @@ struct KmcHeader {
   std::uint64_t bins = 0;             ///< 0 for KMC1
 };
 
-/// K-mers whose first `bases` bases, as a number, are from `first` on and below `end`. Unless changed, all.
+/// K-mers that begin with the same bases, two bits each. Unless changed, all.
 struct KmerRange {
   std::uint32_t bases = 0;
-  std::uint64_t first = 0, end = 1;
+  std::uint64_t prefix = 0;
 };
 
 /// A place in the records that stand in order, of one bin, or of KMC1 all.
@@ -73,8 +73,7 @@ class KmcSource final : public KmerSource {
   std::size_t read(std::span<CountedKmer> out) override;
 
   [[nodiscard]] const KmcHeader& header() const noexcept { return header_; }
-  /// Returns the stretches that are sorted, or what they have of a range; each k-mer is in one of them. A
-  /// range of more than header().prefix_bases bases is of one number.
+  /// Returns what the stretches that are sorted have of a range: each of its k-mers is in one of them.
   [[nodiscard]] std::vector<KmcCursor> sorted_stretches(const KmerRange& range) const;
   /// Reads on from a place. Thread-safe.
   std::size_t read(KmcCursor& cursor, std::span<CountedKmer> out) const;
@@ -109,46 +108,6 @@ class KmcSource final : public KmerSource {
   std::uint64_t release_bytes_ = kReleaseBytes;
   mutable std::atomic<std::uint64_t> read_bytes_{0};  ///< of the suffixes, since some were given back
   KmcCursor cursor_;
-};
-
-/// Reads a range of either form in lexicographic order. Several may read a database at once.
-///
-/// The bins of KMC2, some hundreds, are merged some thousands of k-mers at a time: some are decoded of each
-/// bin; those up to the smallest of their last ones are taken from all, because none that follows is smaller;
-/// these are put into about as many buckets by their values, and what few are in a bucket is sorted.
-class KmcRangeSource final : public KmerSource {
- public:
-  KmcRangeSource(std::shared_ptr<const KmcSource> database, const KmerRange& range);
-
-  /// InputError, too, where a bin is not in order.
-  std::size_t read(std::span<CountedKmer> out) override;
-
- private:
-  /// A sorted stretch, with its next k-mers.
-  struct KmcStretch {
-    KmcCursor cursor;
-    std::vector<CountedKmer> kmers;
-    std::size_t next = 0;
-    std::size_t end = 0;
-
-    [[nodiscard]] std::span<const CountedKmer> decoded() const {
-      return std::span(kmers).subspan(next, end - next);
-    }
-    [[nodiscard]] bool has_more() const { return cursor.next_record < cursor.record_end; }
-  };
-
-  void refill(KmcStretch& stretch);
-  bool gather();
-  void sort_gathered(Key128 first, Key128 last);
-  std::size_t read_merged(std::span<CountedKmer> out);
-
-  std::shared_ptr<const KmcSource> database_;
-  std::vector<KmcStretch> stretches_;
-  bool is_merged_;
-  Key128 least_ = 0, most_ = 0;  ///< k-mers of the range
-  std::vector<CountedKmer> gathered_, sorted_;
-  std::vector<std::uint32_t> bucket_ends_;
-  std::size_t next_ = 0;  ///< of `sorted_`
 };
 
 /// Writes the sorted form; wants k-mers in lexicographic order. What is not known of the stream is taken to

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -60,19 +61,10 @@ class MergedKmers final : public formats::KmerSource {
     while (n < out.size()) {
       const bool has_first = first_.has_next(), has_second = second_.has_next();
       if (!has_first && !has_second) break;
-      if (has_first && has_second && first_.front().kmer == second_.front().kmer) {
-        const std::uint64_t count = count_in_both(rule_.counts, first_.front().count, second_.front().count);
-        out[n] = {first_.front().kmer, count};
-        n += rule_.in_both && count > 0 ? 1 : 0;
-        ++first_.next;
-        ++second_.next;
-      } else if (has_first && (!has_second || first_.front().kmer < second_.front().kmer)) {
-        out[n] = first_.kmers[first_.next++];
-        n += rule_.only_in_first ? 1 : 0;
-      } else {
-        out[n] = second_.kmers[second_.next++];
-        n += rule_.only_in_second ? 1 : 0;
-      }
+      const auto room = out.subspan(n);
+      n += has_first && has_second ? merge(room)
+           : has_first             ? take(first_, rule_.only_in_first, room)
+                                   : take(second_, rule_.only_in_second, room);
     }
     return n;
   }
@@ -90,8 +82,44 @@ class MergedKmers final : public formats::KmerSource {
       end = source->read(kmers);
       return end > 0;
     }
-    [[nodiscard]] const CountedKmer& front() const { return kmers[next]; }
   };
+
+  /// Merges what both sides have here, as far as there is room. Returns how many come out. Which side a k-mer
+  /// is of is as good as random, so nothing branches on it.
+  std::size_t merge(std::span<CountedKmer> out) {
+    const CountedKmer* first = first_.kmers.data() + first_.next;
+    const CountedKmer* second = second_.kmers.data() + second_.next;
+    const CountedKmer* const first_end = first_.kmers.data() + first_.end;
+    const CountedKmer* const second_end = second_.kmers.data() + second_.end;
+    const std::array<bool, 4> comes_out = {false, rule_.only_in_first, rule_.only_in_second, rule_.in_both};
+    std::size_t n = 0;
+    while (n < out.size() && first != first_end && second != second_end) {
+      const unsigned in_first = first->kmer <= second->kmer ? 1 : 0;
+      const unsigned in_second = second->kmer <= first->kmer ? 1 : 0;
+      const std::uint64_t both = count_in_both(rule_.counts, first->count, second->count);
+      const CountedKmer& one = in_first != 0 ? *first : *second;
+      out[n] = {one.kmer, (in_first & in_second) != 0 ? both : one.count};
+      n += static_cast<unsigned>(comes_out[in_first + 2 * in_second]) & (out[n].count > 0 ? 1u : 0u);
+      first += in_first;
+      second += in_second;
+    }
+    first_.next = static_cast<std::size_t>(first - first_.kmers.data());
+    second_.next = static_cast<std::size_t>(second - second_.kmers.data());
+    return n;
+  }
+
+  /// Takes what one side has here, where the other has ended, as far as there is room. Returns how many come
+  /// out.
+  static std::size_t take(MergedSide& side, bool comes_out, std::span<CountedKmer> out) {
+    if (!comes_out) {
+      side.next = side.end;
+      return 0;
+    }
+    const std::size_t n = std::min(out.size(), side.end - side.next);
+    std::copy_n(side.kmers.begin() + static_cast<std::ptrdiff_t>(side.next), n, out.begin());
+    side.next += n;
+    return n;
+  }
 
   MergedSide first_, second_;
   MergerRule rule_;
@@ -142,7 +170,7 @@ std::vector<formats::KmerRange> RangedKmers::ranges() const {
   std::uint32_t bases = 0;
   while (bases < std::min(most_bases, kMostRangeBases) && kmers >> (2 * bases) > kFewKmers) ++bases;
   std::vector<formats::KmerRange> ranges;
-  for (std::uint64_t i = 0; i < std::uint64_t{1} << (2 * bases); ++i) ranges.push_back({bases, i, i + 1});
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << (2 * bases); ++i) ranges.push_back({bases, i});
   return ranges;
 }
 

@@ -42,7 +42,7 @@ struct RangedKmers {
   std::function<std::unique_ptr<formats::KmerSource>(const formats::KmerRange&)> open;
 
   /// Returns what is known of all of them.
-  [[nodiscard]] formats::StreamFacts facts() const { return open({0, 0, 0})->facts(); }
+  [[nodiscard]] formats::StreamFacts facts() const { return open({})->facts(); }
   /// Returns ranges that are all k-mers: many where there are many k-mers.
   [[nodiscard]] std::vector<formats::KmerRange> ranges() const;
 };

@@ -10,6 +10,7 @@
 #include "cli/personalities/named_jobs.h"
 #include "file/output/temporary_name.h"
 #include "formats/kff_file.h"
+#include "formats/kmc_range.h"
 #include "formats/stream/count_width.h"
 #include "jobs/export_job.h"
 #include "jobs/merged_kmers.h"
@@ -121,7 +122,7 @@ jobs::RangedKmers NamedDatabase::sorted(const backend::CountBounds& bounds, cons
     kff = std::make_shared<SortedKff>(*this, resources, folder_for_temporary(output + ".kmc_pre"));
   const auto database = std::make_shared<const formats::KmcSource>(kff ? kff->path() : path_);
   const auto open = [kff, database](const formats::KmerRange& range) {
-    return std::make_unique<formats::KmcRangeSource>(database, range);
+    return formats::open_kmc_range(database, range);
   };
   return jobs::bounded({database->facts().k, open}, bounds);
 }

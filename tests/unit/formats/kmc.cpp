@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "formats/kmc_database.h"
+#include "formats/kmc_range.h"
 #include "unit/formats/counted_kmers.h"
 
 using namespace warpmer;
@@ -56,10 +57,10 @@ std::vector<Kmers> in_bins(const Kmers& kmers, std::size_t bins, unsigned seed) 
 Kmers all_ranges(const std::shared_ptr<const KmcSource>& database, std::uint32_t bases) {
   Kmers all;
   for (std::uint64_t i = 0; i < std::uint64_t{1} << (2 * bases); ++i) {
-    KmcRangeSource source(database, {bases, i, i + 1});
-    const Kmers some = all_of(source, 1000);
+    const std::unique_ptr<KmerSource> source = open_kmc_range(database, {bases, i});
+    const Kmers some = all_of(*source, 1000);
     all.insert(all.end(), some.begin(), some.end());
-    CHECK(all_of(source).empty());  // it stays at its end
+    CHECK(all_of(*source).empty());  // it stays at its end
   }
   return all;
 }
@@ -79,9 +80,10 @@ TEST_CASE("ranges of a database in bins come in order, whatever their number of 
     bool is_skewed;
   };
   for (const BinnedCase& each : {BinnedCase{31, 3, 60'000, 40, false}, BinnedCase{31, 3, 60'000, 40, true},
-                                 BinnedCase{64, 4, 40'000, 7, true}, BinnedCase{64, 0, 20'000, 3, false},
-                                 BinnedCase{64, 0, 300, 3, false}, BinnedCase{13, 1, 30'000, 640, false},
-                                 BinnedCase{33, 5, 500, 300, false}, BinnedCase{8, 4, 0, 2, false}}) {
+                                 BinnedCase{31, 3, 400'000, 9, true}, BinnedCase{64, 4, 40'000, 7, true},
+                                 BinnedCase{64, 0, 20'000, 3, false}, BinnedCase{64, 0, 300, 3, false},
+                                 BinnedCase{13, 1, 30'000, 640, false}, BinnedCase{33, 5, 500, 300, false},
+                                 BinnedCase{8, 4, 0, 2, false}}) {
     CAPTURE(each.k);
     CAPTURE(each.is_skewed);
     Kmers kmers = random_kmers(each.k, each.kmers, true, kCountBytes);
@@ -134,6 +136,15 @@ TEST_CASE("a database whose bins are out of order is refused where they are merg
       }
     }
   }
+}
+
+TEST_CASE("a database that has one k-mer more often than so many are sorted at a time is refused") {
+  const ScratchFolder scratch;
+  write_binned(scratch / "x", 31, 3, {Kmers(200'000, {Key128{12345}, 7}), {}});
+  const auto database = std::make_shared<const KmcSource>(scratch / "x");
+  CHECK_THROWS_WITH_AS(
+      (void)all_ranges(database, 1),
+      doctest::Contains("this KMC database is damaged: the k-mers of a bin are not in order"), InputError);
 }
 
 TEST_CASE("a count of zero is refused where only counts are read") {
