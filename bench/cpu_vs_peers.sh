@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# warpmer against KMC and Jellyfish on this machine: same reads, same threads, in turn, warm page cache, each
+# warpmer against KMC, Jellyfish and meryl on this machine: same reads, same threads, in turn, warm page cache, each
 # writing its database. Prints Markdown: medians of wall and CPU time, peak memory, database size, ratios, and
 # whether all agree on the k-mers. A benchmark, not a test: run it on an idle machine.
 #
@@ -8,7 +8,8 @@
 #   -k N               k (31)                    --rounds N      rounds (3)
 #   -t N               threads (2)               --warpmer FILE  the program (build/cpu/warpmer)
 #   --only A[,B...]    of reads, reads-gz, genome, genome-gz (all; genome* need ../shared)
-#   --tools A[,B...]   of warpmer, kmc, kmc-m4, kmc-ram, jellyfish, floor (all)
+#   --tools A[,B...]   of warpmer, kmc, kmc-m4, kmc-ram, jellyfish, floor (these), and meryl (1.4 has to be on the path;
+#                      Debian's is of 2015)
 #   --dir DIR          keep simulated reads there for the next run (default: a temporary folder)
 #   --record           also put the medians into docs/results.md, and those of simulated reads into README.md
 set -euo pipefail
@@ -80,6 +81,7 @@ measure() {
     kmc-m4) command=(kmc "-k$k" "-t$threads" -m4 -ci1 -cs65535 "$format" "$path" "$out/db" "$work/tmp") ;;
     kmc-ram) command=(kmc "-k$k" "-t$threads" -r -ci1 -cs65535 "$format" "$path" "$out/db" "$work/tmp") ;;
     jellyfish) command=(jellyfish count -C -m "$k" -t "$threads" -s 100M -o "$out/db.jf" "$path") ;;
+    meryl) command=(meryl count "k=$k" "threads=$threads" "$path" output "$out/db.meryl") ;;
     floor) command=(igzip -dc "$path") ;;
   esac
   # Jellyfish reads no gzip, and only gzip has a floor.
@@ -109,6 +111,10 @@ measure() {
     jellyfish)
       read -r total distinct < <(jellyfish stats "$out/db.jf" |
         awk '/^Distinct/ {d = $2} /^Total/ {t = $2} END {print t, d}')
+      ;;
+    meryl)
+      read -r total distinct < <(meryl statistics "$out/db.meryl" 2>/dev/null |
+        awk '$1 == "distinct" {d = $2} $1 == "present" {t = $2} END {print t, d}')
       ;;
   esac
   local wall cpu

@@ -23,6 +23,7 @@ TOOLS = {
     "kmc-m4": "KMC, disk, `-m4`",
     "kmc-ram": "KMC, RAM (`-r`)",
     "jellyfish": "Jellyfish",
+    "meryl": "meryl",
     "floor": "decompression alone (`igzip`)",
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set operations of warpmer, kmc_tools and Jellyfish on two databases of the size of C. elegans, the genome and
+# Set operations of warpmer, kmc_tools, Jellyfish and meryl on two databases of the size of C. elegans, the genome and
 # the genome with 1 % substitutions: same threads, in turn, warm page cache, each writing its database; and
 # histogram, dump and info. Prints Markdown: medians of wall and CPU time, peak memory, size of what is written,
 # ratios. Fails when the tools disagree on how many k-mers are in a result. A benchmark, not a test: run it on an
@@ -10,7 +10,7 @@
 #   -k N               k (31)                    --rounds N      rounds (3)
 #   -t N               threads (2)               --warpmer FILE  the program (build/cpu/warpmer)
 #   --only A[,B...]    of intersect, union, subtract, histo, dump, dump-sorted, info (all)
-#   --tools A[,B...]   of warpmer, kmc, jellyfish (all)
+#   --tools A[,B...]   of warpmer, kmc, jellyfish (these), and meryl (1.4 has to be on the path; Debian's is of 2015)
 #   --dir DIR          keep inputs and databases there for the next run (default: a temporary folder)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -65,6 +65,8 @@ for name in a b; do
   [[ $tools != *warpmer* ]] || make "$dir/$name.wmi" "$warpmer" count -k "$k" -t "$threads" -o "$dir/$name.wmi" "$dir/$name.fa"
   [[ $tools != *kmc* ]] || make "$dir/$name.kmc_suf" kmc "-k$k" "-t$threads" -ci1 -cs65535 -fm "$dir/$name.fa" "$dir/$name" "$work/tmp"
   [[ $tools != *jellyfish* ]] || make "$dir/$name.jf" jellyfish count -C -m "$k" -t "$threads" -s 200M -o "$dir/$name.jf" "$dir/$name.fa"
+  # A database of meryl is a folder.
+  [[ $tools != *meryl* ]] || make "$dir/$name.meryl/merylIndex" meryl count "k=$k" "threads=$threads" "$dir/$name.fa" output "$dir/$name.meryl"
 done
 
 field() { sed -n "s/^\s*$1: //p" "$work/time"; }
@@ -88,6 +90,11 @@ command_of() {
     jellyfish/histo) echo "jellyfish histo -t $threads -o $out.txt $a.jf" ;;
     jellyfish/dump) echo "jellyfish dump -c -t -o $out.txt $a.jf" ;;
     jellyfish/info) echo "jellyfish info $a.jf" ;;
+    meryl/intersect) echo "meryl threads=$threads intersect-min $a.meryl $b.meryl output $out.meryl" ;;
+    meryl/union) echo "meryl threads=$threads union-sum $a.meryl $b.meryl output $out.meryl" ;;
+    meryl/subtract) echo "meryl threads=$threads difference $a.meryl $b.meryl output $out.meryl" ;;
+    meryl/histo) echo "meryl threads=$threads histogram $a.meryl" ;;
+    meryl/dump-sorted) echo "meryl threads=$threads print $a.meryl" ;;
   esac
 }
 
@@ -96,6 +103,7 @@ distinct_of() {
   case "$1" in
     warpmer) "$warpmer" stats --json "$work/out/db.wmi" | python3 -c 'import json, sys; print(json.load(sys.stdin)["stored_distinct"])' ;;
     kmc) python3 bench/kmc_distinct.py "$work/out/db.kmc_pre" ;;
+    meryl) meryl statistics "$work/out/db.meryl" 2>/dev/null | awk '$1 == "distinct" {print $2}' ;;
   esac
 }
 
@@ -106,10 +114,10 @@ measure() {
   [[ -n $command ]] || return 0
   rm -rf "$work/out"
   mkdir "$work/out"
-  cat "$dir"/[ab].{wmi,kmc_suf,jf} >/dev/null 2>&1 || true
+  cat "$dir"/[ab].{wmi,kmc_suf,jf} "$dir"/[ab].meryl/* >/dev/null 2>&1 || true
   sync "$dir" "$work"
   # shellcheck disable=SC2086 # words are words
-  /usr/bin/time -v -o "$work/time" $command >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
+  /usr/bin/time -v -o "$work/time" $command >"$work/out/text" 2>"$work/log" || { tail "$work/out/text" "$work/log" >&2; exit 1; }
   case "$operation" in
     intersect | union | subtract) distinct=$(distinct_of "$tool") ;;
   esac

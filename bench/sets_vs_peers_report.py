@@ -9,7 +9,7 @@ import sys
 
 from cpu_vs_peers_report import first_line, machine, seconds
 
-TOOLS = {"warpmer": "warpmer", "kmc": "kmc_tools", "jellyfish": "Jellyfish"}
+TOOLS = {"warpmer": "warpmer", "kmc": "kmc_tools", "jellyfish": "Jellyfish", "meryl": "meryl"}
 
 
 def main():
