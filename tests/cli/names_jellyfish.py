@@ -75,6 +75,7 @@ class AgainstJellyfish(CliTest):
             ("-m", 21, *SMALL, "-C", "--min-quality", 10, "--quality-start", 33, "a.fq"), ("-m", 21, *SMALL, "-C", "-c", 3, "-p", 60, "--disk", "a.fq"),
             ("-m", 21, *SMALL, "-C", "--if", "forty.fa", "a.fq"), ("-m", 9, *SMALL, "--if", "forty.fa", "--if", "short.fa", "-L", 1, "a.fq"),
             ("-m", 21, *SMALL, "-C", "--bf-size", "10M", "a.fq"), ("-m", 21, *SMALL, "-C", "-U", 0, "--if", "forty.fa", "genome.fa"),
+            ("-m", 21, *SMALL, "-C", "-U", 0, "a.fq"), ("-m", 9, *SMALL, "-L", 5, "-U", 3, "a.fq"), ("-m", 9, *SMALL, "--bf-size", "1M", "-L", 5, "-U", 3, "a.fq"),
         ):  # fmt: skip
             self.assertIsNotNone(self.counts_alike(*arguments))
 
@@ -177,7 +178,7 @@ class AgainstJellyfish(CliTest):
     def test_merge(self):
         for name, reads in (("a.jf", "a.fq"), ("b.jf", "b.fq"), ("c.jf", "genome.fa")):
             subprocess.run([JELLYFISH, "count", "-m", "15", "-s", "200k", "-C", reads, "-o", name], cwd=self.folder, check=True)
-        for options in ((), ("-m",), ("-M",), ("-L", "3"), ("-m", "-U", "5"), ("--max", "-L", "2", "-U", "9")):
+        for options in ((), ("-m",), ("-M",), ("-L", "3"), ("-m", "-U", "5"), ("--max", "-L", "2", "-U", "9"), ("-L", "5", "-U", "3")):
             for files in (("a.jf", "b.jf", "c.jf"), ("a.jf", "b.jf"))[: 1 + (options in ((), ("-m",)))]:
                 with self.subTest(options=options, files=files):
                     self.assertEqual([status for status, _ in self.both("merge", "-o", "m.jf", *options, *files)], [DONE, DONE])
@@ -214,6 +215,15 @@ class AgainstJellyfish(CliTest):
         subprocess.run([JELLYFISH, "bc", "-m", "21", "-s", "1k", "genome.fa", "-o", "x.bc"], cwd=self.folder, check=True)
         for name in ("theirs.jf", "ours.jf", "x.bc"):
             self.same("info", "-j", name)
+
+    def test_info_quotes_what_jellyfish_quotes(self):
+        """Names of inputs with every character that may need it."""
+        names = [f"x{chr(code)}" for code in range(ord(" "), 127) if chr(code) not in "/-"] + ["é"]
+        for name in names:
+            self.file(name, ">a\nACGTACGTA\n")
+        self.count("--mer-len=5", *SMALL, *names)
+        for name in ("theirs.jf", "ours.jf"):
+            self.same("info", "-c", name)
 
     def test_help(self):
         for command in ("count", "query", "dump", "stats", "info", "merge", "bc", "mem"):
@@ -276,6 +286,17 @@ class AgainstJellyfish(CliTest):
 
 
 class Alone(CliTest):
+    def test_merge_of_databases_that_are_not_alike(self):
+        """The refusal names them, and not what they are made into."""
+        self.file("a.fa", ">a\nACGTACGTTGCA\n")
+        for name, options in (("a.jf", ("-m", "5", "-C")), ("b.jf", ("-m", "5")), ("c.jf", ("-m", "6", "-C"))):
+            self.assertEqual(self.run_process("jellyfish", "count", *options, "-s", "1k", "a.fa", "-o", name).returncode, DONE)
+        for names, said in ((("a.jf", "b.jf"), "a.jf was counted with -C, and b.jf without"),
+                            (("b.jf", "b.jf", "a.jf"), "a.jf was counted with -C, and b.jf without"),
+                            (("a.jf", "c.jf"), "databases of different lengths of k-mers (5, 6)")):
+            process = self.run_process("jellyfish", "merge", "-o", "m.jf", *names)
+            self.assertEqual((process.returncode, process.stderr), (USAGE, f"warpmer: error: jellyfish merge: {said}\n".encode()))
+
     def test_merged_counts_that_are_capped(self):
         self.file("a.tsv", "ACGTACGTACG\t3000000000\nCCCTACGTACG\t5\n")
         self.warpmer("convert", "-q", "a.tsv", "-o", "a.wmi")

@@ -257,8 +257,11 @@ int run_jellyfish_count(const JellyfishWords& command) {
   const bool counts_all = count->only.empty();
   if (count->min_quality) job.reading.min_base_quality = *count->min_quality - '!';
   // What is left out later need not be written before.
-  if (counts_all && count->bloom_size == 0)
-    job.kept = {std::max<std::uint64_t>(count->lower, 1), count->upper};
+  if (counts_all && count->bloom_size == 0) {
+    job.kept.min = std::max<std::uint64_t>(count->lower, 1);
+    // A job that keeps nothing is refused. Jellyfish writes a database of nothing, and so does the filter.
+    if (count->upper >= job.kept.min) job.kept.max = count->upper;
+  }
   if (counts_all && count->bloom_size > 0) job.kept.min = 2;
   const jobs::TemporaryIndex temporary(directory), wanted(directory);
   if (!counts_all) {

@@ -16,10 +16,9 @@
 namespace warpmer::cli {
 namespace {
 
-/// Returns a word as a shell would read it, with quotes only where they are needed.
+/// Returns a word as a shell would read it, with quotes where Jellyfish has them.
 std::string quoted_word(const std::string& word) {
-  constexpr std::string_view kBlunt =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+-./:=@_";
+  constexpr std::string_view kBlunt = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-./_";
   if (word.find_first_not_of(kBlunt) == std::string::npos) return word;
   std::string text(1, '\'');
   for (const char each : word) {

@@ -35,10 +35,16 @@ class MergedInputs {
   MergedInputs(const JellyfishMerge& merge, const NamedCall& call)
       : directory_(folder_for_temporary(merge.output)), call_(call) {
     for (const std::string& path : merge.inputs) import(path);
-    for (const auto& kmers : facts_) {
-      if (kmers.k != facts_.front().k) {
+    for (std::size_t i = 1; i < facts_.size(); ++i) {
+      const formats::StreamFacts &first = facts_.front(), &other = facts_[i];
+      if (other.k != first.k) {
         throw UsageError(fmt::format("jellyfish merge: databases of different lengths of k-mers ({}, {})",
-                                     facts_.front().k, kmers.k));
+                                     first.k, other.k));
+      }
+      if (other.canonical != first.canonical) {
+        throw UsageError(fmt::format("jellyfish merge: {} was counted with -C, and {} without",
+                                     merge.inputs[first.canonical ? 0 : i],
+                                     merge.inputs[first.canonical ? i : 0]));
       }
     }
   }
