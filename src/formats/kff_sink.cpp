@@ -94,7 +94,8 @@ void KffSink::append(const EncodedKmers& encoded) {
 }
 
 void KffSink::write_section() {
-  if (section_kmers_ == 0) return;
+  // KMC's programs refuse a file without a section of k-mers, so that of an empty file is written, too.
+  if (section_kmers_ == 0 && !sections_at_.empty()) return;
   sections_at_.push_back(output_.bytes_written());
   std::string begin = "r";
   append_number(begin, section_kmers_);

@@ -14,7 +14,7 @@ FILTERS = (
     "filter {a} {fq} {}", "filter {a} -ci3 {fq} -ci50 -cx100 {}", "filter {a} -ci3 {fq} -ci0.5 -cx0.9 {}",
     "filter {a} -ci3 -cx40 {fq} -ci0.5 {}", "filter -t {a} -ci2 {fq} -ci4 {}", "filter -hm {a} -ci2 {fq} -ci4 {}",
     "filter -hm {a} {fq} {}", "filter -t {a} {fq} {}", "filter {a} -ci3 {gz} -ci50 {}", "filter {a} -ci3 @{list} -ci90 {}",
-    "filter {small} -ci3 {fq} -ci20 {}",
+    "filter {small} -ci3 {fq} -ci20 {}", "filter -t {a} -ci3 {fq} -ci0 {}", "filter -hm {a} -ci3 {fq} -cx5 -ci0 {}",
 )
 FASTA_FILTERS = (
     "filter {a} -ci3 {fq} -ci50 -cx100 {} -fa", "filter -t {a} -ci3 {fq} {} -fa", "filter -hm {a} -ci3 {fq} {} -fa",
@@ -65,6 +65,16 @@ class AgainstKmcFilter(KmcToolsTest):
                 self.complex(formula, params)
                 self.steps(*steps)
                 self.assert_alike(self.dumped("result"), self.dumped("y"))
+
+    def test_complex_options_of_0(self):
+        """They are as none: the result has the bounds of the inputs, of which -ci1 lets more through."""
+        results = []
+        for option, params in (("", ""), ("", "-ci0 -cx0 -cs0"), (" -cx0", ""), ("", "-ci1")):
+            self.complex("a ~ b", params, inputs=f"a = {{a}} -ci4{option}\nb = {{b}} -ci4\n")
+            results.append((self.dumped("result"), self.header("result")))
+        usual, *same, more = results
+        self.assertEqual(same, [usual, usual])
+        self.assertGreater(len(more[0]), len(usual[0]))
 
     def test_complex_refusals(self):
         for formula, pattern in (("a + x", "no input is called 'x'"), ("a +", "a name is missing"), ("(a + b", "not closed"),

@@ -72,6 +72,15 @@ class AgainstKmcTools(KmcToolsTest):
         self.tools("simple {a} " + THEIRS + " kmers_subtract {}.rest")
         self.assert_alike(self.dumped(f"{OURS}.rest"), self.dumped(f"{THEIRS}.rest"))
 
+    def test_kff_of_nothing(self):
+        """The original takes no file without a section of k-mers."""
+        self.tools("simple {a} {a} kmers_subtract {} -okff")
+        for name in (THEIRS, OURS):
+            theirs, ours = self.tools(f"info {name}")
+            self.assertEqual(ours, theirs)
+            self.tools(f"simple {{a}} {name} union {{}}.all")
+            self.assert_alike(self.dumped(f"{OURS}.all"), self.dumped(f"{THEIRS}.all"))
+
     def test_simple(self):
         for operation in OPERATIONS:
             self.check_database(f"simple {{a}} {{b}} {operation} {{}}")

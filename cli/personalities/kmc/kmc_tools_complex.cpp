@@ -48,10 +48,14 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
+/// Without options of 0, which say nothing here; those on a command line mean 1.
 std::vector<std::string> words_of(std::string_view text) {
+  constexpr std::string_view kUnset[] = {"-ci0", "-cx0", "-cs0"};
   std::istringstream stream{std::string(text)};
   std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  for (std::string word; stream >> word;) {
+    if (std::ranges::find(kUnset, word) == std::end(kUnset)) words.push_back(word);
+  }
   return words;
 }
 

@@ -94,6 +94,11 @@ void take_reads(CommandWords& words, KmcFilter& filter) {
     throw UsageError(
         fmt::format("{}: reads that are FASTA (-fa) have no qualities for -fq", words.program()));
   }
+  // With -t and -hm, -ci0 of reads makes all k-mers good, also those that are not there: nothing changes.
+  if (filter.mode != FilterMode::whole && filter.min.kmers == 0) {
+    filter.mode = FilterMode::whole;
+    filter.max.kmers = UINT64_MAX;
+  }
 }
 
 /// True for a read of which so many k-mers are found. A k-mer with an unknown base is one that is not.
