@@ -114,7 +114,7 @@ measure() {
       ;;
     meryl)
       read -r total distinct < <(meryl statistics "$out/db.meryl" 2>/dev/null |
-        awk '$1 == "distinct" {d = $2} $1 == "present" {t = $2} END {print t, d}')
+        awk '$1 == "distinct" && d == "" {d = $2} $1 == "present" {t = $2} END {print t, d}')
       ;;
   esac
   local wall cpu

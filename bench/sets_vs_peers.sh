@@ -103,7 +103,7 @@ distinct_of() {
   case "$1" in
     warpmer) "$warpmer" stats --json "$work/out/db.wmi" | python3 -c 'import json, sys; print(json.load(sys.stdin)["stored_distinct"])' ;;
     kmc) python3 bench/kmc_distinct.py "$work/out/db.kmc_pre" ;;
-    meryl) meryl statistics "$work/out/db.meryl" 2>/dev/null | awk '$1 == "distinct" {print $2}' ;;
+    meryl) meryl statistics "$work/out/db.meryl" 2>/dev/null | awk '$1 == "distinct" && d == "" {d = $2} END {print d}' ;;
   esac
 }
 
@@ -117,7 +117,7 @@ measure() {
   cat "$dir"/[ab].{wmi,kmc_suf,jf} "$dir"/[ab].meryl/* >/dev/null 2>&1 || true
   sync "$dir" "$work"
   # shellcheck disable=SC2086 # words are words
-  /usr/bin/time -v -o "$work/time" $command >"$work/out/text" 2>"$work/log" || { tail "$work/out/text" "$work/log" >&2; exit 1; }
+  /usr/bin/time -v -o "$work/time" $command >"$work/out/text" 2>"$work/log" || { tail -n 10 "$work/out/text" "$work/log" >&2; exit 1; }
   case "$operation" in
     intersect | union | subtract) distinct=$(distinct_of "$tool") ;;
   esac
