@@ -13,8 +13,13 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 find_program(CCACHE ccache)
 mark_as_advanced(CCACHE)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # It has to be told that precompiled headers do not depend on what is defined or what the time is.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # It has to be told that precompiled headers do not depend on what is defined or what the time is; and that one build
+  # folder is like another, so that what was compiled for one (the program) serves in another (the Python module).
+  set(ccache_settings CCACHE_SLOPPINESS=pch_defines,time_macros)
+  if(NOT DEFINED ENV{CCACHE_BASEDIR})
+    list(APPEND ccache_settings CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  endif()
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env ${ccache_settings} ${CCACHE})
 endif()
 
 # Most of the compile time of a short file is in what it includes: of the sources of a library several are compiled

@@ -18,6 +18,8 @@
 #   --python       also build the Python module with pip, in build/python, and run its tests (tests/python); and in the
 #                  release build the module for Apache Arrow, which is that of pyarrow, in build/pyarrow
 #   --viewers      also install what tests open reports with: Chromium, and MultiQC in build/multiqc
+#   --full         all tests of a release build there are (this is so unless told otherwise)
+#   --sample       a few cases of each kind, as with sanitizers
 #   --tidy         also clang-tidy on the files changed since WARPMER_TIDY_BASE (scripts/tidy.sh)
 #   --werror       warnings are errors
 #
@@ -34,6 +36,7 @@ compilers=no
 python=no
 viewers=no
 tidy=no
+tier=full
 werror=OFF
 for argument in "$@"; do
   case "$argument" in
@@ -47,6 +50,7 @@ for argument in "$@"; do
     --gpu-bundle) release=gpu-bundle ;;
     --python) python=yes groups+=(python) ;;
     --viewers) viewers=yes groups+=(viewers) ;;
+    --full | --sample) tier=${argument#--} ;;
     --tidy) tidy=yes ;;
     --werror) werror=ON ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
@@ -107,7 +111,7 @@ install_viewers() {
 }
 
 test_preset() {
-  local preset=$1 report log launcher=() settings=("-DWARPMER_WERROR=$werror")
+  local preset=$1 report log launcher=() settings=("-DWARPMER_WERROR=$werror" "-DWARPMER_TEST_TIER=$tier")
   # CI reads warnings where all of it is built, with the compiler of the release.
   if [[ $preset == asan-clang || $preset == aarch64 ]]; then settings=(); fi
   report=$PWD/build/$preset/ctest.xml
@@ -161,11 +165,11 @@ check() {
   if "$@" </dev/null; then passed=$((passed + 1)); else fail "$name"; fi
 }
 
-# The module as a user installs it. The compiler has the name that it has in other builds, so that what ccache keeps of
-# them serves here, too.
+# The module as a user installs it. The compiler has the name, and the flags, that it has in the release build, so that
+# what ccache keeps of it serves here, too.
 test_python() {
   local environment=$PWD/build/python
-  CXX=${CXX:-c++} new_venv "$environment" "$PWD[arrow]" || return 1
+  CXX=${CXX:-c++} CMAKE_ARGS="-DWARPMER_WERROR=$werror" new_venv "$environment" "${PWD}[arrow]" || return 1
   (cd tests/python && "$environment/bin/python" -W error -m unittest)
 }
 
