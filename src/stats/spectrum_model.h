@@ -85,7 +85,8 @@ struct SpectrumModel {
   [[nodiscard]] double expected(std::uint64_t count) const;
 };
 
-/// Models what an index holds (its parameters, totals and histogram). Takes some tens of milliseconds.
+/// Models what an index holds (its parameters, totals and histogram). Takes up to some seconds: hundreds of
+/// fits are tried.
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
                              const index::Histogram& histogram);
 
