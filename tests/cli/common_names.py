@@ -44,7 +44,8 @@ class NamesTest(CliTest):
     def assert_alike(self, ours, theirs, *about):
         """Of long lists, a few differences are enough, and all take difflib hours."""
         if ours != theirs:
-            other = [line for line in ours if line not in theirs][:3], [line for line in theirs if line not in ours][:3]
+            alone = lambda some, others: [line for line in some if line not in others][:3]
+            other = alone(ours, set(theirs)), alone(theirs, set(ours))
             self.fail(f"{about}: {len(ours)} and {len(theirs)} lines, ours and theirs alone {other}")
 
     def run_shell(self, script, *arguments):
