@@ -9,7 +9,7 @@ namespace warpmer::gpu {
 
 namespace {
 
-template <class Kmer, class Key>
+template <class Kmer, class Key, OrderInput kInput = OrderInput::hashes>
 class KeyedFreezer final : public StringFreezer<Kmer> {
  public:
   explicit KeyedFreezer(const KmerParams& params)
@@ -35,7 +35,7 @@ class KeyedFreezer final : public StringFreezer<Kmer> {
     GroupedStrings<Key> view;
   };
 
-  GroupedOrder<Kmer, Key> kmer_order_;
+  GroupedOrder<Kmer, Key, kInput> kmer_order_;
   KmerStrings<Key> strings_;
   StringGroups<Key> groups_;
   StringPayload<Key> payload_;
@@ -54,5 +54,12 @@ std::unique_ptr<StringFreezer<Key128>> make_string_freezer(const KmerParams& par
     return std::make_unique<KeyedFreezer<Key128, Key64>>(params);
   return std::make_unique<KeyedFreezer<Key128, Key128>>(params);
 }
+
+template <class Key>
+std::unique_ptr<StringFreezer<Key>> make_key_freezer(const KmerParams& params) {
+  return std::make_unique<KeyedFreezer<Key, Key, OrderInput::keys>>(params);
+}
+template std::unique_ptr<StringFreezer<Key64>> make_key_freezer(const KmerParams& params);
+template std::unique_ptr<StringFreezer<Key128>> make_key_freezer(const KmerParams& params);
 
 }  // namespace warpmer::gpu

@@ -32,5 +32,8 @@ class StringFreezer {
 
 template <class Kmer>
 std::unique_ptr<StringFreezer<Kmer>> make_string_freezer(const KmerParams& params);
+/// Makes one for k-mers that come as keys of groups::GroupKeys, none of which has a count that is big.
+template <class Key>
+std::unique_ptr<StringFreezer<Key>> make_key_freezer(const KmerParams& params);
 
 }  // namespace warpmer::gpu

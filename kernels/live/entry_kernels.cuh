@@ -38,29 +38,70 @@ __device__ void for_each_group(const Scheme& scheme, Visit&& visit) {
     visit(worker, group);
 }
 
+/// Entries that the tiles of a warp have found, which wait until each thread of the warp can take one: in a
+/// table that is nearly empty few tiles find one at a time.
+template <class Key>
+struct WaitingEntries {
+  static constexpr std::uint32_t kRoom = 2048 / sizeof(Key);
+
+  table::Slot<Key> slots[kRoom];
+  std::uint32_t size;
+};
+
 /// Calls `visit(key, count)` for each k-mer of the table, once.
 template <class Scheme, class Visit>
 __device__ void for_each_element(const Scheme& scheme, Visit&& visit) {
-  const int lane = static_cast<int>(threadIdx.x % Scheme::kLanes);
-  for_each_group(scheme, [&](typename Scheme::Worker& worker, std::uint64_t group) {
-    int turn = 0;  // elements are dealt out to lanes, which all see them
-    worker.for_each(group, [&](const table::Slot<typename Scheme::Key>& slot) {
-      if (turn == lane) visit(slot.key, slot.count);
-      turn = (turn + 1) % Scheme::kLanes;
-    });
-  });
+  using Key = typename Scheme::Key;
+  constexpr std::uint32_t kTiles = 32 / Scheme::kLanes;  // of a warp
+  __shared__ WaitingEntries<Key> of_warps[kKeyThreads / 32];
+  WaitingEntries<Key>& waiting = of_warps[threadIdx.x / 32];
+  const std::uint32_t lane = threadIdx.x % 32, tile = lane / Scheme::kLanes;
+  const std::uint64_t first = (std::uint64_t{blockIdx.x} * kKeyThreads + threadIdx.x) / 32 * kTiles;
+  typename Scheme::Worker worker(
+      scheme, typename Scheme::Tile(cg::tiled_partition<Scheme::kLanes>(cg::this_thread_block())),
+      static_cast<std::uint32_t>(first + tile));
+  if (lane == 0) waiting.size = 0;
+  __syncwarp();
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * kKeyThreads / 32 * kTiles;
+  for (std::uint64_t group = first; group < scheme.groups; group += stride) {
+    if (group + tile < scheme.groups) {
+      worker.for_each(group + tile, [&](const table::Slot<Key>& slot) {
+        if (lane % Scheme::kLanes != 0) return;
+        const std::uint32_t place = atomicAdd(&waiting.size, 1u);
+        if (place < WaitingEntries<Key>::kRoom) {
+          waiting.slots[place] = slot;
+        } else {
+          visit(slot.key, slot.count);
+        }
+      });
+    }
+    __syncwarp();
+    std::uint32_t size = min(waiting.size, WaitingEntries<Key>::kRoom);
+    for (; size >= 32; size -= 32) {
+      const table::Slot<Key> slot = waiting.slots[size - 32 + lane];
+      visit(slot.key, slot.count);
+    }
+    __syncwarp();
+    if (lane == 0) waiting.size = size;
+    __syncwarp();
+  }
+  if (lane < waiting.size) visit(waiting.slots[lane].key, waiting.slots[lane].count);
   if (blockIdx.x != 0 || threadIdx.x >= kBesideKeys) return;
   const std::uint32_t count = scheme.beside[threadIdx.x];
-  if (count > 0) visit(table::kEmptyKey<typename Scheme::Key> - threadIdx.x, count);
+  if (count > 0) visit(table::kEmptyKey<Key> - threadIdx.x, count);
 }
 
-/// Calls `visit(place, count)` for each k-mer of the table, once.
+/// Calls `visit(bin, key, count)` for each k-mer of these bins, once; the key is one of groups::GroupKeys.
 template <class Scheme, class Visit>
-__device__ void for_each_kmer(const Scheme& scheme, const KmerParams& kmers, Visit&& visit) {
+__device__ void for_each_in_bins(const Scheme& scheme, const KmerParams& kmers, const LiveBins& bins,
+                                 Visit&& visit) {
   using Key = typename Scheme::Key;
   const groups::GroupKeys<Key, Key> keys(kmers.k);
   const QuickPlace<Key, Key> placing(keys, kmers.canonical);
-  for_each_element(scheme, [&](Key key, std::uint32_t count) { visit(placing(key), count); });
+  for_each_element(scheme, [&](Key key, std::uint32_t count) {
+    const auto place = placing(key);
+    if (bins.contains(place.shard)) visit(bins.number(place.shard, place.key, keys.bits()), place.key, count);
+  });
 }
 
 /// Tallies of most counts are in a block's memory.
@@ -94,20 +135,22 @@ __global__ __launch_bounds__(kKeyThreads) void list_large_kernel(Scheme scheme, 
 }
 
 template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void count_shards_kernel(Scheme scheme, KmerParams kmers,
-                                                                   unsigned long long* sizes) {
-  for_each_kmer(scheme, kmers,
-                [&](const auto& place, std::uint32_t) { atomicAdd(sizes + place.shard, 1ull); });
+__global__ __launch_bounds__(kKeyThreads) void count_bins_kernel(Scheme scheme, KmerParams kmers,
+                                                                 LiveBins bins, std::uint32_t* sizes) {
+  for_each_in_bins(scheme, kmers, bins,
+                   [&](std::uint32_t bin, auto, std::uint32_t) { atomicAdd(sizes + bin, 1u); });
 }
 
 template <class Scheme>
-__global__ __launch_bounds__(kKeyThreads) void list_shards_kernel(Scheme scheme, KmerParams kmers,
-                                                                  std::uint32_t first, std::uint32_t end,
-                                                                  unsigned long long* places,
-                                                                  PlacedKmer<typename Scheme::Key>* to) {
-  for_each_kmer(scheme, kmers, [&](const auto& place, std::uint32_t count) {
-    if (place.shard >= first && place.shard < end)
-      to[atomicAdd(places + place.shard, 1ull)] = {place.key, count};
+__global__ __launch_bounds__(kKeyThreads) void list_bins_kernel(Scheme scheme, KmerParams kmers,
+                                                                LiveBins bins, const std::uint64_t* begins,
+                                                                std::uint32_t* sizes,
+                                                                typename Scheme::Key* keys,
+                                                                std::uint32_t* counts) {
+  for_each_in_bins(scheme, kmers, bins, [&](std::uint32_t bin, auto key, std::uint32_t count) {
+    const std::uint64_t at = begins[bin] + atomicAdd(sizes + bin, 1u);
+    keys[at] = key;
+    counts[at] = count;
   });
 }
 
@@ -117,16 +160,17 @@ class LaunchedEntries : public Base {
  public:
   using Key = typename Scheme::Key;
 
-  void count_shards(unsigned long long* sizes, cudaStream_t stream) const override {
-    constexpr auto kKernel = count_shards_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, sizes);
+  void count_bins(const LiveBins& bins, std::uint32_t* sizes, cudaStream_t stream) const override {
+    constexpr auto kKernel = count_bins_kernel<Scheme>;
+    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, bins,
+                                                                                     sizes);
     check_launch("counting k-mers");
   }
-  void list_shards(std::uint32_t first, std::uint32_t end, unsigned long long* places, PlacedKmer<Key>* to,
-                   cudaStream_t stream) const override {
-    constexpr auto kKernel = list_shards_kernel<Scheme>;
-    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(scheme_, kmers_, first,
-                                                                                     end, places, to);
+  void list_bins(const LiveBins& bins, const std::uint64_t* begins, std::uint32_t* sizes, Key* keys,
+                 std::uint32_t* counts, cudaStream_t stream) const override {
+    constexpr auto kKernel = list_bins_kernel<Scheme>;
+    kKernel<<<group_blocks<kKernel>(), kKeyThreads, 0, DriverLock::Shared(stream)>>>(
+        scheme_, kmers_, bins, begins, sizes, keys, counts);
     check_launch("listing k-mers");
   }
   void tally(unsigned long long* kmers, cudaStream_t stream) const override {

@@ -37,29 +37,45 @@ using backend::LiveScheme;
 using backend::LiveTablePlan;
 using backend::Profile;
 
-/// Lists the shards of each GPU's part in turn.
+/// Takes the shards of one GPU.
 template <class Key>
-class DividedLister : public ShardLister<Key> {
+class OwnedShards : public ShardTaker {
  public:
-  explicit DividedLister(const DividedKmers<Key>& divided) : divided_(divided) {
-    for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
-      const CurrentDevice current(divided.gpus()[owner]);
-      sizes_.push_back(shard_sizes_of(divided.of_owner(owner), Stream()));
-    }
-  }
+  /// Takes so many bytes of the GPU meanwhile.
+  OwnedShards(const DividedKmers<Key>& divided, std::uint32_t owner, std::uint64_t bytes)
+      : OwnedShards(divided, owner, bytes,
+                    {first_shard_of(owner, divided.owners(), kLiveShards),
+                     first_shard_of(owner + 1, divided.owners(), kLiveShards)}) {}
 
  private:
-  using Base = ShardLister<Key>;
+  static constexpr std::uint32_t kLiveShards = 1u << kShardBits;
 
-  std::shared_ptr<typename Base::Listed> list(std::uint32_t first) override {
-    const std::uint32_t owner = owner_of(first, divided_.owners(), Base::kShards);
-    const CurrentDevice current(divided_.gpus()[owner]);
-    return list_from(divided_.of_owner(owner), sizes_[owner], first,
-                     first_shard_of(owner + 1, divided_.owners(), Base::kShards), Stream());
+  /// Its memory on the GPU.
+  struct OnGpu {
+    OnGpu(const KmerParams& kmers, std::uint64_t bytes) : freezer(kmers, bytes) {}
+    ShardFreezer<Key> freezer;
+    Stream stream;
+  };
+
+  OwnedShards(const DividedKmers<Key>& divided, std::uint32_t owner, std::uint64_t bytes,
+              const index::ShardRange& shards)
+      : ShardTaker(shards),
+        entries_(divided.of_owner(owner)),
+        shards_(shards),
+        on_gpu_(divided.gpus()[owner], divided.kmers(), bytes) {}
+
+  ShardsOnHost freeze(std::uint32_t first, backend::Tally& tally) override {
+    const CurrentDevice current(on_gpu_.ordinal());
+    if (first == shards_.first) {
+      note_counts(entries_, on_gpu_->stream, tally);
+      on_gpu_->freezer.begin(entries_, shards_, on_gpu_->stream);
+    }
+    return on_gpu_->freezer.freeze(entries_, first, on_gpu_->stream);
   }
 
-  const DividedKmers<Key>& divided_;
-  std::vector<ShardSizes> sizes_;  ///< by owner
+  const LiveEntries<Key>& entries_;
+  const index::ShardRange shards_;
+  const OnOneDevice<OnGpu> on_gpu_;
 };
 
 template <class Key>
@@ -131,18 +147,22 @@ class CudaLiveTable : public backend::LiveTable {
       : threads_(plan.threads),
         is_automatic_(plan.scheme == LiveScheme::automatic),
         scheme_(is_automatic_ ? LiveScheme::warpdrive : plan.scheme),
-        stations_(gpus, scheme_, plan.kmers, bytes - kListedBytes, plan.threads),
+        freezing_bytes_(freezing_bytes(bytes)),
+        stations_(gpus, scheme_, plan.kmers, bytes - freezing_bytes_, plan.threads),
         lookup_(stations_, questions_, loss_, false),
         lenient_lookup_(stations_, questions_, loss_, true),
         reads_(initial) {
     if (initial != nullptr) load(*initial);
   }
 
-  /// Returns the least bytes of each of so many GPUs that make sense.
-  static std::uint64_t least_bytes(std::size_t gpus, unsigned threads) {
-    return LiveStations<Key>::bytes_besides(static_cast<std::uint32_t>(gpus), threads) + kListedBytes +
-           (std::uint64_t{64} << 20);
+  /// Returns how many of the bytes of each of so many GPUs are not the table's, at least.
+  static std::uint64_t other_bytes(std::size_t gpus, unsigned threads, std::uint64_t bytes) {
+    return LiveStations<Key>::bytes_besides(static_cast<std::uint32_t>(gpus), threads) +
+           freezing_bytes(bytes) + (std::uint64_t{64} << 20);
   }
+  /// Returns how many of so many bytes are kept for shards that are frozen. The table is gone through once
+  /// for each time that they are full.
+  static std::uint64_t freezing_bytes(std::uint64_t bytes) { return std::max(kLeastFreezing, bytes / 32); }
 
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     if (!lenient) io::check_bases(batch);
@@ -187,9 +207,13 @@ class CudaLiveTable : public backend::LiveTable {
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
-    return std::make_unique<GpuLiveSnapshot<Key>>(stations_.kmers().k, gate_, reads_, threads_, [&] {
+    return std::make_unique<GpuLiveSnapshot>(gate_, reads_, [&] {
       loss_.check();
-      return std::make_unique<DividedLister<Key>>(stations_.divided());
+      const DividedKmers<Key>& divided = stations_.divided();
+      ShardTakers takers;
+      for (std::uint32_t owner = 0; owner < divided.owners(); ++owner)
+        takers.push_back(std::make_unique<OwnedShards<Key>>(divided, owner, freezing_bytes_));
+      return takers;
     });
   }
 
@@ -217,8 +241,7 @@ class CudaLiveTable : public backend::LiveTable {
     return text.substr(0, text.size() - 2);
   }
 
-  /// Memory in which shards are listed to be taken out.
-  static constexpr std::uint64_t kListedBytes = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t kLeastFreezing = std::uint64_t{1} << 30;
 
   /// The fate of a batch's k-mers; it has been taken back unless all were inserted.
   struct Inserted {
@@ -316,6 +339,7 @@ class CudaLiveTable : public backend::LiveTable {
   const unsigned threads_;
   const bool is_automatic_;
   const LiveScheme scheme_;
+  const std::uint64_t freezing_bytes_;
   backend::Gate gate_;
   /// Additions pass it, and removals, any number of them, stop it: they would take k-mers for there that are
   /// taken back for want of room, and these could not be taken back any more.
@@ -327,15 +351,17 @@ class CudaLiveTable : public backend::LiveTable {
   backend::LiveReadTotals reads_;
 };
 
-std::uint64_t least_bytes_of_live(const LiveTablePlan& plan, std::size_t gpus) {
-  return with_key_type(plan.kmers.k,
-                       [&]<class Key>(Key) { return CudaLiveTable<Key>::least_bytes(gpus, plan.threads); });
+/// Returns the least of so many bytes of each GPU that make sense.
+std::uint64_t least_bytes_of_live(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t bytes) {
+  return with_key_type(plan.kmers.k, [&]<class Key>(Key) {
+    return CudaLiveTable<Key>::other_bytes(gpus, plan.threads, bytes);
+  });
 }
 
 /// Says whether a table, with the k-mers that it begins with, is more than so many bytes of each GPU hold. A
 /// tenth of the room is for others.
 bool is_too_large(const LiveTablePlan& plan, std::size_t gpus, std::uint64_t bytes) {
-  const std::uint64_t least = least_bytes_of_live(plan, gpus);
+  const std::uint64_t least = least_bytes_of_live(plan, gpus, bytes);
   if (bytes < least || plan.base == nullptr) return bytes < least;
   return with_key_type(plan.kmers.k, [&]<class Key>(Key) {
     const std::uint64_t slots = plan.base->totals().stored_distinct / 9 * 10;
@@ -393,7 +419,7 @@ std::unique_ptr<LiveTable> make_cuda_live_table(const LiveTablePlan& plan, const
   const bool is_paged = plan.scheme == LiveScheme::starfish ||
                         (is_automatic && gpu::is_too_large(plan, devices.gpus.size(), bytes));
   const std::uint64_t least = is_paged ? gpu::least_bytes_of_paged(plan.kmers.k)
-                                       : gpu::least_bytes_of_live(plan, devices.gpus.size());
+                                       : gpu::least_bytes_of_live(plan, devices.gpus.size(), bytes);
   if (bytes < least) {
     throw ResourceError("a live table needs " + gpu::megabytes_up(least) +
                         (devices.gpus.size() == 1 ? " of the GPU's memory" : " of each GPU's memory") +

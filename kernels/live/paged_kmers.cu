@@ -20,8 +20,8 @@ using table::Slots;
 constexpr std::uint32_t kLiveFrames = 3;
 /// The largest child: larger ones would not be quicker through the link.
 constexpr std::uint64_t kMostLiveFrame = std::uint64_t{512} << 20;
-/// A frame has this share of the memory; the k-mers of a child that are listed take up to two frames.
-constexpr std::uint64_t kLiveFrameShare = 16, kListedFrames = 2;
+/// A frame has this share of the memory; as much as two frames is kept for shards that are frozen.
+constexpr std::uint64_t kLiveFrameShare = 16, kFreezingFrames = 2;
 /// K-mers that wait at least.
 constexpr std::uint64_t kLeastWaiting = std::uint64_t{1} << 22;
 /// A child's load, with which it is enlarged or halved, and by how much: each k-mer is moved twice for that.
@@ -54,7 +54,7 @@ std::uint64_t frame_bytes_of(std::uint64_t device_bytes) {
 template <class Key>
 std::size_t waiting_of(std::uint64_t device_bytes) {
   const std::uint64_t besides =
-      (kLiveFrames + kListedFrames) * frame_bytes_of(device_bytes) + kFixedOfPaged<Key>;
+      (kLiveFrames + kFreezingFrames) * frame_bytes_of(device_bytes) + kFixedOfPaged<Key>;
   return std::min<std::uint64_t>((device_bytes - besides) / kBytesOfWaiting<Key>, std::uint64_t{1} << 30);
 }
 
@@ -171,7 +171,7 @@ PagedKmers<Key>::PagedKmers(const PagedKmersPlan& plan)
 template <class Key>
 std::uint64_t PagedKmers<Key>::least_device_bytes() {
   const std::uint64_t waiting = kLeastWaiting * kBytesOfWaiting<Key> + kFixedOfPaged<Key>;
-  return waiting * kLiveFrameShare / (kLiveFrameShare - kLiveFrames - kListedFrames) + 1;
+  return waiting * kLiveFrameShare / (kLiveFrameShare - kLiveFrames - kFreezingFrames) + 1;
 }
 
 /// However full children are.
@@ -344,6 +344,11 @@ std::vector<index::ShardRange> PagedKmers<Key>::children() {
     if (shards.first < shards.end) all.push_back(shards);
   }
   return all;
+}
+
+template <class Key>
+std::uint64_t PagedKmers<Key>::freezing_bytes() const {
+  return kFreezingFrames * frame_bytes_;
 }
 
 template <class Key>

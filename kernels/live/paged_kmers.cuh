@@ -93,6 +93,9 @@ class PagedKmers {
     visit(*entries, stream);
   }
 
+  /// Returns the device memory that is kept for shards that are frozen.
+  [[nodiscard]] std::uint64_t freezing_bytes() const;
+
   /// Adds all counts to a tally.
   void note_all_counts(backend::Tally& tally);
 

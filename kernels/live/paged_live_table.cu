@@ -248,47 +248,50 @@ class PagedLookup : public backend::Lookup {
   const bool lenient_;
 };
 
-/// Lists the shards of each child in turn.
+/// Takes the shards of each child in turn.
 template <class Key>
-class PagedLister : public ShardLister<Key> {
+class ChildShards : public ShardTaker {
  public:
-  PagedLister(const PagedParts<Key>& parts, PagedTurns<Key>& turns) : parts_(parts), turns_(turns) {
+  ChildShards(const KmerParams& kmers, const PagedParts<Key>& parts, PagedTurns<Key>& turns)
+      : ShardTaker({0, kLiveShards}), parts_(parts), turns_(turns) {
     turns.take([&] {
       for (std::uint32_t owner = 0; owner < parts.owners(); ++owner) {
         const CurrentDevice current(parts.gpu(owner));
         for (const index::ShardRange& child : parts[owner].children()) children_.push_back({owner, child});
+        freezers_.emplace_back(parts.gpu(owner), kmers, parts[owner].freezing_bytes());
       }
     });
   }
 
  private:
-  using Base = ShardLister<Key>;
   struct OwnedChild {
     std::uint32_t owner;
     index::ShardRange shards;
   };
 
-  std::shared_ptr<typename Base::Listed> list(std::uint32_t first) override {
-    std::shared_ptr<typename Base::Listed> listed;
-    turns_.take([&] {
+  ShardsOnHost freeze(std::uint32_t first, backend::Tally& tally) override {
+    return turns_.take([&] {
       while (children_[child_].shards.end <= first) ++child_;
-      const OwnedChild& child = children_[child_];
-      const CurrentDevice current(parts_.gpu(child.owner));
-      parts_[child.owner].with_child(child.shards.first,
-                                     [&](const LiveEntries<Key>& entries, cudaStream_t stream) {
-                                       if (first == child.shards.first)
-                                         sizes_ = shard_sizes_of(entries, stream);
-                                       listed = list_from(entries, sizes_, first, child.shards.end, stream);
-                                     });
+      const auto& [owner, shards] = children_[child_];
+      ShardFreezer<Key>& freezer = *freezers_[owner];
+      const CurrentDevice current(parts_.gpu(owner));
+      ShardsOnHost frozen;
+      parts_[owner].with_child(shards.first, [&](const LiveEntries<Key>& entries, cudaStream_t stream) {
+        if (first == shards.first) {
+          note_counts(entries, stream, tally);
+          freezer.begin(entries, shards, stream);
+        }
+        frozen = freezer.freeze(entries, first, stream);
+      });
+      return frozen;
     });
-    return listed;
   }
 
   const PagedParts<Key>& parts_;
   PagedTurns<Key>& turns_;
   std::vector<OwnedChild> children_;  ///< in order of their shards
   std::size_t child_ = 0;
-  ShardSizes sizes_;  ///< of the child's shards
+  std::vector<OnOneDevice<ShardFreezer<Key>>> freezers_;  ///< by owner
 };
 
 template <class Key>
@@ -361,8 +364,10 @@ class PagedLiveTable : public backend::LiveTable {
   }
   [[nodiscard]] backend::LiveTotals totals() const override { return reads_.get(); }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override {
-    return std::make_unique<GpuLiveSnapshot<Key>>(kmers_.k, gate_, reads_, threads_, [&] {
-      return std::make_unique<PagedLister<Key>>(parts_, turns_);
+    return std::make_unique<GpuLiveSnapshot>(gate_, reads_, [&] {
+      ShardTakers takers;
+      takers.push_back(std::make_unique<ChildShards<Key>>(kmers_, parts_, turns_));
+      return takers;
     });
   }
 
