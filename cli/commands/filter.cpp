@@ -208,8 +208,10 @@ FilteredGroup filter_group(GroupFilter& filter, const io::ReadGroup& group,
 FilterTotals filter_reads(const FilterOptions& options, const FilterPlan& plan, const backend::Lookup& lookup,
                           const std::vector<std::unique_ptr<ReadOutput>>& outputs, unsigned threads,
                           backend::JobProgress& progress) {
-  io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input_options(options, threads),
-                      options.by_order);
+  io::InputOptions input = input_options(options, threads);
+  // For the same bytes whatever the number of threads.
+  input.one_caller = std::ranges::any_of(outputs, [](const auto& output) { return output->is_compressed(); });
+  io::ReadPairs reads(options.inputs(), options.second, plan.pairing, input, options.by_order);
   FilterTotals totals;
   Progress so_far{0, reads.alike_bytes()};
   const auto filter = [&, each = GroupFilter(plan, lookup)](const io::ReadGroup& group) mutable {

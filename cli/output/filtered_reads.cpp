@@ -68,26 +68,37 @@ bool GroupFilter::is_pair_kept(const Verdict& a, const Verdict& b) const {
 
 void GroupFilter::judge(const io::Batch& batch, Judged& judged, FilterTotals& totals) {
   judged.batch = &batch;
-  lookup_.profile(batch, judged.profile);
-  has_kmers_ = has_kmers_ || judged.profile.has_kmers();
-  totals.has_kmers = has_kmers_;
-  judged.verdicts.resize(batch.pieces.size());
-  for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-    const io::Piece& piece = batch.pieces[i];
-    const std::span<const std::uint64_t> counts = counts_of(judged, i);
-    Verdict& verdict = judged.verdicts[i];
-    verdict.range = {0, piece.length};
-    verdict.passes = plan_.rule.passes(jobs::count_found(counts, plan_.rule));
-    if (plan_.trim) {
-      verdict.range = jobs::covered_range(counts, plan_.k, plan_.rule);
-      verdict.passes = verdict.passes && verdict.range.length >= plan_.min_length;
+  const std::size_t reads = batch.pieces.size();
+  judged.verdicts.resize(reads);
+  if (plan_.needs_counts()) {
+    lookup_.profile(batch, judged.profile);
+    has_kmers_ = has_kmers_ || judged.profile.has_kmers();
+    for (std::size_t i = 0; i < reads; ++i) judged.verdicts[i] = judge_counts(judged, i);
+  } else {
+    lookup_.summarise(batch, judged.summary);
+    for (std::size_t i = 0; i < reads; ++i) {
+      const backend::ReadSummary& read = judged.summary.pieces[i];
+      has_kmers_ = has_kmers_ || read.kmers > 0;
+      judged.verdicts[i] = {plan_.rule.passes({read.kmers, read.found}), {0, batch.pieces[i].length}};
     }
-    if ((plan_.trim || plan_.mask) && batch.bam_header && record_of(batch, piece).is_aligned()) {
-      fail_aligned(batch, piece);
-    }
-    totals.bases += piece.length;
   }
-  totals.reads += batch.pieces.size();
+  totals.has_kmers = has_kmers_;
+  totals.reads += reads;
+  for (const io::Piece& piece : batch.pieces) totals.bases += piece.length;
+}
+
+GroupFilter::Verdict GroupFilter::judge_counts(const Judged& judged, std::size_t read) {
+  const io::Batch& batch = *judged.batch;
+  const io::Piece& piece = batch.pieces[read];
+  const std::span<const std::uint64_t> counts = counts_of(judged, read);
+  Verdict verdict{plan_.rule.passes(jobs::count_found(counts, plan_.rule)), {0, piece.length}};
+  if (plan_.trim) {
+    verdict.range = jobs::covered_range(counts, plan_.k, plan_.rule);
+    verdict.passes = verdict.passes && verdict.range.length >= plan_.min_length;
+  }
+  if ((plan_.trim || plan_.mask) && batch.bam_header && record_of(batch, piece).is_aligned())
+    fail_aligned(batch, piece);
+  return verdict;
 }
 
 std::span<const std::uint64_t> GroupFilter::counts_of(const Judged& judged, std::size_t read) {

@@ -25,6 +25,11 @@ struct FilterPlan {
   std::optional<int> min_base_quality;
   bool names_only = false;
   bool two_outputs = false;  ///< one output for first mates, one for second ones
+
+  /// True when it takes each k-mer's count to filter, and not only how many are there.
+  [[nodiscard]] bool needs_counts() const noexcept {
+    return trim || mask || min_base_quality || !rule.counts.contains_all();
+  }
 };
 
 struct FilterTotals {
@@ -62,11 +67,13 @@ class GroupFilter {
   /// A batch with the results of judging it.
   struct Judged {
     const io::Batch* batch = nullptr;
-    backend::Profile profile;
+    backend::Profile profile;  ///< if the plan needs counts
+    backend::BatchSummary summary{.wants_medians = false};
     std::vector<Verdict> verdicts;
   };
 
   void judge(const io::Batch& batch, Judged& judged, FilterTotals& totals);
+  [[nodiscard]] Verdict judge_counts(const Judged& judged, std::size_t read);
   /// Returns the counts of a read, until those of another are wanted. Bases of low quality break k-mers.
   std::span<const std::uint64_t> counts_of(const Judged& judged, std::size_t read);
   void break_at_low_quality(const io::Batch& batch, const io::Piece& piece,

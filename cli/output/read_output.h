@@ -48,6 +48,8 @@ class ReadOutput {
   /// "-" is standard output.
   ReadOutput(const std::string& path, const ReadOutputOptions& options);
 
+  /// True when text is compressed. Then the bytes written depend on which reads come together.
+  [[nodiscard]] bool is_compressed() const { return options_.bgzf; }
   /// Turns text, or BAM records, into the bytes to write. UsageError where these have a level of compression,
   /// and are not compressed. Any thread may call it.
   [[nodiscard]] std::string pack(std::string&& reads, bool are_alignments) const;

@@ -12,7 +12,7 @@ namespace {
 
 InputOptions in_order(InputOptions options, Pairing pairing) {
   options.in_order = true;
-  options.one_caller = true;
+  options.one_caller = options.one_caller || pairing != Pairing::single;
   options.whole_records = true;
   if (pairing == Pairing::two_files) options.threads = (options.threads + 1) / 2;
   return options;

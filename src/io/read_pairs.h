@@ -38,7 +38,8 @@ struct ReadGroup {
 class ReadPairs {
  public:
   /// `first` and `second` as in InputSet; `second` is empty unless reads come in two files. The options
-  /// `in_order` and `whole_records` are taken to be set. `any_names`: mates are known by their order alone.
+  /// `in_order` and `whole_records` are taken to be set, and so is `one_caller` where there are pairs.
+  /// `any_names`: mates are known by their order alone.
   ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second, Pairing pairing,
             const InputOptions& options, bool any_names = false);
 

@@ -132,7 +132,10 @@ class Answers(Serve):
                 expected = self.run_process(command, "x.wmi", *arguments)
                 got = self.run_process(command, "--server", SOCKET, *arguments)
                 self.assertEqual(expected.returncode, status, expected.stderr)
-                self.assertEqual((got.returncode, got.stderr, got.stdout), (status, expected.stderr, expected.stdout))
+                self.assertEqual((got.returncode, got.stderr), (status, expected.stderr))
+                # How much of what is in front of an error comes out depends on which thread is faster.
+                shorter, longer = sorted((got.stdout, expected.stdout), key=len)
+                self.assertTrue(longer.startswith(shorter))
         lenient = ("--reads", bad, "--lenient")
         self.assertEqual(self.client("query", *lenient), self.warpmer("query", "x.wmi", *lenient))
 

@@ -155,8 +155,9 @@ void Lookup::summarise(const io::Batch& batch, BatchSummary& out) const {
   out.pieces.clear();
   std::vector<std::uint64_t> exact;
   for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-    out.pieces.push_back(out.profile.wide.empty() ? backend::summarise(out.profile.narrow(i))
-                                                  : backend::summarise(out.profile.exact(i, exact)));
+    out.pieces.push_back(out.profile.wide.empty()
+                             ? backend::summarise(out.profile.narrow(i), out.wants_medians)
+                             : backend::summarise(out.profile.exact(i, exact), out.wants_medians));
   }
 }
 

@@ -53,8 +53,9 @@ constexpr std::uint32_t narrow_count(std::uint64_t count) {
 
 /// The numbers of every piece of a batch, each for itself.
 struct BatchSummary {
-  std::vector<ReadSummary> pieces;
-  Profile profile;  ///< to work in; what it has afterwards is not said
+  bool wants_medians = true;  ///< else they may be 0
+  std::vector<ReadSummary> pieces = {};
+  Profile profile = {};  ///< to work in; what it has afterwards is not said
 };
 
 /// The answer about the reads of a raw text.

@@ -52,7 +52,7 @@ Count nth_smallest_of_small(std::span<const Count> counts, std::size_t rank, Cou
 }
 
 template <class Count>
-ReadSummary summary_of(std::span<const Count> counts) {
+ReadSummary summary_of(std::span<const Count> counts, bool wants_median) {
   Count kmers = 0, found = 0, largest = 0, smallest = kNoKmerOf<Count>;  // all in lanes of one width
   for (const Count count : counts) {
     const bool is_kmer = count != kNoKmerOf<Count>;
@@ -62,6 +62,7 @@ ReadSummary summary_of(std::span<const Count> counts) {
     largest = std::max(largest, is_kmer ? count : 0);
   }
   if (kmers == 0) return {};
+  if (!wants_median) return {kmers, found, smallest, 0, largest};
   const std::size_t rank = (std::size_t{kmers} - 1) / 2;
   const Count median = largest < UINT16_MAX ? nth_smallest_of_small<Count>(counts, rank, smallest, largest)
                                             : nth_smallest<Count>(counts, rank, smallest, largest);
@@ -70,7 +71,11 @@ ReadSummary summary_of(std::span<const Count> counts) {
 
 }  // namespace
 
-ReadSummary summarise(std::span<const std::uint64_t> counts) { return summary_of(counts); }
-ReadSummary summarise(std::span<const std::uint32_t> counts) { return summary_of(counts); }
+ReadSummary summarise(std::span<const std::uint64_t> counts, bool wants_median) {
+  return summary_of(counts, wants_median);
+}
+ReadSummary summarise(std::span<const std::uint32_t> counts, bool wants_median) {
+  return summary_of(counts, wants_median);
+}
 
 }  // namespace warpmer::backend

@@ -18,8 +18,9 @@ struct ReadSummary {
   bool operator==(const ReadSummary&) const = default;
 };
 
-/// Sum up the counts of a read, as a Profile has them: the exact ones, or narrow ones without a large one.
-ReadSummary summarise(std::span<const std::uint64_t> counts);
-ReadSummary summarise(std::span<const std::uint32_t> counts);
+/// Sum up the counts of a read, as a Profile has them: the exact ones, or narrow ones without a large one. A
+/// median that is not wanted is 0.
+ReadSummary summarise(std::span<const std::uint64_t> counts, bool wants_median = true);
+ReadSummary summarise(std::span<const std::uint32_t> counts, bool wants_median = true);
 
 }  // namespace warpmer::backend
