@@ -12,11 +12,13 @@ namespace {
 
 InputOptions in_order(InputOptions options, Pairing pairing) {
   options.in_order = true;
-  options.one_caller = options.one_caller || pairing != Pairing::single;
   options.whole_records = true;
   if (pairing == Pairing::two_files) options.threads = (options.threads + 1) / 2;
   return options;
 }
+
+/// Batches of a file that are there, with which no more of it are read.
+constexpr std::size_t kMostReady = 8;
 
 /// Says what an input lacks whose reads are not in pairs.
 const char* advice(const Batch& batch) {
@@ -34,38 +36,29 @@ bool are_mate_names(std::string_view first, std::string_view second) {
          std::string_view("/._:").find(first[stem - 1]) != std::string_view::npos;
 }
 
-bool ReadPairs::PairedInput::refill() {
-  if (ready() > 0) return true;
-  taken = 0;
-  if (inputs->next(batch)) return true;
-  batch.clear();
-  return false;
-}
-
-void ReadPairs::PairedInput::take(std::size_t count, Batch& to) {
-  if (taken == 0 && count == batch.pieces.size() && to.pieces.empty()) {
-    std::swap(batch, to);
-    batch.clear();
-    return;
-  }
-  append_records(batch, taken, taken + count, to);
-  taken += count;
-}
-
 ReadPairs::ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second,
                      Pairing pairing, const InputOptions& options, bool any_names)
     : pairing_(pairing), any_names_(any_names), enough_bytes_(options.batch_bytes / 2) {
-  first_.inputs = std::make_unique<InputSet>(first, in_order(options, pairing));
-  if (pairing == Pairing::two_files) {
-    second_.inputs = std::make_unique<InputSet>(second, in_order(options, pairing));
+  const auto open = [&](const std::vector<std::string>& files) {
+    return std::make_unique<InputSet>(files, in_order(options, pairing));
+  };
+  if (pairing == Pairing::single) {
+    single_ = open(first);
+  } else {
+    first_ = std::make_unique<OrderedBatches>(open(first), options.one_caller);
   }
+  if (pairing == Pairing::two_files)
+    second_ = std::make_unique<OrderedBatches>(open(second), options.one_caller);
 }
 
-/// Throws unless record `i` of `a` and record `j` of `b` have names of mates, or any will do.
-void ReadPairs::check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) const {
+/// Throws unless record `i` of one and record `j` of the other have names of mates, or any will do.
+void ReadPairs::check_mates(const BatchPart& one, std::size_t i, const BatchPart& other,
+                            std::size_t j) const {
   if (any_names_) return;
-  const Piece& first = a.pieces[i];
-  const Piece& second = b.pieces[j];
+  const Batch& a = *one.batch;
+  const Batch& b = *other.batch;
+  const Piece& first = one.piece(i);
+  const Piece& second = other.piece(j);
   if (are_mate_names(a.name(first), b.name(second))) return;
   const std::string found = file::quoted(b.name(second), 80);
   const file::InputPlace place{a.file, first.record, a.name(first)};
@@ -83,82 +76,140 @@ void ReadPairs::check_mates(const Batch& a, std::size_t i, const Batch& b, std::
 
 bool ReadPairs::next(ReadGroup& group) {
   if (pairing_ == Pairing::single) {
-    const bool is_there = first_.inputs->next(group.first);
+    const bool is_there = single_->next(group.first);
     group.ordinal = group.first.ordinal;
     return is_there;
   }
-  const std::lock_guard lock(mutex_);
   group.first.clear();
   group.second.clear();
-  if (is_over_) return false;
-  is_over_ = true;  // for good when reading fails: no thread goes on from there
-  is_over_ = pairing_ == Pairing::two_files ? !next_of_two(group) : !next_interleaved(group);
-  if (!is_over_) group.ordinal = next_ordinal_++;
-  return !is_over_;
+  GroupParts parts;
+  if (!take_parts(parts, group.ordinal)) return false;
+  for (const BatchPart& part : parts.first) part.append_to(group.first);
+  for (const BatchPart& part : parts.second) part.append_to(group.second);
+  return true;
 }
 
 std::uint64_t ReadPairs::alike_bytes() const {
-  const std::uint64_t first = first_.inputs->alike_bytes();
-  if (!second_.inputs) return first;
-  const std::uint64_t second = second_.inputs->alike_bytes();
+  if (single_) return single_->alike_bytes();
+  const std::uint64_t first = first_->alike_bytes();
+  if (!second_) return first;
+  const std::uint64_t second = second_->alike_bytes();
   return first == 0 || second == 0 ? 0 : first + second;
 }
 
 void ReadPairs::cancel() noexcept {
-  first_.inputs->cancel();
-  if (second_.inputs) second_.inputs->cancel();
+  is_cancelled_ = true;
+  if (single_) single_->cancel();
+  for (OrderedBatches* const input : {first_.get(), second_.get()}) {
+    if (input != nullptr) input->cancel();
+  }
 }
 
-/// Takes as many reads of each as both have ready, until that is enough; never of more than one file each.
-bool ReadPairs::next_of_two(ReadGroup& group) {
-  while (group.first.pieces.empty() || group.first.text.size() < enough_bytes_) {
-    const bool has_first = first_.refill();
-    const bool has_second = second_.refill();
-    for (const PairedInput* stream : {&first_, &second_}) {
-      if (!stream->batch.bam_header) continue;
-      file::fail_at({stream->batch.file},
+/// Takes the parts of the next group, of which this thread reads some if need be.
+bool ReadPairs::take_parts(GroupParts& parts, std::uint64_t& ordinal) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!is_over_ && !is_cancelled_) {
+    bool is_there = false;
+    try {
+      is_there = is_group_there();
+    } catch (...) {
+      is_over_ = true;  // no thread goes on from there
+      changed_.notify_all();
+      throw;
+    }
+    if (is_there) {
+      parts = std::exchange(parts_, {});
+      ordinal = next_ordinal_++;
+      return true;
+    }
+    if (is_over_) break;
+    if (OrderedBatches* const input = to_read()) {
+      input->read(lock);
+      changed_.notify_all();
+    } else {
+      changed_.wait_for(lock, file::kCancelCheck);
+    }
+  }
+  return false;
+}
+
+/// Returns the input of which a batch is wanted most, and which may be read.
+OrderedBatches* ReadPairs::to_read() const {
+  OrderedBatches* best = nullptr;
+  for (OrderedBatches* const input : {first_.get(), second_.get()}) {
+    if (input == nullptr || !input->may_read() || input->ready() >= kMostReady) continue;
+    if (best == nullptr || input->ready() < best->ready()) best = input;
+  }
+  return best;
+}
+
+bool ReadPairs::is_group_there() {
+  return pairing_ == Pairing::two_files ? is_group_of_two_there() : is_interleaved_group_there();
+}
+
+void ReadPairs::add(const BatchPart& first) {
+  parts_.text_bytes += first.text_bytes();
+  parts_.reads += first.size();
+  parts_.first.push_back(first);
+}
+
+/// Adds as many reads of each as both have, until that is enough; never of more than one file each.
+bool ReadPairs::is_group_of_two_there() {
+  while (parts_.reads == 0 || parts_.text_bytes < enough_bytes_) {
+    const BatchState first = first_->state(), second = second_->state();
+    if (first == BatchState::waiting || second == BatchState::waiting) return false;
+    for (const OrderedBatches* const input : {first_.get(), second_.get()}) {
+      if (input->state() == BatchState::over || !input->front().bam_header) continue;
+      file::fail_at({input->front().file},
                     "alignments have both mates in one file; give it as the one input, with "
                     "--interleaved");
     }
-    if (!has_first && !has_second) break;
-    if (!has_second) fail_alone(first_, second_);
-    if (!has_first) fail_alone(second_, first_);
-    last_file_[0] = first_.batch.file;
-    last_file_[1] = second_.batch.file;
-    const bool is_begun = !group.first.pieces.empty();
-    if (is_begun && (group.first.file != first_.batch.file || group.second.file != second_.batch.file)) break;
-    const std::size_t count = std::min(first_.ready(), second_.ready());
-    for (std::size_t i = 0; i < count; ++i) {
-      check_mates(first_.batch, first_.taken + i, second_.batch, second_.taken + i);
-    }
-    first_.take(count, group.first);
-    second_.take(count, group.second);
+    if (first == BatchState::over && second == BatchState::over) break;
+    if (second == BatchState::over) fail_alone(*first_, last_file_[1]);
+    if (first == BatchState::over) fail_alone(*second_, last_file_[0]);
+    last_file_[0] = first_->front().file;
+    last_file_[1] = second_->front().file;
+    if (parts_.reads > 0 && (parts_.first.front().batch->file != last_file_[0] ||
+                             parts_.second.front().batch->file != last_file_[1]))
+      break;
+    const std::size_t reads = std::min(first_->left(), second_->left());
+    const BatchPart of_first = first_->take(reads), of_second = second_->take(reads);
+    if (reads == 0) continue;
+    for (std::size_t i = 0; i < reads; ++i) check_mates(of_first, i, of_second, i);
+    add(of_first);
+    parts_.second.push_back(of_second);
   }
-  return !group.first.pieces.empty();
+  is_over_ = parts_.reads == 0;
+  return !is_over_;
 }
 
-/// Takes a batch and, if that ends in the middle of a pair, the read that begins the next one.
-bool ReadPairs::next_interleaved(ReadGroup& group) {
-  Batch& reads = group.first;
-  if (!first_.refill()) return false;
-  first_.take(first_.ready(), reads);
-  for (std::size_t i = 0; i + 1 < reads.pieces.size(); i += 2) check_mates(reads, i, reads, i + 1);
-  if (reads.pieces.size() % 2 != 0) {
-    if (!first_.refill() || first_.batch.file != reads.file) {
-      const Piece& last = reads.pieces.back();
-      file::fail_at({reads.file, last.record, reads.name(last)},
-                    fmt::format("this last read has no mate; {}", advice(reads)));
-    }
-    first_.take(1, reads);
-    check_mates(reads, reads.pieces.size() - 2, reads, reads.pieces.size() - 1);
+/// Adds what is left of a batch and, if that ends in the middle of a pair, the read that begins the next one.
+bool ReadPairs::is_interleaved_group_there() {
+  if (parts_.first.empty()) {
+    if (first_->state() == BatchState::over) is_over_ = true;
+    if (first_->state() != BatchState::ready) return false;
+    const BatchPart part = first_->take(first_->left());
+    for (std::size_t i = 0; i + 1 < part.size(); i += 2) check_mates(part, i, part, i + 1);
+    add(part);
   }
+  if (parts_.reads % 2 == 0) return true;
+  const BatchPart& begun = parts_.first.front();
+  const BatchState state = first_->state();
+  if (state == BatchState::waiting) return false;
+  if (state == BatchState::over || first_->front().file != begun.batch->file) {
+    const Piece& last = begun.piece(begun.size() - 1);
+    file::fail_at({begun.batch->file, last.record, begun.batch->name(last)},
+                  fmt::format("this last read has no mate; {}", advice(*begun.batch)));
+  }
+  const BatchPart mate = first_->take(1);
+  check_mates(begun, begun.size() - 1, mate, 0);
+  add(mate);
   return true;
 }
 
-void ReadPairs::fail_alone(const PairedInput& has, const PairedInput& ended) const {
+void ReadPairs::fail_alone(const OrderedBatches& has, const std::string& other) const {
   const Piece& piece = has.next_piece();
-  const std::string& other = last_file_[&ended == &first_ ? 0 : 1];
-  file::fail_at({has.batch.file, piece.record, has.batch.name(piece)},
+  file::fail_at({has.front().file, piece.record, has.front().name(piece)},
                 fmt::format("this read has no mate: {} has fewer reads; give files that belong together",
                             other.empty() ? "the other input" : other));
 }

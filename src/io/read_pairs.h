@@ -1,6 +1,8 @@
 #pragma once
 /// Reads that belong together: mates from two files, or one after the other in one.
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -8,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/input_set.h"
+#include "io/ordered_batches.h"
 
 namespace warpmer::io {
 
@@ -34,12 +36,13 @@ struct ReadGroup {
   [[nodiscard]] std::uint64_t input_bytes() const { return first.input_bytes + second.input_bytes; }
 };
 
-/// Hands out reads with their mates to any number of threads.
+/// Hands out reads with their mates to any number of threads, which read side by side.
 class ReadPairs {
  public:
   /// `first` and `second` as in InputSet; `second` is empty unless reads come in two files. The options
-  /// `in_order` and `whole_records` are taken to be set, and so is `one_caller` where there are pairs.
-  /// `any_names`: mates are known by their order alone.
+  /// `in_order` and `whole_records` are taken to be set. With `one_caller` which reads come together depends
+  /// on the files alone, though several threads may call `next`. `any_names`: mates are known by their order
+  /// alone.
   ReadPairs(const std::vector<std::string>& first, const std::vector<std::string>& second, Pairing pairing,
             const InputOptions& options, bool any_names = false);
 
@@ -54,33 +57,36 @@ class ReadPairs {
   void cancel() noexcept;
 
  private:
-  /// An input of which a part of a batch may have been taken already.
-  struct PairedInput {
-    std::unique_ptr<InputSet> inputs;
-    Batch batch;
-    std::size_t taken = 0;
+  using BatchState = OrderedBatches::BatchState;
 
-    [[nodiscard]] std::size_t ready() const { return batch.pieces.size() - taken; }
-    [[nodiscard]] const Piece& next_piece() const { return batch.pieces[taken]; }
-    /// Sees to it that reads are ready, or a header; false at the end.
-    bool refill();
-    void take(std::size_t count, Batch& to);
+  /// A group that is being put together, while there is not enough for it.
+  struct GroupParts {
+    std::vector<BatchPart> first, second;
+    std::size_t text_bytes = 0;  ///< of the first
+    std::size_t reads = 0;       ///< likewise
   };
 
-  void check_mates(const Batch& a, std::size_t i, const Batch& b, std::size_t j) const;
-  bool next_of_two(ReadGroup& group);
-  bool next_interleaved(ReadGroup& group);
-  [[noreturn]] void fail_alone(const PairedInput& has, const PairedInput& ended) const;
+  bool take_parts(GroupParts& parts, std::uint64_t& ordinal);
+  bool is_group_there();
+  bool is_group_of_two_there();
+  bool is_interleaved_group_there();
+  void add(const BatchPart& first);
+  [[nodiscard]] OrderedBatches* to_read() const;
+  void check_mates(const BatchPart& a, std::size_t i, const BatchPart& b, std::size_t j) const;
+  [[noreturn]] void fail_alone(const OrderedBatches& has, const std::string& other) const;
 
   const Pairing pairing_;
   const bool any_names_;
   const std::size_t enough_bytes_;  ///< bytes of text that are enough for a group
-  std::mutex mutex_;                ///< guards what follows, where reads are paired
-  PairedInput first_;
-  PairedInput second_;
-  bool is_over_ = false;
+  std::unique_ptr<InputSet> single_;
+  std::atomic<bool> is_cancelled_ = false;
+  std::mutex mutex_;  ///< guards what follows, where reads are paired
+  std::condition_variable changed_;
+  std::unique_ptr<OrderedBatches> first_, second_;  ///< the latter of two files
   std::string last_file_[2];
+  GroupParts parts_;
   std::uint64_t next_ordinal_ = 0;
+  bool is_over_ = false;
 };
 
 }  // namespace warpmer::io

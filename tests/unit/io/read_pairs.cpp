@@ -1,9 +1,15 @@
 // Tests what filtering needs of inputs: headers, qualities and BAM records, whole sequences, and reads in
 // pairs.
-// ctest: one thread
 
 #include "io/read_pairs.h"
 
+#include <chrono>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/thread_team.h"
 #include "io/compress/bgzf_writer.h"
 #include "io/hts/bam_record.h"
 #include "unit/io/io_fixture.h"
@@ -159,6 +165,107 @@ TEST_CASE("io reads: pairs stay pairs, in order, whatever the batches") {
       CHECK(groups.number > (bytes == kBatchBytes[2] ? 2 : 4));
       CHECK(read_groups({together}, {}, io::Pairing::interleaved, bytes).first == both);
     }
+  }
+}
+
+namespace {
+
+/// Reads with several threads, each of which may be slow now and then. Returns what they got, in order.
+Groups read_side_by_side(const std::vector<std::string>& first, const std::vector<std::string>& second,
+                         io::Pairing pairing, bool one_caller) {
+  constexpr unsigned kThreads = 4;
+  io::InputOptions options;
+  options.batch_bytes = 4096;
+  options.threads = kThreads;
+  options.one_caller = one_caller;
+  io::ReadPairs pairs(first, second, pairing, options);
+  std::mutex mutex;
+  std::map<std::uint64_t, Groups> by_ordinal;
+  const auto read = [&](unsigned thread) {
+    std::mt19937 random(thread);
+    io::ReadGroup group;
+    while (pairs.next(group)) {
+      const std::lock_guard lock(mutex);
+      Groups& here = by_ordinal[group.ordinal];
+      add_reads(group.first, here.first);
+      add_reads(group.second, here.second);
+      if (pairing == io::Pairing::two_files) CHECK(here.first.size() == here.second.size());
+      if (random() % 8 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  };
+  warpmer::run_team(kThreads, read, [&] { pairs.cancel(); });
+  Groups all;
+  for (auto& [ordinal, groups] : by_ordinal) {
+    CHECK(ordinal == all.number++);
+    std::ranges::move(groups.first, std::back_inserter(all.first));
+    std::ranges::move(groups.second, std::back_inserter(all.second));
+  }
+  return all;
+}
+
+std::string fastq_of(const Reads& reads) {
+  std::string text;
+  for (const Read& read : reads)
+    text += "@" + read.header + "\n" + read.bases + "\n+\n" + read.quality + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("io reads: several threads read side by side, and pairs stay pairs, in order") {
+  std::mt19937 random(5);
+  const ScratchFolder folder;
+  const Reads first = random_reads(random, 3000, 100, "/1");
+  const Reads second = random_reads(random, 3000, 300, "/2");
+  Reads both;
+  for (std::size_t i = 0; i < first.size(); ++i) both.insert(both.end(), {first[i], second[i]});
+  const auto a = first.begin() + 1700;
+  const std::vector<std::string> first_files = {folder.write("1a", fastq_of({first.begin(), a})),
+                                                folder.write("1b", fastq_of({a, first.end()}))};
+  const std::vector<std::string> second_files = {folder.write("2", fastq_of(second))};
+  const std::string together = folder.write("both", fastq_of(both));
+  const std::string packed = folder.write("both.gz", deflate(fastq_of(both)));
+  std::size_t number_of_groups = 0;
+  for (int round = 0; round < 6; ++round) {
+    const bool one_caller = round % 2 == 0;
+    CAPTURE(one_caller);
+    const Groups two = read_side_by_side(first_files, second_files, io::Pairing::two_files, one_caller);
+    CHECK((two.first == first && two.second == second));
+    if (one_caller) {
+      CHECK((number_of_groups == 0 || two.number == number_of_groups));
+      number_of_groups = two.number;
+    }
+    for (const std::string& file : {together, packed}) {
+      CHECK(read_side_by_side({file}, {}, io::Pairing::interleaved, one_caller).first == both);
+      CHECK(read_side_by_side({file}, {}, io::Pairing::single, one_caller).first == both);
+    }
+  }
+}
+
+TEST_CASE("io reads: what several threads find wrong is the same") {
+  std::mt19937 random(6);
+  const ScratchFolder folder;
+  const Reads first = random_reads(random, 3000, 100, "/1");
+  Reads second = random_reads(random, 3000, 100, "/2");
+  const std::string one = folder.write("one", fastq_of(first));
+  second.erase(second.begin() + 2000);
+  const std::string lacking = folder.write("gap", fastq_of(second));
+  const std::string damaged = folder.write(
+      "bad", fastq_of({first.begin(), first.begin() + 1000}) + "@r\nACGT\nno plus\n" + fastq_of(first));
+  const auto error = [&](const std::vector<std::string>& files, const std::vector<std::string>& mates,
+                         io::Pairing pairing) -> std::string {
+    try {
+      read_side_by_side(files, mates, pairing, false);
+    } catch (const warpmer::InputError& found) {
+      return found.what();
+    }
+    return "";
+  };
+  for (int round = 0; round < 10; ++round) {
+    CHECK(contains(error({one}, {lacking}, io::Pairing::two_files),
+                   "one, record 2001 ('r2000/1'): its mate should be record 2001 of " + lacking));
+    CHECK(contains(error({one}, {damaged}, io::Pairing::two_files), "bad, record 1001"));
+    CHECK(contains(error({damaged}, {}, io::Pairing::single), "bad, record 1001"));
   }
 }
 
