@@ -129,8 +129,8 @@ __global__ void measure_buckets(const __grid_constant__ GroupedStrings<Key> grou
 
 /// Adds up the strings of large groups. A block takes one group at a time.
 template <class Key>
-__global__ __launch_bounds__(kGroupThreads) void measure_records(
-    const __grid_constant__ GroupedStrings<Key> grouped, RecordSums* records, std::uint64_t* part_bits) {
+__global__ __launch_bounds__(kGroupThreads) void add_up_records(
+    const __grid_constant__ GroupedStrings<Key> grouped, RecordSums* records) {
   using Reduce = cub::BlockReduce<std::uint64_t, kGroupThreads>;
   __shared__ typename Reduce::TempStorage memory;
   const std::uint32_t n = grouped.strings.kmers.flank_bases();
@@ -140,24 +140,46 @@ __global__ __launch_bounds__(kGroupThreads) void measure_records(
     for (std::uint32_t s = grouped.group_begins[group] + threadIdx.x; s < end; s += kGroupThreads) {
       sums.kmers += grouped.strings.tails[s].kmers;
       sums.count_bits += grouped.strings.count_bits(s);
+      sums.largest = max(sums.largest, grouped.strings.largest_count(s));
     }
     sums.kmers = Reduce(memory).Sum(sums.kmers);
     __syncthreads();
     sums.count_bits = Reduce(memory).Sum(sums.count_bits);
     __syncthreads();
-    if (threadIdx.x != 0) continue;
-    const std::uint64_t strings = grouped.strings_of(group);
-    sums.bases = sums.kmers + strings * (n - 1);
-    records[number] = sums;
-    const std::uint32_t shard = grouped.shard_of(group);
-    const std::uint64_t marks = (strings + groups::kStringsPerMark - 1) / groups::kStringsPerMark;
-    part_bits[grouped.record_part(group, shard)] =
-        groups::gamma_bits(strings) + groups::gamma_bits(sums.kmers) + groups::gamma_bits(sums.count_bits) +
-        strings * grouped.layouts[shard].length_bits +
-        marks * (groups::bits_of(sums.bases) + groups::bits_of(sums.count_bits)) + 2 * sums.bases +
-        sums.count_bits + std::uint64_t{n + 2} * groups::bits_of(sums.kmers) +
-        sums.kmers * groups::bits_of(strings - 1);
+    sums.largest =
+        Reduce(memory).Reduce(sums.largest, [](std::uint64_t a, std::uint64_t b) { return max(a, b); });
+    __syncthreads();
+    sums.bases = sums.kmers + grouped.strings_of(group) * std::uint64_t{n - 1};
+    if (threadIdx.x == 0) records[number] = sums;
   }
+}
+
+/// Numbers the large groups of each shard, and measures their records, which have that order: it is that of
+/// buckets, and in a bucket that of place_groups, in string_payload.cu.
+template <class Key>
+__global__ void measure_records(const __grid_constant__ GroupedStrings<Key> grouped,
+                                std::uint32_t* large_numbers, std::uint64_t* part_bits) {
+  const std::uint32_t i = blockIdx.x * kGroupThreads + threadIdx.x;
+  if (i >= grouped.large()) return;
+  const std::uint32_t group = grouped.large_groups[i], shard = grouped.shard_of(group);
+  const std::uint32_t part = grouped.part_of(group, shard);
+  const std::uint32_t begin = grouped.large_before[grouped.part_groups[part]],
+                      end = grouped.large_before[grouped.part_groups[part + 1]];
+  const RecordSums& sums = grouped.records[i];
+  std::uint32_t number = begin - grouped.large_before[grouped.shard_groups[shard]];
+  for (std::uint32_t other = begin; other < end; ++other) {
+    const std::uint64_t largest = grouped.records[other].largest;
+    number += largest > sums.largest || (largest == sums.largest && other < i) ? 1 : 0;
+  }
+  large_numbers[i] = number;
+  const std::uint64_t strings = grouped.strings_of(group);
+  const std::uint64_t marks = (strings + groups::kStringsPerMark - 1) / groups::kStringsPerMark;
+  part_bits[grouped.shard_parts[shard] + grouped.layouts[shard].buckets + number] =
+      groups::gamma_bits(strings) + groups::gamma_bits(sums.kmers) + groups::gamma_bits(sums.count_bits) +
+      strings * grouped.layouts[shard].length_bits +
+      marks * (groups::bits_of(sums.bases) + groups::bits_of(sums.count_bits)) + 2 * sums.bases +
+      sums.count_bits + std::uint64_t{grouped.strings.kmers.flank_bases() + 2} * groups::bits_of(sums.kmers) +
+      sums.kmers * groups::bits_of(strings - 1);
 }
 
 /// Lays shards out, now that it is known where their parts end.
@@ -190,6 +212,7 @@ void StringGroups<Key>::take_room(const DeviceStrings<Key>& strings, cudaStream_
   make_room(group_begins_, n + 1, stream);
   make_room(large_before_, n + 1, stream);
   make_room(large_groups_, most_large, stream);
+  make_room(large_numbers_, most_large, stream);
   make_room(records_, most_large, stream);
   make_room(shard_groups_, shards + 1, stream);
   make_room(shard_parts_, shards + 1, stream);
@@ -241,8 +264,10 @@ void StringGroups<Key>::add_up(const GroupedStrings<Key>& grouped, cudaStream_t 
   fill_bytes(part_begins_.data(), 0, most_parts_ + 1, stream);
   measure_buckets<Key>
       <<<blocks(most_parts_), kGroupThreads, 0, DriverLock::Shared(stream)>>>(grouped, part_begins_.data());
-  measure_records<Key><<<kRecordBlocks, kGroupThreads, 0, DriverLock::Shared(stream)>>>(
-      grouped, records_.data(), part_begins_.data());
+  add_up_records<Key>
+      <<<kRecordBlocks, kGroupThreads, 0, DriverLock::Shared(stream)>>>(grouped, records_.data());
+  measure_records<Key><<<blocks(large_groups_.size()), kGroupThreads, 0, DriverLock::Shared(stream)>>>(
+      grouped, large_numbers_.data(), part_begins_.data());
   scan_memory_.run("adding up buckets", stream, [&](void* memory, std::size_t& bytes, cudaStream_t in) {
     return cub::DeviceScan::ExclusiveSum(memory, bytes, part_begins_.data(), part_begins_.data(),
                                          most_parts_ + 1, in);
@@ -269,6 +294,7 @@ GroupedStrings<Key> StringGroups<Key>::measure(const DeviceStrings<Key>& strings
                               group_begins_.data(),
                               large_before_.data(),
                               large_groups_.data(),
+                              large_numbers_.data(),
                               shard_groups_.data(),
                               shard_parts_.data(),
                               part_groups_.data(),

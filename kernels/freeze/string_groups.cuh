@@ -11,9 +11,9 @@
 
 namespace warpmer::gpu {
 
-/// The sums that the record of a large group begins with.
+/// The sums that the record of a large group begins with, and its largest count.
 struct RecordSums {
-  std::uint64_t kmers, bases, count_bits;
+  std::uint64_t kmers, bases, count_bits, largest;
 };
 
 /// The strings of consecutive shards, and where everything goes. A part is a bucket or the record of a large
@@ -25,6 +25,8 @@ struct GroupedStrings {
   const std::uint32_t* group_begins;  ///< for each group, its first string
   const std::uint32_t* large_before;  ///< for each group, how many large ones there are before it
   const std::uint32_t* large_groups;  ///< the large ones
+  const std::uint32_t*
+      large_numbers;  ///< the numbers of these in their shards, where the order is that of groups in buckets
   const std::uint32_t* shard_groups;  ///< for each shard, its first group
   const std::uint32_t* shard_parts;   ///< for each shard, its first part
   const std::uint32_t*
@@ -68,12 +70,11 @@ struct GroupedStrings {
     return shard_parts[shard] + static_cast<std::uint32_t>(layouts[shard].bucket_of(rest_of(group)));
   }
   /// Returns the number of a large group in its shard.
-  [[nodiscard]] __device__ std::uint32_t large_number(std::uint32_t group, std::uint32_t shard) const {
-    return large_before[group] - large_before[shard_groups[shard]];
+  [[nodiscard]] __device__ std::uint32_t large_number(std::uint32_t group) const {
+    return large_numbers[large_before[group]];
   }
   [[nodiscard]] __device__ std::uint32_t record_part(std::uint32_t group, std::uint32_t shard) const {
-    return shard_parts[shard] + static_cast<std::uint32_t>(layouts[shard].buckets) +
-           large_number(group, shard);
+    return shard_parts[shard] + static_cast<std::uint32_t>(layouts[shard].buckets) + large_number(group);
   }
 };
 
@@ -98,7 +99,7 @@ class StringGroups {
   std::vector<groups::ShardSizes> sizes_;
   std::uint32_t most_strings_ = 0;
   std::uint32_t most_parts_ = 0;
-  DeviceArray<std::uint32_t> group_begins_, large_before_, large_groups_;
+  DeviceArray<std::uint32_t> group_begins_, large_before_, large_groups_, large_numbers_;
   DeviceArray<std::uint32_t> shard_groups_, shard_parts_, part_groups_;
   DeviceArray<std::uint32_t> saved_strings_;  ///< for each shard, by taking large groups as one string; and
                                               ///< behind them the strings of the largest group

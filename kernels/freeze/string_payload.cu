@@ -133,7 +133,7 @@ __global__ __launch_bounds__(kWriteThreads) void place_groups(const __grid_const
   BitAppender lengths(task.words, lengths_at + std::uint64_t{before.strings} * layout.length_bits);
   if (grouped.is_large(group)) {
     lengths.write(groups::StringLengths(strings.kmers.flank_bases()).large(), layout.length_bits);
-    or_device(task.words, place.bases(), std::uint64_t{grouped.large_number(group, shard)});
+    or_device(task.words, place.bases(), std::uint64_t{grouped.large_number(group)});
   } else {
     for (std::uint32_t i = grouped.group_begins[group]; i < grouped.group_begins[group + 1]; ++i)
       lengths.write(lengths_of(strings, task.order[i]), layout.length_bits);

@@ -176,6 +176,36 @@ TEST_CASE("strings of large groups, and counts of all sizes") {
   }
 }
 
+TEST_CASE("several large groups in a bucket, whose counts have another order than their ids") {
+  for (const std::uint32_t k : countable(kLengths)) {
+    with_types(k, [&]<class Kmer, class Key, class Flanks>() {
+      std::mt19937_64 random(k);
+      CountedContent<Kmer, Key, Flanks> content(k, true);
+      const std::uint32_t n = content.keys.shape().flank_bases();
+      for (const std::uint32_t shard : {7u, 8u}) {
+        std::vector<std::string> texts = texts_of_shard(k, shard, random);
+        std::shuffle(texts.begin(), texts.end(), random);
+        texts.resize(std::min<std::size_t>(texts.size(), shard == 7 ? 3 : 30));
+        for (const std::string& text : texts) {
+          for (int i = 0; i < 300; ++i) {
+            std::string changed = text;
+            for (std::uint32_t base = 0; base < n; ++base) {
+              for (const std::size_t at : {std::size_t{base}, text.size() - 1 - base}) {
+                if (random() % 4 == 0) changed[at] = base_char(static_cast<unsigned>(random()));
+              }
+            }
+            content.add(changed, 1 + random() % 3);
+          }
+          content.add(text, 4 + random() % 4);  // so that some largest counts are equal
+        }
+      }
+      const auto freezer = make_string_freezer<Kmer>(content.params);
+      check_freeze(*freezer, content, {0, 4096}, 8, true);
+      check_freeze(*freezer, content, {7, 2}, 1, false);
+    });
+  }
+}
+
 TEST_CASE("strings of many groups in few shards") {
   for (const std::uint32_t k : countable(kLengths)) {
     with_types(k, [&]<class Kmer, class Key, class Flanks>() {
