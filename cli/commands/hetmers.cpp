@@ -24,7 +24,7 @@
 #include "host/limits.h"
 #include "host/tmp_directory.h"
 #include "index/index_file.h"
-#include "stats/spectrum_model.h"
+#include "stats/index_spectrum.h"
 
 namespace warpmer::cli {
 namespace {
@@ -62,13 +62,12 @@ void check(const HetmersOptions& options, const index::IndexFile& index) {
 }
 
 /// Returns the least count of a k-mer that is no error, as asked or above the error cut-off.
-std::uint64_t min_count_of(const HetmersOptions& options, const index::IndexFile& index) {
-  const bool is_empty = index.totals().stored_distinct == 0;
+std::uint64_t min_count_of(const HetmersOptions& options, stats::IndexSpectrum& spectrum) {
+  const bool is_empty = spectrum.index().totals().stored_distinct == 0;
   if (is_empty)
     warn(fmt::format("there is no k-mer in {}, so there are no pairs", shown_input(options.index)));
   if (options.min_count || is_empty) return options.min_count.value_or(kUsualMinCount);
-  const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
-  if (const auto solid = model.solid_count()) return std::min(*solid, kMostMinCount);
+  if (const auto solid = spectrum.model().solid_count()) return std::min(*solid, kMostMinCount);
   warn(
       fmt::format("'{}' has no clear peak of genomic k-mers, so k-mers with a count below {} are taken for "
                   "errors; give --min-count",
@@ -88,13 +87,13 @@ void warn_of_left_out(const HetmersOptions& options, const index::Totals& totals
 }
 
 /// Returns a picture as SVG.
-std::string smudges_svg(const index::IndexFile& index, const PairFrequencies& pairs) {
-  const auto model = stats::model_spectrum(index.params(), index.totals(), index.histogram());
+std::string smudges_svg(stats::IndexSpectrum& spectrum, const PairFrequencies& pairs) {
+  const index::IndexFile& index = spectrum.index();
+  const std::optional<stats::GenomeEstimate>& estimate = spectrum.model().estimate;
   SmudgePlot plot{fmt::format("{}, k = {}", index.path(), index.params().k),
                   [&](const SmudgePlot::VisitPairs& visit) { pairs.for_each(visit); },
                   {}};
-  if (model.estimate)
-    plot.coverage = model.estimate->heterozygous_coverage.value_or(model.estimate->kmer_coverage);
+  if (estimate) plot.coverage = estimate->heterozygous_coverage.value_or(estimate->kmer_coverage);
   return draw_smudges(plot, Svg::Frame::file);
 }
 
@@ -109,7 +108,8 @@ int run_hetmers(const HetmersOptions& options) {
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(options.pictures);
-  const backend::HetmerPlan plan{options.at_any_base, min_count_of(options, index), resources,
+  stats::IndexSpectrum spectrum(index);
+  const backend::HetmerPlan plan{options.at_any_base, min_count_of(options, spectrum), resources,
                                  host::tmp_directory(options.tmp_directory, options.output)};
   warn_of_left_out(options, index.totals(), plan.min_count);
   const auto [pairs, seconds] = run_with_meter(
@@ -119,7 +119,7 @@ int run_hetmers(const HetmersOptions& options) {
     output.print("{}\t{}\t{}\n", smaller, larger, number);
   });
   output.finish();
-  if (pictures.any()) pictures.write(smudges_svg(index, pairs));
+  if (pictures.any()) pictures.write(smudges_svg(spectrum, pairs));
   print_last_line(fmt::format("found {} of k-mers with counts from {} on in {}, {:.1f} s, {}",
                               counted(pairs.total(), "pair"), plan.min_count, options.index, seconds,
                               shown_output(options.output)));

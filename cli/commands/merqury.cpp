@@ -41,6 +41,7 @@
 #include "io/text/input_list.h"
 #include "jobs/counted_assembly.h"
 #include "stats/assembly_quality.h"
+#include "stats/index_spectrum.h"
 #include "stats/phase_blocks.h"
 
 namespace warpmer::cli {
@@ -355,7 +356,9 @@ int run_merqury(MerquryCommand command) {
   command.job.resources = host::settled(command.job.resources);
   const index::IndexFile reads(command.job.reads);
   check_reads_of_assembly(reads);
-  const std::optional<stats::SolidKmers> solid = solid_kmers_of(reads, command.solid_count);
+  stats::IndexSpectrum spectrum(reads);
+  const std::optional<stats::SolidKmers> solid =
+      solid_kmers_of(reads, command.solid_count ? command.solid_count : spectrum.model().solid_count());
   TextOutput quality(files.path("qv"));  // now, so that a path that cannot be written costs no run
   std::deque<index::IndexFile> hapmers;
   const backend::LookupOptions lookup{.lenient = command.job.reading.lenient,
@@ -379,7 +382,7 @@ int run_merqury(MerquryCommand command) {
   write_quality(files, spectra, reads.params().k, quality);
   write_completeness(files, spectra, solid);
   write_spectra(files, spectra);
-  draw_spectra(files, command.plots, reads, spectra);
+  draw_spectra(files, command.plots, spectrum, spectra);
   check_outputs(command);
   print_last_line(fmt::format("judged {} by {}, {:.1f} s, {}.*", counted(files.assemblies().size(), "file"),
                               command.job.reads, seconds, command.prefix));

@@ -8,7 +8,6 @@
 #include "base/warning.h"
 #include "cli/arguments/flags.h"
 #include "cli/framework/messages.h"
-#include "stats/spectrum_model.h"
 
 namespace warpmer::cli {
 
@@ -37,9 +36,6 @@ void add_solid_count_flag(CLI::App& command, std::optional<std::uint64_t>& least
 
 std::optional<stats::SolidKmers> solid_kmers_of(const index::IndexFile& reads,
                                                 std::optional<std::uint64_t> least_count) {
-  if (!least_count) {
-    least_count = stats::model_spectrum(reads.params(), reads.totals(), reads.histogram()).solid_count();
-  }
   if (reads.totals().stored_distinct == 0) {
     warn(fmt::format("there is no k-mer in {}, so every k-mer is missing there", shown_input(reads.path())));
   } else if (!least_count) {

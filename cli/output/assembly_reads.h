@@ -17,8 +17,8 @@ void check_reads_of_assembly(const index::IndexFile& reads);
 /// `--solid-count`.
 void add_solid_count_flag(CLI::App& command, std::optional<std::uint64_t>& least_count);
 
-/// Returns which k-mers are solid: those of `least_count` if that is given, else those above the error
-/// cut-off. Nothing, and a warning, if the spectrum is not that of reads.
+/// Returns which k-mers are solid: those of `least_count`, which is what the user gave or the model's
+/// `solid_count`. Without it nothing, and a warning that the spectrum is not that of reads.
 std::optional<stats::SolidKmers> solid_kmers_of(const index::IndexFile& reads,
                                                 std::optional<std::uint64_t> least_count);
 

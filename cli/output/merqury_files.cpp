@@ -31,11 +31,11 @@ std::string short_name(const std::string& path, std::initializer_list<std::strin
 /// Draws spectra of one index of reads.
 class SpectrumPlots {
  public:
-  SpectrumPlots(const PlotFormats& formats, const index::IndexFile& reads)
+  SpectrumPlots(const PlotFormats& formats, stats::IndexSpectrum& reads)
       : formats_(formats),
-        k_(reads.params().k),
-        model_(stats::model_spectrum(reads.params(), reads.totals(), reads.histogram())),
-        last_(last_to_see(reads.histogram(), model_)) {}
+        k_(reads.index().params().k),
+        model_(reads.model()),
+        last_(last_to_see(reads.index().histogram(), model_)) {}
 
   /// `name`: with the folder, and without what tells the shape.
   void draw(const std::string& name, const std::string& title, const std::vector<ClassSpectrum>& classes,
@@ -62,7 +62,7 @@ class SpectrumPlots {
  private:
   const PlotFormats& formats_;
   std::uint32_t k_;
-  stats::SpectrumModel model_;
+  const stats::SpectrumModel& model_;
   std::uint64_t last_;
 };
 
@@ -98,7 +98,7 @@ std::vector<std::string> MerquryFiles::owners() const {
   return {"read-only", first + "-only", assemblies_.back() + "-only", "shared"};
 }
 
-void draw_spectra(const MerquryFiles& files, const PlotFormats& formats, const index::IndexFile& reads,
+void draw_spectra(const MerquryFiles& files, const PlotFormats& formats, stats::IndexSpectrum& reads,
                   const backend::AssemblySpectra& spectra) {
   if (!formats.any()) return;
   const SpectrumPlots plots(formats, reads);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/indexes/copy_spectra.h"
-#include "index/index_file.h"
+#include "stats/index_spectrum.h"
 
 namespace warpmer::cli {
 
@@ -42,7 +42,7 @@ class MerquryFiles {
 };
 
 /// Writes the pictures of all spectra. ResourceError where one cannot be written.
-void draw_spectra(const MerquryFiles& files, const PlotFormats& formats, const index::IndexFile& reads,
+void draw_spectra(const MerquryFiles& files, const PlotFormats& formats, stats::IndexSpectrum& reads,
                   const backend::AssemblySpectra& spectra);
 
 }  // namespace warpmer::cli

@@ -1,6 +1,8 @@
 #include "file/checksum.h"
 
-#if WARPMER_XXHASH_DISPATCH
+// What CMake has found is the machine's that compiles; it may compile for another.
+#if WARPMER_XXHASH_DISPATCH && defined(__x86_64__)
+#define WARPMER_HAS_WIDE_VECTORS
 #include <cpuid.h>
 #include <xxh_x86dispatch.h>  // the same functions, for the vectors that this processor has
 #else
@@ -16,7 +18,7 @@ namespace {
 /// of registers in use. Then all that is compiled for SSE, the C library's `exp` among it, takes up to eight
 /// times as long, until a function for AVX comes to its end.
 void end_wide_vectors() noexcept {
-#if WARPMER_XXHASH_DISPATCH
+#ifdef WARPMER_HAS_WIDE_VECTORS
   static const bool has_wide = [] {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_OSXSAVE) != 0 && (ecx & bit_AVX) != 0;
