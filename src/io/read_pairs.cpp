@@ -111,7 +111,7 @@ bool ReadPairs::take_parts(GroupParts& parts, std::uint64_t& ordinal) {
   while (!is_over_ && !is_cancelled_) {
     bool is_there = false;
     try {
-      is_there = is_group_there();
+      is_there = complete_group();
     } catch (...) {
       is_over_ = true;  // no thread goes on from there
       changed_.notify_all();
@@ -143,8 +143,8 @@ OrderedBatches* ReadPairs::to_read() const {
   return best;
 }
 
-bool ReadPairs::is_group_there() {
-  return pairing_ == Pairing::two_files ? is_group_of_two_there() : is_interleaved_group_there();
+bool ReadPairs::complete_group() {
+  return pairing_ == Pairing::two_files ? complete_of_two() : complete_interleaved();
 }
 
 void ReadPairs::add(const BatchPart& first) {
@@ -153,8 +153,9 @@ void ReadPairs::add(const BatchPart& first) {
   parts_.first.push_back(first);
 }
 
-/// Adds as many reads of each as both have, until that is enough; never of more than one file each.
-bool ReadPairs::is_group_of_two_there() {
+/// Adds as many reads of each as both have, until that is enough; never of more than one file each. Returns
+/// whether it is, or there are no more.
+bool ReadPairs::complete_of_two() {
   while (parts_.reads == 0 || parts_.text_bytes < enough_bytes_) {
     const BatchState first = first_->state(), second = second_->state();
     if (first == BatchState::waiting || second == BatchState::waiting) return false;
@@ -184,7 +185,8 @@ bool ReadPairs::is_group_of_two_there() {
 }
 
 /// Adds what is left of a batch and, if that ends in the middle of a pair, the read that begins the next one.
-bool ReadPairs::is_interleaved_group_there() {
+/// Returns whether these are pairs.
+bool ReadPairs::complete_interleaved() {
   if (parts_.first.empty()) {
     if (first_->state() == BatchState::over) is_over_ = true;
     if (first_->state() != BatchState::ready) return false;

@@ -67,9 +67,10 @@ class ReadPairs {
   };
 
   bool take_parts(GroupParts& parts, std::uint64_t& ordinal);
-  bool is_group_there();
-  bool is_group_of_two_there();
-  bool is_interleaved_group_there();
+  /// Adds what there is to the group; true when it is complete.
+  bool complete_group();
+  bool complete_of_two();
+  bool complete_interleaved();
   void add(const BatchPart& first);
   [[nodiscard]] OrderedBatches* to_read() const;
   void check_mates(const BatchPart& a, std::size_t i, const BatchPart& b, std::size_t j) const;
