@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "kernels/freeze/payload_ring.cuh"
 #include "kernels/live/shard_freezer.cuh"
 #include "kernels/memory/scan_memory.cuh"
