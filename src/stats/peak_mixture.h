@@ -6,40 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "stats/smooth_spectrum.h"
+#include "stats/peak_curves.h"
 
 namespace warpmer::stats {
-
-constexpr unsigned kMostPloidy = 6;
-
-/// Returns the number of k-mers of `count`, of those whose counts have this mean: a negative binomial
-/// distribution of variance mean * (1 + dispersion), as in Vurture et al. 2017 (GenomeScope). `count` need
-/// not be whole.
-double peak_density(double count, double mean, double dispersion);
-
-/// K-mers of `copies`, more than `ploidy`, are repeats. There are at most so many, by the places of the
-/// haploid genome.
-double most_repeats(unsigned ploidy, std::size_t copies);
-
-/// A peak that is no multiple of the coverage: another genome's.
-struct ForeignPeak {
-  double mean = 0;
-  double dispersion = 0;
-  double kmers = 0;  ///< distinct
-};
-
-/// Part of a spectrum, in bins: each count of small ones, and for deep peaks not every count.
-struct SpectrumBins {
-  /// Makes the bins of the counts in [first, last). `has_errors`: of some of them, errors are expected.
-  SpectrumBins(const SmoothSpectrum& spectrum, std::uint64_t first, std::uint64_t last, bool has_errors);
-  std::uint64_t first, last;
-  bool has_errors;
-  std::vector<double> centres, widths, kmers;
-  /// A bin is what is at its centre less and plus this, which are as far apart as its counts are.
-  std::vector<double> offsets, log_factorials, log_factorials_below;
-  std::vector<double> spread;  ///< spread of `kmers`, about: that of neighbours, and not 0
-  double all = 0;              ///< sum of `kmers`
-};
 
 /// The start of a fit: with a foreign peak, its mean and dispersion are where the search begins.
 struct MixtureStart {

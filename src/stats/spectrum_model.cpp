@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "stats/peak_mixture.h"
+#include "stats/peak_weights.h"
 #include "stats/smooth_spectrum.h"
 
 namespace warpmer::stats {
