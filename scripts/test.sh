@@ -61,8 +61,13 @@ done
 scripts/setup.sh "${groups[@]}"
 
 jobs=$(nproc)
+# Some tests wait for a clock, and others of one thread for what they read and write.
+tests_at_once=$((jobs + 1))
 passed=0 failed=0 skipped=0
 failures=()
+
+# Says what begins, and how many seconds after this script.
+begin() { echo "== $*, at $SECONDS s"; }
 
 fail() {
   failed=$((failed + 1))
@@ -129,20 +134,20 @@ test_preset() {
     fail "$preset/sysroot"
     return
   fi
-  echo "== $preset: build"
+  begin "$preset: build"
   if ! { cmake --preset "$preset" "${settings[@]}" && cmake --build --preset "$preset" -j "$jobs"; } \
     >"$log" 2>&1 </dev/null; then
     grep -E -A12 'error|FAILED' "$log" | head -n 120 || tail -n 60 "$log"
     fail "$preset/build"
     return
   fi
-  echo "== $preset: test"
+  begin "$preset: test"
   # TSan of this age cannot start where the kernel randomises addresses widely.
   if [[ $preset == tsan ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
     launcher=(setarch "$(uname -m)" -R)
   fi
   rm -f "$report"
-  ${launcher[@]+"${launcher[@]}"} ctest --preset "$preset" -j "$jobs" --no-tests=error --output-junit "$report" \
+  ${launcher[@]+"${launcher[@]}"} ctest --preset "$preset" -j "$tests_at_once" --no-tests=error --output-junit "$report" \
     </dev/null || true
   if [[ ! -s $report ]]; then
     fail "$preset/ctest"
@@ -161,7 +166,7 @@ test_preset() {
 check() {
   local name=$1
   shift
-  echo "== $name"
+  begin "$name"
   if "$@" </dev/null; then passed=$((passed + 1)); else fail "$name"; fi
 }
 
@@ -184,6 +189,7 @@ if [[ $python == yes ]]; then check python test_python; fi
 
 if [[ $tidy == yes ]]; then check house/tidy scripts/tidy.sh; fi
 
+begin end
 if [[ $failed -gt 0 ]]; then
   echo
   printf 'FAILED: %s\n' "${failures[@]}"
