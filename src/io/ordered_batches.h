@@ -30,9 +30,10 @@ struct BatchPart {
 /// Reads of some inputs, in order. All of it is called under one lock of the caller's.
 class OrderedBatches {
  public:
-  /// `inputs` are read in order.
-  OrderedBatches(std::unique_ptr<InputSet> inputs, bool one_caller)
-      : inputs_(std::move(inputs)), one_caller_(one_caller) {}
+  /// `inputs` are read in order. At most so many batches are held, those that are read included: one thread
+  /// that is late keeps the others from reading on and on.
+  OrderedBatches(std::unique_ptr<InputSet> inputs, bool one_caller, std::size_t most_held)
+      : inputs_(std::move(inputs)), one_caller_(one_caller), most_held_(most_held) {}
 
   /// Says what there is to be taken now.
   enum class BatchState : std::uint8_t {
@@ -51,7 +52,10 @@ class OrderedBatches {
   BatchPart take(std::size_t reads);
 
   /// True when another thread may read.
-  [[nodiscard]] bool may_read() const { return !has_ended_ && (!one_caller_ || readers_ == 0); }
+  [[nodiscard]] bool may_read() const {
+    return !has_ended_ && (!one_caller_ || readers_ == 0) &&
+           ready_.size() + early_.size() + readers_ < most_held_;
+  }
   /// Returns the number of batches that can be taken.
   [[nodiscard]] std::size_t ready() const { return ready_.size(); }
   /// Reads a batch, without the lock meanwhile. What reading throws is thrown by `state`.
@@ -65,6 +69,7 @@ class OrderedBatches {
   BufferPool<Batch> pool_;
   const std::unique_ptr<InputSet> inputs_;
   const bool one_caller_;
+  const std::size_t most_held_;
   std::deque<std::shared_ptr<Batch>> ready_;               ///< in order
   std::map<std::uint64_t, std::shared_ptr<Batch>> early_;  ///< by ordinal: some before them are not there yet
   std::uint64_t next_ordinal_ = 0;                         ///< of the batch behind those that are ready

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ordered_stage.h"
 #include "file/input_error.h"
 
 namespace warpmer::io {
@@ -16,9 +17,6 @@ InputOptions in_order(InputOptions options, Pairing pairing) {
   if (pairing == Pairing::two_files) options.threads = (options.threads + 1) / 2;
   return options;
 }
-
-/// Batches of a file that are there, with which no more of it are read.
-constexpr std::size_t kMostReady = 8;
 
 /// Says what an input lacks whose reads are not in pairs.
 const char* advice(const Batch& batch) {
@@ -44,11 +42,13 @@ ReadPairs::ReadPairs(const std::vector<std::string>& first, const std::vector<st
   };
   if (pairing == Pairing::single) {
     single_ = open(first);
-  } else {
-    first_ = std::make_unique<OrderedBatches>(open(first), options.one_caller);
+    return;
   }
-  if (pairing == Pairing::two_files)
-    second_ = std::make_unique<OrderedBatches>(open(second), options.one_caller);
+  const auto open_ordered = [&](const std::vector<std::string>& files) {
+    return std::make_unique<OrderedBatches>(open(files), options.one_caller, kResultsAhead * options.threads);
+  };
+  first_ = open_ordered(first);
+  if (pairing == Pairing::two_files) second_ = open_ordered(second);
 }
 
 /// Throws unless record `i` of one and record `j` of the other have names of mates, or any will do.
@@ -137,7 +137,7 @@ bool ReadPairs::take_parts(GroupParts& parts, std::uint64_t& ordinal) {
 OrderedBatches* ReadPairs::to_read() const {
   OrderedBatches* best = nullptr;
   for (OrderedBatches* const input : {first_.get(), second_.get()}) {
-    if (input == nullptr || !input->may_read() || input->ready() >= kMostReady) continue;
+    if (input == nullptr || !input->may_read()) continue;
     if (best == nullptr || input->ready() < best->ready()) best = input;
   }
   return best;
