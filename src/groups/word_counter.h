@@ -11,6 +11,7 @@
 
 #include "groups/flanked_word.h"
 #include "groups/group_counter.h"
+#include "groups/repeated_kmer.h"
 #include "groups/shard_encoder.h"
 #include "groups/shard_reader.h"
 
@@ -36,6 +37,7 @@ class WordCounter {
       : rest_bits_(GroupShape(k).rest_bits()),
         low_bits_(rest_bits_ / 2),
         format_(GroupShape(k)),
+        repeats_(GroupShape(k).flank_bases()),
         counter_(GroupShape(k).flank_bases()),
         encoder_(k) {}
 
@@ -122,8 +124,14 @@ class WordCounter {
   }
   /// Adds the words of a group, which begin at `at`, and returns where they end.
   std::size_t add_words(std::span<const Word> words, std::size_t at, std::uint32_t rest) {
-    for (; at < words.size() && format_.rest(words[at]) == rest; ++at)
-      counter_.add(format_.super_kmer(words[at]), 1);
+    for (; at < words.size() && format_.rest(words[at]) == rest; ++at) {
+      const FlankedSuperKmer<Flanks> super = format_.super_kmer(words[at]);
+      if (!repeats_.is_joined(super)) {
+        counter_.add(super, 1);
+      } else {
+        counter_.add(repeats_.kmer(super), repeats_.times(super));
+      }
+    }
     return at;
   }
   template <class Filter>
@@ -159,6 +167,7 @@ class WordCounter {
 
   std::uint32_t rest_bits_, low_bits_;
   Format format_;
+  RepeatedKmers<Flanks> repeats_;
   GroupCounter<Flanks> counter_;
   ShardEncoder<Flanks> encoder_;
   std::unique_ptr<Word[]> words_, other_;

@@ -6,7 +6,7 @@ ctest: long
 
 import random
 
-from common_cli import DATA, INPUT, CliTest, fasta, kmers_of, main, naive_count, read_sequences, reverse_complement
+from common_cli import DATA, INPUT, CliTest, fasta, kmers_of, main, naive_count, random_bases, read_sequences, reverse_complement
 from common_tier import by_tier, one_thread, some
 
 HEADER = "read\tkmers\tfound\tmin\tmedian\tmax\n"
@@ -56,6 +56,25 @@ class Reads(CliTest):
         for k in some((13, 12, 33, 31, 2, 1), 3):
             with self.subTest(k=k):
                 self.check(DATA / "iupac.fa", [DATA / name for name in names], k)
+
+    @one_thread
+    def test_tandem_repeats(self):
+        """Equal super-k-mers follow each other, on either strand, and end where a base is another or none."""
+        chance = random.Random(5)
+
+        def reads(number):
+            lines = []
+            for i in range(number):
+                unit = chance.choice(("A", "C", "G", "T", "AC", "GGT", "TTAGGG", "CCCTAA", random_bases(chance, 11)))
+                stretch = unit * chance.randrange(1, 200 // len(unit))
+                at = chance.randrange(len(stretch))
+                lines.append((f"r{i}", random_bases(chance, chance.randrange(40)) + stretch[:at] + chance.choice("ACGTN") + stretch[at:]))
+            return fasta(lines)
+
+        counted, asked = self.file("counted.fa", reads(40)), self.file("asked.fa", reads(60))
+        for k in some((31, 15, 21, 32, 48, 64), 2):
+            with self.subTest(k=k):
+                self.check(counted, [asked, counted], k)
 
     def test_the_largest_count(self):
         """It stands for itself, not for a k-mer that is none; in reads it is one less."""

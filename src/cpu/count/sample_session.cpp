@@ -12,6 +12,7 @@
 #include "cpu/count/dense_session.h"
 #include "cpu/count/pending_store.h"
 #include "cpu/count/tally_filter.h"
+#include "cpu/count/word_joiner.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "groups/word_counter.h"
@@ -48,6 +49,7 @@ class ShardedSample : public backend::SampleSession {
         shards_(1u << shard_bits(plan.count.kmers.k)),
         shape_(plan.count.kmers.k),
         lengths_(groups::make_length_table(shape_.flank_bases())),
+        joiner_(plan.count.kmers.k),
         loads_(shards_) {
     for (int half = 0; half < 2; ++half) pending_.emplace_back(pool_, shards_, plan.count.kmers.k);
     sample_.shards.resize(shards_);
@@ -117,6 +119,7 @@ class ShardedSample : public backend::SampleSession {
   };
 
   void scatter(SampleWorker& worker, unsigned half) {
+    joiner_.join(worker.cutter.list());
     worker.split.split(worker.cutter.list());
     worker.cutter.clear();
     const std::uint32_t kept = kept_;
@@ -124,9 +127,7 @@ class ShardedSample : public backend::SampleSession {
       const std::size_t n = worker.split.size(shard);
       if (n == 0) continue;
       const Word* const words = worker.split.begin(shard);
-      std::uint64_t kmers = 0;
-      for (std::size_t i = 0; i < n; ++i) kmers += pending_[0].format().kmers(words[i]);
-      loads_[shard].kmers.fetch_add(kmers, std::memory_order_relaxed);
+      loads_[shard].kmers.fetch_add(joiner_.kmers(words, n), std::memory_order_relaxed);
       loads_[shard].words.fetch_add(n, std::memory_order_relaxed);
       if (shard < kept) pending_[is_halved(shard) ? half : 0].append(shard, words, n, worker.stock);
     }
@@ -192,6 +193,7 @@ class ShardedSample : public backend::SampleSession {
   const std::uint32_t shards_;
   const groups::GroupShape shape_;
   const std::vector<groups::FlankLengths> lengths_;
+  const WordJoiner<Words> joiner_;
   PagePool pool_;
   std::deque<PendingStore<Word>> pending_;  ///< one store for each half
   std::vector<ShardLoad> loads_;

@@ -15,6 +15,8 @@
 #include "cpu/simd/kernels.h"
 #include "cpu/simd/word_format.h"
 #include "groups/group_key.h"
+#include "groups/group_shape.h"
+#include "groups/repeated_kmer.h"
 #include "kmer/hash.h"
 
 namespace warpmer::cpu {
@@ -30,6 +32,7 @@ class ShardCounter {
   ShardCounter(const Kernels& kernels, std::uint32_t k, backend::CountTable table)
       : kernels_(kernels.shard<Key, Words>()),
         k_(k),
+        stored_(groups::GroupShape(k)),
         hash_(k),
         buckets_(kernels_, groups::GroupKeys<Key, Key>(k).bits()),
         table_(make_scheme_counter<Key>(table, kernels, k)) {}
@@ -51,7 +54,12 @@ class ShardCounter {
     const std::size_t first = list_.size, room = first + n * kMostWordKmers<Words> + 8;
     list_.keys = arrays_.keys.grow(room, first);
     list_.weights = arrays_.weights.grow(room, first);
-    kernels_.append(words, nullptr, n, k_, list_);
+    for (std::size_t at = 0; at < n;) {
+      const std::size_t joined = first_joined(words, at, n);
+      kernels_.append(words + at, nullptr, joined - at, k_, list_);
+      if (joined < n) append_joined(words[joined]);
+      at = joined + 1;
+    }
     if (table_) {
       table_->insert(list_, carries_);
       list_.size = 0;
@@ -98,6 +106,22 @@ class ShardCounter {
   /// With more k-mers in the list than this, what is distinct takes the place of all.
   static constexpr std::size_t kMostListed = std::size_t{1} << 20;
 
+  /// Returns the first word from `at` on of k-mers that are joined (groups/repeated_kmer.h), or `n`.
+  std::size_t first_joined(const Word* words, std::size_t at, std::size_t n) const {
+    while (at < n && stored_.bases(words[at].word[0]) >= stored_.flank_bases()) ++at;
+    return at;
+  }
+  void append_joined(const Word& word) {
+    const auto joined = stored_.super_kmer(word);
+    const groups::GroupShape shape(k_);
+    const groups::FlankedWordFormat<Words> format(shape);
+    const groups::RepeatedKmers<typename StoredFlankedFormat<Words>::Flanks> repeats(shape.flank_bases());
+    const Word kmer = WordFormat<groups::FlankedWord<Words>>(k_).turned(
+        format.pack(stored_.rest(word), repeats.kmer(joined)));
+    const std::uint32_t times = repeats.times(joined);
+    kernels_.append(&kmer, &times, 1, k_, list_);
+  }
+
   /// Puts keys in the place of hashes, from number `first` of the list on.
   void find_keys(std::size_t first) {
     for (std::size_t i = first; i < list_.size; ++i) list_.keys[i] = hash_.inverse(list_.keys[i]);
@@ -135,6 +159,7 @@ class ShardCounter {
 
   const ShardKernels<Key, Words>& kernels_;
   std::uint32_t k_;
+  StoredFlankedFormat<Words> stored_;
   KmerHash<Key> hash_;
   SortedBuckets<Key> buckets_;
   std::unique_ptr<HashCounter<Key>> table_;  ///< null: k-mers stay in the list until all are there

@@ -14,6 +14,7 @@
 #include "cpu/count/shard_exchange.h"
 #include "cpu/count/shard_memory.h"
 #include "cpu/count/string_counting.h"
+#include "cpu/count/word_joiner.h"
 #include "cpu/memory/memory_model.h"
 #include "cpu/memory/multisplit.h"
 #include "cpu/simd/flanked_cutter.h"
@@ -34,6 +35,7 @@ class ShardedSession : public backend::CountingSession {
   ShardedSession(const Kernels& kernels, const backend::CountPlan& plan)
       : plan_(plan),
         shards_(1u << shard_bits(plan.kmers.k)),
+        joiner_(plan.kmers.k),
         shard_memory_(plan_, shards_, MemoryModel(with_courier(plan), memory_kind(plan.kmers.k))),
         pending_(shard_memory_.pending()),
         exchange_(*plan.ranks, shards_, plan.devices.cpu_devices, plan.threads),
@@ -187,16 +189,18 @@ class ShardedSession : public backend::CountingSession {
 
   /// Splits what the cutter has collected, and sends each owner its part.
   void scatter(CountWorker& worker, unsigned thread) {
-    const auto& list = worker.cutter.list();
+    auto& list = worker.cutter.list();
+    const std::size_t super_kmers = list.size;
     {
       const Stopwatch watch(worker.times.split_seconds);
+      joiner_.join(list);
       worker.split.split(list);
     }
     const Stopwatch watch(worker.times.exchange_seconds);
     worker.times.super_kmer_bytes += list.size * sizeof(Word);
     worker.cutter.clear();
     if (plan_.devices.cpu_devices == 1 && !plan_.ranks->are_several()) {
-      worker.loads.note_super_kmers(0, worker.split.offset(shards_));
+      worker.loads.note_super_kmers(0, super_kmers);
       for (std::uint32_t shard = 0; shard < shards_; ++shard) {
         pending_.prefetch(std::min(shard + kPrefetchShards, shards_ - 1));
         if (const std::size_t n = worker.split.size(shard); n > 0)
@@ -211,7 +215,8 @@ class ShardedSession : public backend::CountingSession {
   auto appender(CountWorker& worker) {
     return [this, &worker](std::uint32_t shard, const Word* words, std::size_t n) {
       pending_.append(shard, words, n, worker.stock);
-      worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()), n);
+      worker.loads.note_super_kmers(worker.loads.owner(shard - exchange_.first_shard()),
+                                    joiner_.super_kmers(words, n));
     };
   }
 
@@ -238,6 +243,7 @@ class ShardedSession : public backend::CountingSession {
 
   const backend::CountPlan plan_;
   std::uint32_t shards_;
+  const WordJoiner<Way::kWords> joiner_;
   Memory shard_memory_;
   PendingStore<Word>& pending_;
   std::deque<CountWorker> workers_;

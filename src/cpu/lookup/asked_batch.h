@@ -11,6 +11,8 @@
 #include "cpu/memory/huge_array.h"
 #include "cpu/simd/flanked_cutter.h"
 #include "cpu/simd/kernels.h"
+#include "cpu/simd/word_format.h"
+#include "cpu/simd/word_repeats.h"
 #include "kmer/minimizer.h"
 
 namespace warpmer::cpu {
@@ -21,15 +23,19 @@ class AskedBatch {
   static constexpr std::size_t kShards = std::size_t{1} << kShardBits;
 
   AskedBatch(const Kernels& kernels, std::uint32_t k, bool canonical, bool lenient)
-      : cutter_(kernels, k, canonical, lenient, kAtOnce) {}
+      : format_(k), cutter_(kernels, k, canonical, lenient, kAtOnce) {}
 
   /// Cuts a batch, and calls `look_up()` when super-k-mers are in order, as often as it takes for all.
-  /// A super-k-mer's start is its first k-mer's place in `out.counts`.
+  /// A super-k-mer's start is its first k-mer's place in `out.counts`. Of equal ones that follow each other,
+  /// the first is looked up, and the others get its counts.
   template <class LookUp>
-  void for_each_part(const io::Batch& batch, const backend::Profile& out, LookUp&& look_up) {
+  void for_each_part(const io::Batch& batch, backend::Profile& out, LookUp&& look_up) {
     const auto look_up_part = [&] {
+      leave_out_repeats();
       order_by_shard();
       look_up();
+      for (const Repeat& repeat : repeats_)
+        std::copy_n(out.counts.data() + repeat.from, repeat.kmers, out.counts.data() + repeat.to);
     };
     for (std::size_t i = 0; i < batch.pieces.size(); ++i)
       cutter_.cut(batch, batch.pieces[i], static_cast<std::uint32_t>(out.first[i]), look_up_part);
@@ -39,7 +45,8 @@ class AskedBatch {
   /// Returns the bytes that it has written to so far, of more that it might.
   [[nodiscard]] std::uint64_t used_bytes() const {
     return most_ * (sizeof(AskedSuperKmer<Words>) + sizeof(groups::FlankedWord<Words>) +
-                    sizeof(std::uint16_t) + sizeof(std::uint32_t) + sizeof(std::uint8_t));
+                    sizeof(std::uint16_t) + sizeof(std::uint32_t) + sizeof(std::uint8_t)) +
+           repeats_.capacity() * sizeof(Repeat);
   }
 
   /// Returns all that are in order, or those of a shard.
@@ -53,6 +60,35 @@ class AskedBatch {
   /// Those of a batch, or most of them: a shard then has so many at a time that most of the lines and pages
   /// fetched for one serve others, too.
   static constexpr std::size_t kAtOnce = std::size_t{1} << 18;
+
+  /// A super-k-mer that is the same as one before it: places of the first k-mers, and how many these are.
+  struct Repeat {
+    std::uint32_t from, to, kmers;
+  };
+
+  void leave_out_repeats() {
+    FlankedList<Words>& list = cutter_.list();
+    most_ = std::max(most_, list.size);
+    repeats_.clear();
+    std::size_t out = 0;
+    for (std::size_t begin = 0; begin < list.size;) {
+      const std::size_t first = first_repeated(list, begin), end = end_of_repeats(list, first);
+      for (std::size_t i = first + 1; i < end; ++i)
+        repeats_.push_back({list.starts[first], list.starts[i], format_.kmers(list.words[first])});
+      out = move(list, begin, std::min(first + 1, list.size), out);
+      begin = end;
+    }
+    list.size = out;
+  }
+  /// Moves super-k-mers to the front, and returns where they end there.
+  static std::size_t move(FlankedList<Words>& list, std::size_t begin, std::size_t end, std::size_t to) {
+    if (to == begin) return end;
+    std::copy(list.words + begin, list.words + end, list.words + to);
+    std::copy(list.shards + begin, list.shards + end, list.shards + to);
+    std::copy(list.starts + begin, list.starts + end, list.starts + to);
+    std::copy(list.is_forward + begin, list.is_forward + end, list.is_forward + to);
+    return to + (end - begin);
+  }
 
   /// Takes what has been cut, sorted by shard.
   void order_by_shard() {
@@ -70,14 +106,15 @@ class AskedBatch {
       asked_.data()[ends_[shard]++] = {list.words[i], list.starts[i], shard, list.is_forward[i] != 0};
     }
     size_ = list.size;
-    most_ = std::max(most_, size_);
     cutter_.clear();
   }
 
+  const WordFormat<groups::FlankedWord<Words>> format_;
   FlankedCutter<Words> cutter_;
   HugeArray<AskedSuperKmer<Words>> asked_{kAtOnce};  ///< in order of shards
-  std::size_t size_ = 0, most_ = 0;                  ///< now, and at any time
+  std::size_t size_ = 0, most_ = 0;                  ///< now, and that were cut at any time
   std::vector<std::uint32_t> ends_;                  ///< of each shard's, in `asked_`
+  std::vector<Repeat> repeats_;
 };
 
 /// Looks up `asked` in shards by the kernel for their words.

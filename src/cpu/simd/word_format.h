@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "groups/flanked_word.h"
+#include "groups/group_shape.h"
 
 namespace warpmer::cpu {
 
@@ -85,17 +86,24 @@ class WordFormat<groups::FlankedWord<Words>> {
 
   explicit WordFormat(std::uint32_t k) : stored_(groups::GroupShape(k)) {}
 
+  /// Returns the number of k-mers, 0 for a word of joined ones (groups/repeated_kmer.h): it is for how much
+  /// memory counting takes.
   [[nodiscard]] std::uint32_t kmers(const Word& word) const {
     return stored_.bases(word.word[Words - 1] >> (64 - stored_.head_bits())) - stored_.flank_bases() + 1;
   }
+  /// Turns a word so that it is as it comes from its page.
+  [[nodiscard]] Stored turned(const Word& word) const {
+    const std::uint32_t head = stored_.head_bits();
+    Stored turned;
+    for (int i = 0; i < Words; ++i)
+      turned.word[i] = word.word[i] << head | word.word[(i + Words - 1) % Words] >> (64 - head);
+    return turned;
+  }
   /// Writes a word, and returns where the next one goes.
   char* write(const Word& word, char* to) const {
-    const std::uint32_t head = stored_.head_bits();
-    std::uint64_t turned[Words];
-    for (int i = 0; i < Words; ++i)
-      turned[i] = word.word[i] << head | word.word[(i + Words - 1) % Words] >> (64 - head);
-    std::memcpy(to, turned, sizeof turned);
-    return to + bytes(turned[0]);
+    const Stored stored = turned(word);
+    std::memcpy(to, stored.word, sizeof stored.word);
+    return to + bytes(stored.word[0]);
   }
   /// Reads a word, and returns where the next one is.
   const char* read(const char* from, Stored& word) const {

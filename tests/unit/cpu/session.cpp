@@ -19,6 +19,29 @@ TEST_CASE("whatever shards are counted in, the bytes are the same") {
                      by_tier<std::vector<std::uint32_t>>({15, 31, 32, 33, 64}, {31, 64}));
 }
 
+TEST_CASE("k-mers of one base in a row are counted, and travel together") {
+  const auto cpu = backend::make_cpu_backend();
+  auto reads = simulated_reads(300, 2000, 6);
+  for (const char base : {'G', 'A', 'C', 'T'}) reads.insert(reads.begin() + 50, 500, std::string(150, base));
+  for (const std::uint32_t k :
+       by_tier<std::vector<std::uint32_t>>({13, 15, 21, 31, 32, 47, 55}, {15, 31, 55})) {
+    CAPTURE(k);
+    backend::CountPlan plan = plan_for(k);
+    plan.devices.cpu_devices = 2;
+    for (const bool canonical : {true, false}) {
+      plan.kmers.canonical = canonical;
+      const auto expected = expected_counts(reads, k, canonical);
+      for (const backend::CountTable table : backend::kCountTables) {
+        CAPTURE(backend::name_of(table));
+        plan.table = table;
+        const Result result = run(*cpu, plan, batches_of(reads, 100));
+        CHECK((result.counts == expected));
+        if (k >= 21) CHECK(result.exchanged_bytes < result.totals.counted_kmers);
+      }
+    }
+  }
+}
+
 TEST_CASE("totals, histogram and filter follow from the counts") {
   for (const std::uint32_t k : {9u, 21u}) filter_and_tally(*backend::make_cpu_backend(), k);
 }
