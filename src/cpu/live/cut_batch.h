@@ -27,11 +27,11 @@ class CutBatch {
   CutBatch(const Kernels& kernels, const KmerParams& kmers)
       : kernels_(kernels), kmers_(kmers), format_(kmers.k), begins_(kShards + 1), kmers_of_(kShards) {}
 
-  /// Cuts a batch. InputError for a character that is no nucleotide code, unless `lenient`. Calls
-  /// `hold(bytes)` before it takes more memory: so much at once. Of repeats of one base, each k-mer is a
-  /// word.
+  /// Cuts a batch, whose shards are listed from `first_shard` on. InputError for a character that is no
+  /// nucleotide code, unless `lenient`. Calls `hold(bytes)` before it takes more memory: so much at once. Of
+  /// repeats of one base, each k-mer is a word.
   template <class Hold>
-  void cut(const io::Batch& batch, bool lenient, Hold&& hold) {
+  void cut(const io::Batch& batch, bool lenient, std::uint32_t first_shard, Hold&& hold) {
     auto& cutter = cutters_[lenient ? 1 : 0];
     if (!cutter) cutter.emplace(kernels_, kmers_.k, kmers_.canonical, lenient);
     cutter->clear();
@@ -54,11 +54,11 @@ class CutBatch {
     };
     for (const io::Piece& piece : batch.pieces) kmers_in_batch_ += cutter->cut(batch, piece, 0, take);
     take();
-    order();
+    order(first_shard % kShards);
   }
 
   [[nodiscard]] std::uint64_t kmers() const { return kmers_in_batch_; }
-  /// Returns the shards that have some.
+  /// Returns the shards that have some, in their order around the last one.
   [[nodiscard]] std::span<const std::uint16_t> shards() const { return there_; }
   [[nodiscard]] std::span<const Word> words(std::uint32_t shard) const {
     return {words_.data() + begins_[shard], begins_[shard + 1] - begins_[shard]};
@@ -85,7 +85,7 @@ class CutBatch {
  private:
   static constexpr std::size_t kBytesOfWord = 2 * sizeof(Word) + sizeof(std::uint16_t);
 
-  void order() {
+  void order(std::uint32_t first_shard) {
     std::fill(begins_.begin(), begins_.end(), 0u);
     std::fill(kmers_of_.begin(), kmers_of_.end(), 0u);
     for (const std::uint16_t shard : shards_) ++begins_[shard];
@@ -100,7 +100,8 @@ class CutBatch {
       format_.write(cut_[i], reinterpret_cast<char*>(words_[--begins_[shard]].word));
     }
     there_.clear();
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
+    for (std::uint32_t i = 0; i < kShards; ++i) {
+      const std::uint32_t shard = (first_shard + i) % kShards;
       if (kmers_of_[shard] > 0) there_.push_back(static_cast<std::uint16_t>(shard));
     }
   }

@@ -204,6 +204,10 @@ class ShardedLiveTable : public backend::LiveTable {
   static constexpr std::size_t kMany = 4096;
   /// From batch to batch, all threads together keep one of so many parts of the memory, at most.
   static constexpr std::uint64_t kKeptShare = 8;
+  /// Threads that go through shards in the same order get behind each other and stay there, waiting for one
+  /// shard after the other. So each batch begins with another shard: the golden section of all further on,
+  /// which is far from where the batches before it began.
+  static constexpr std::uint32_t kFirstStep = 2531;
 
   /// Working memory of a thread that adds or removes.
   struct Changer {
@@ -286,7 +290,8 @@ class ShardedLiveTable : public backend::LiveTable {
     void cut(const io::Batch& batch, bool lenient, LiveUse use) {
       const bool removes = use == LiveUse::removal;
       const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
-      changer_.cut.cut(batch, lenient, [&](std::uint64_t bytes) { hold(others + bytes, use); });
+      changer_.cut.cut(batch, lenient, table_.next_first_.fetch_add(kFirstStep),
+                       [&](std::uint64_t bytes) { hold(others + bytes, use); });
       std::size_t kmers = 0;
       for (const std::uint16_t shard : changer_.cut.shards()) {
         const std::size_t of_shard = changer_.cut.kmers(shard);
@@ -575,7 +580,7 @@ class ShardedLiveTable : public backend::LiveTable {
   const LiveBytes fixed_bytes_;
   backend::Gate gate_;
   backend::LiveReadTotals totals_;
-  std::atomic<std::uint32_t> next_shrunk_{0};
+  std::atomic<std::uint32_t> next_shrunk_{0}, next_first_{0};
   BufferPool<Changer> changers_{[this] { return std::make_unique<Changer>(*this); }, plan_.threads};
   const ShardedLiveLookup<Key, Words> strict_, lenient_;
 };
