@@ -248,10 +248,15 @@ namespace warpmer::backend {
 
 std::unique_ptr<SampleSession> make_cpu_sample(const SamplePlan& plan) {
   const cpu::Kernels& kernels = cpu::best_kernels();
-  if (plan.count.kmers.k <= kMaxDenseK) return std::make_unique<cpu::DenseSample>(kernels, plan);
-  return groups::with_flanked_words(plan.count.kmers.k, [&]<int Words>() -> std::unique_ptr<SampleSession> {
-    return std::make_unique<cpu::ShardedSample<Words>>(kernels, plan);
-  });
+  std::unique_ptr<SampleSession> session;
+  if (plan.count.kmers.k <= kMaxDenseK) {
+    session = std::make_unique<cpu::DenseSample>(kernels, plan);
+  } else {
+    groups::with_flanked_words(plan.count.kmers.k, [&]<int Words>() {
+      session = std::make_unique<cpu::ShardedSample<Words>>(kernels, plan);
+    });
+  }
+  return session;
 }
 
 }  // namespace warpmer::backend
