@@ -29,7 +29,7 @@ class WordJoiner {
     std::size_t out = 0;
     for (std::size_t begin = 0; begin < list.size;) {
       const std::size_t repeated = first_repeated(list, begin);
-      out = move(list, begin, repeated, out);
+      out = move_to(list, begin, repeated, out);
       begin = end_of_repeats(list, repeated);
       out = join(list, repeated, begin, out);
     }
@@ -56,20 +56,13 @@ class WordJoiner {
     }
     return sum;
   }
-  /// Moves words to the front, and returns where they end there.
-  static std::size_t move(FlankedList<Words>& list, std::size_t begin, std::size_t end, std::size_t to) {
-    if (to == begin) return end;
-    std::copy(list.words + begin, list.words + end, list.words + to);
-    std::copy(list.shards + begin, list.shards + end, list.shards + to);
-    return to + (end - begin);
-  }
   /// Joins equal words, if they are of one base, and moves them to the front.
   std::size_t join(FlankedList<Words>& list, std::size_t begin, std::size_t end, std::size_t to) const {
     if (begin == end) return to;
     const Word word = list.words[begin];
     const std::uint16_t shard = list.shards[begin];
     const auto kmer = format_.super_kmer(word);
-    if (!repeats_.is_of_one_base(kmer)) return move(list, begin, end, to);
+    if (!repeats_.is_of_one_base(kmer)) return move_to(list, begin, end, to);
     for (std::size_t left = end - begin; left > 0; ++to) {
       const auto times = static_cast<std::uint32_t>(std::min<std::size_t>(left, repeats_.most_times()));
       list.words[to] = format_.pack(format_.rest(word), repeats_.join(kmer, times));

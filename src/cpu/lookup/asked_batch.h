@@ -75,19 +75,10 @@ class AskedBatch {
       const std::size_t first = first_repeated(list, begin), end = end_of_repeats(list, first);
       for (std::size_t i = first + 1; i < end; ++i)
         repeats_.push_back({list.starts[first], list.starts[i], format_.kmers(list.words[first])});
-      out = move(list, begin, std::min(first + 1, list.size), out);
+      out = move_to(list, begin, std::min(first + 1, list.size), out);
       begin = end;
     }
     list.size = out;
-  }
-  /// Moves super-k-mers to the front, and returns where they end there.
-  static std::size_t move(FlankedList<Words>& list, std::size_t begin, std::size_t end, std::size_t to) {
-    if (to == begin) return end;
-    std::copy(list.words + begin, list.words + end, list.words + to);
-    std::copy(list.shards + begin, list.shards + end, list.shards + to);
-    std::copy(list.starts + begin, list.starts + end, list.starts + to);
-    std::copy(list.is_forward + begin, list.is_forward + end, list.is_forward + to);
-    return to + (end - begin);
   }
 
   /// Takes what has been cut, sorted by shard.

@@ -2,6 +2,7 @@
 /// Equal super-k-mers that follow each other in what has been cut: of tandem repeats, and most of all of
 /// stretches of one base, where each k-mer is a super-k-mer by itself.
 
+#include <algorithm>
 #include <cstddef>
 
 #include "cpu/simd/kernels.h"
@@ -26,6 +27,17 @@ std::size_t end_of_repeats(const FlankedList<Words>& list, std::size_t first) {
   std::size_t end = first;
   while (end < list.size && are_equal(list, first, end)) ++end;
   return end;
+}
+
+/// Moves super-k-mers to a place before them, and returns where they end there.
+template <int Words>
+std::size_t move_to(const FlankedList<Words>& list, std::size_t begin, std::size_t end, std::size_t to) {
+  if (to == begin) return end;
+  std::copy(list.words + begin, list.words + end, list.words + to);
+  std::copy(list.shards + begin, list.shards + end, list.shards + to);
+  std::copy(list.starts + begin, list.starts + end, list.starts + to);
+  std::copy(list.is_forward + begin, list.is_forward + end, list.is_forward + to);
+  return to + (end - begin);
 }
 
 }  // namespace warpmer::cpu

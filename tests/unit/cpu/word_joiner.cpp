@@ -19,15 +19,17 @@ template <int Words>
 struct Listed {
   std::vector<groups::FlankedWord<Words>> words;
   std::vector<std::uint16_t> shards;
+  std::vector<std::uint32_t> starts;
   std::vector<std::uint8_t> is_forward;
 
   void add(const groups::FlankedWord<Words>& word, std::uint16_t shard, std::size_t times) {
     words.insert(words.end(), times, word);
     shards.insert(shards.end(), times, shard);
+    starts.insert(starts.end(), times, 0);
     is_forward.insert(is_forward.end(), times, 1);
   }
   [[nodiscard]] cpu::FlankedList<Words> list() {
-    return {words.data(), shards.data(), nullptr, is_forward.data(), words.size()};
+    return {words.data(), shards.data(), starts.data(), is_forward.data(), words.size()};
   }
 };
 
