@@ -39,9 +39,11 @@ class RepeatedKmers {
     const auto base = static_cast<std::uint32_t>(kmer.right & 3);
     return {kmer.mmer, base, n_ - 1 - base, times & key_mask<Flanks>(base), Flanks{times} >> (2 * base)};
   }
+  /// Return whether a super-k-mer, or one of flanks of so many bases together, is joined k-mers.
   [[nodiscard]] constexpr bool is_joined(const Super& super) const {
-    return super.left_bases + super.right_bases < n_;
+    return is_joined(super.left_bases + super.right_bases);
   }
+  [[nodiscard]] constexpr bool is_joined(std::uint32_t bases) const { return bases < n_; }
   /// Return the k-mer that was joined, and how many times.
   [[nodiscard]] constexpr Super kmer(const Super& joined) const {
     return {joined.mmer, 0, n_, 0, flank(joined.left_bases)};

@@ -33,6 +33,7 @@ class ShardCounter {
       : kernels_(kernels.shard<Key, Words>()),
         k_(k),
         stored_(groups::GroupShape(k)),
+        repeats_(stored_.flank_bases()),
         hash_(k),
         buckets_(kernels_, groups::GroupKeys<Key, Key>(k).bits()),
         table_(make_scheme_counter<Key>(table, kernels, k)) {}
@@ -108,17 +109,15 @@ class ShardCounter {
 
   /// Returns the first word from `at` on of k-mers that are joined (groups/repeated_kmer.h), or `n`.
   std::size_t first_joined(const Word* words, std::size_t at, std::size_t n) const {
-    while (at < n && stored_.bases(words[at].word[0]) >= stored_.flank_bases()) ++at;
+    while (at < n && !repeats_.is_joined(stored_.bases(words[at].word[0]))) ++at;
     return at;
   }
   void append_joined(const Word& word) {
     const auto joined = stored_.super_kmer(word);
-    const groups::GroupShape shape(k_);
-    const groups::FlankedWordFormat<Words> format(shape);
-    const groups::RepeatedKmers<typename StoredFlankedFormat<Words>::Flanks> repeats(shape.flank_bases());
+    const groups::FlankedWordFormat<Words> format{groups::GroupShape(k_)};
     const Word kmer = WordFormat<groups::FlankedWord<Words>>(k_).turned(
-        format.pack(stored_.rest(word), repeats.kmer(joined)));
-    const std::uint32_t times = repeats.times(joined);
+        format.pack(stored_.rest(word), repeats_.kmer(joined)));
+    const std::uint32_t times = repeats_.times(joined);
     kernels_.append(&kmer, &times, 1, k_, list_);
   }
 
@@ -160,6 +159,7 @@ class ShardCounter {
   const ShardKernels<Key, Words>& kernels_;
   std::uint32_t k_;
   StoredFlankedFormat<Words> stored_;
+  groups::RepeatedKmers<typename StoredFlankedFormat<Words>::Flanks> repeats_;
   KmerHash<Key> hash_;
   SortedBuckets<Key> buckets_;
   std::unique_ptr<HashCounter<Key>> table_;  ///< null: k-mers stay in the list until all are there
