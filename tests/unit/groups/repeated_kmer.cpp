@@ -6,17 +6,12 @@
 #include "doctest/doctest.h"
 #include "groups/flanked_word.h"
 #include "groups/group_shape.h"
+#include "unit/groups/equal_flanks.h"
 
 using namespace warpmer;
 using namespace warpmer::groups;
 
 namespace {
-
-template <class Flanks>
-bool are_equal(const FlankedSuperKmer<Flanks>& a, const FlankedSuperKmer<Flanks>& b) {
-  return a.left_bases == b.left_bases && a.right_bases == b.right_bases && a.left == b.left &&
-         a.right == b.right;
-}
 
 template <int Words>
 void check_joined(std::uint32_t k) {
@@ -43,7 +38,7 @@ void check_joined(std::uint32_t k) {
       const auto joined = format.super_kmer(word);
       CHECK(repeats.is_joined(joined));
       CHECK(repeats.times(joined) == times);
-      CHECK(are_equal(repeats.kmer(joined), kmer));
+      CHECK(tests::have_equal_flanks(repeats.kmer(joined), kmer));
     }
     auto other = kmer;
     other.right ^= Flanks{1} << (2 * (n - 1));

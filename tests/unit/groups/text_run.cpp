@@ -10,6 +10,7 @@
 
 #include "bench/flanked_cut.h"
 #include "groups/group_key.h"
+#include "unit/groups/equal_flanks.h"
 #include "unit/groups/random_sequences.h"
 
 namespace {
@@ -40,8 +41,7 @@ std::size_t end_of_run(const std::vector<std::uint32_t>& hashes, std::size_t fro
 
 template <class Flanks>
 bool are_equal(const FlankedSuperKmer<Flanks>& a, const FlankedSuperKmer<Flanks>& b) {
-  return a.mmer == b.mmer && a.left_bases == b.left_bases && a.right_bases == b.right_bases &&
-         a.left == b.left && a.right == b.right;
+  return a.mmer == b.mmer && have_equal_flanks(a, b);
 }
 
 struct SeenRuns {
