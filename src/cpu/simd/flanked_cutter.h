@@ -50,7 +50,6 @@ class FlankedCutter {
   }
 
   [[nodiscard]] FlankedList<Words>& list() { return list_; }
-  [[nodiscard]] const FlankedList<Words>& list() const { return list_; }
   void clear() { list_.size = 0; }
   /// Returns the memory of one of kCapacity.
   [[nodiscard]] static std::uint64_t memory_bytes() {
