@@ -135,9 +135,10 @@ class CliTest(unittest.TestCase):
         descriptors = pathlib.Path(f"/proc/{process.pid}/fd")
         with contextlib.suppress(OSError):  # it has ended
             for descriptor in descriptors.iterdir():
-                leads_to = os.readlink(descriptor)
-                if leads_to.startswith(f"{self.folder.resolve()}/") and leads_to.endswith((".tmp", " (deleted)")):
-                    sizes.append(descriptor.stat().st_size)
+                with contextlib.suppress(FileNotFoundError):  # it was closed since it was listed: others may be outputs
+                    leads_to = os.readlink(descriptor)
+                    if leads_to.startswith(f"{self.folder.resolve()}/") and leads_to.endswith((".tmp", " (deleted)")):
+                        sizes.append(descriptor.stat().st_size)
         return sizes
 
     def files(self):
