@@ -1,5 +1,5 @@
 /// Kernels that look super-k-mers up in the strings of a shard (groups/string_lookup.h is the definition).
-/// Included behind kernels_body.h, in the same way and with the same rules.
+/// Included behind kernels_fields_body.h, in the same way and with the same rules as kernels_body.h.
 
 /// Super-k-mers that take each step side by side. What is known of them, and what is fetched for the next
 /// ones, has to stay in the first-level cache; a lookup takes as long with 8 and with 32.
@@ -57,16 +57,15 @@ template <class Flanks>
   return has_large;
 }
 
-#if defined(__AVX512BW__)
+#if defined(__AVX2__)
 /// Looks up super-k-mers. What makes lookups slow is not the work but branches that nobody can
-/// predict: how many strings stand before the group, how many k-mers agree. So the head of a bucket, mostly
-/// less than 512 bits, is one register, of which all fields are taken at once; and the steps of a lookup are
-/// taken for many super-k-mers before the next ones, so that a wrong guess throws away little.
+/// predict: how many strings stand before the group, how many k-mers agree. So all fields in the head of a
+/// bucket, mostly less than 512 bits, are taken at once (FieldLanes); and the steps of a lookup are taken for
+/// many super-k-mers before the next ones, so that a wrong guess throws away little.
 template <class Flanks>
 class LaneSteps {
  public:
-  [[gnu::always_inline]] inline explicit LaneSteps(std::uint32_t flank_bases)
-      : flank_bases_(flank_bases), large_(groups::StringLengths(flank_bases).large()) {}
+  [[gnu::always_inline]] inline explicit LaneSteps(std::uint32_t flank_bases) : flank_bases_(flank_bases) {}
 
   /// Looks up at most kSuperKmersAtOnce. Meanwhile calls `fetch_ahead(i)` for each of them, which asks for
   /// what later ones need from memory: a core waits when it asks for more lines than the 24 or so that it
@@ -114,8 +113,8 @@ class LaneSteps {
 
  private:
   static constexpr std::uint32_t kMostStrings = 32;
-  /// No count is large in a string with so wide a code and so large a smallest count.
-  static constexpr std::uint32_t kMostWidth = 31, kMostSmallest = (1u << 31) - 2;
+  /// No count is large in a string with so large a smallest count and fields that FieldLanes can take.
+  static constexpr std::uint32_t kMostSmallest = (1u << 31) - 2;
 
   /// The strings of a group, in a bucket whose head has been read. Bits are counted from `bytes` on.
   struct FoundGroup {
@@ -151,7 +150,8 @@ class LaneSteps {
     group.flank_bases = flank_bases_;
     group.first = group.end = group.bases_at = group.codes_at = 0;
     group.left[0] = group.base_bits[0] = 0;
-    group.is_known = query.shard->layout.buckets > 0 && group.end_of_shard - group.bytes >= 64;
+    group.is_known = layout.buckets > 0 && layout.remainder_bits <= FieldLanes::kMostBits &&
+                     group.end_of_shard - group.bytes >= FieldLanes::kHeadBytes;
     if (!group.is_known) return;  // few
     const auto shift = static_cast<std::uint32_t>(query.bucket_at % 8);
     const std::uint64_t next = load_64(group.bytes) >> shift;
@@ -159,120 +159,38 @@ class LaneSteps {
     const std::uint32_t strings =
         least(static_cast<std::uint32_t>(groups::gamma_number(next, zeros) - 1), kMostStrings + 1);
     const std::uint32_t flags_at = 2 * zeros + 1;
-    const std::uint64_t flags = (next >> flags_at) & below(strings);
+    const std::uint64_t flags = (next >> flags_at) & first_bits(strings);
     const std::uint32_t groups = groups::ones(flags), remainders_at = shift + flags_at + strings;
     const std::uint32_t lengths_at = remainders_at + groups * layout.remainder_bits;
     const std::uint32_t bases_at = lengths_at + strings * layout.length_bits;
-    const __m512i head = _mm512_loadu_si512(group.bytes);
-    const __m512i remainders =
-        fields_32(head, remainders_at,
-                  _mm512_mullo_epi32(lanes_32(), _mm512_set1_epi32(signed_of(layout.remainder_bits))),
-                  layout.remainder_bits);
     const auto remainder =
         query.rest - static_cast<std::uint32_t>(layout.first_of(layout.bucket_of(query.rest)));
     const std::uint64_t same =
-        _mm512_cmpeq_epi32_mask(remainders, _mm512_set1_epi32(signed_of(remainder))) & below(groups);
-    const std::uint64_t here = _pdep_u64(same & -same, flags), behind = std::uint64_t{1} << strings;
+        FieldLanes::equal(group.bytes, remainders_at, layout.remainder_bits, remainder) & first_bits(groups);
+    const std::uint64_t here = FieldLanes::flag_of(same, flags), behind = std::uint64_t{1} << strings;
     group.first = groups::trailing_zeros(here | behind);
     group.end = groups::trailing_zeros((flags & ~(2 * here - 1)) | behind);
     group.end = here == 0 ? group.first : group.end;
-    const auto all = static_cast<__mmask32>(below(strings));
-    const __m512i codes = fields_16(
-        head, lengths_at, _mm512_mullo_epi16(lanes_16(), set1_epi16(layout.length_bits)), layout.length_bits);
-    const bool has_large = _mm512_mask_cmpeq_epi16_mask(all, codes, set1_epi16(large_)) != 0;
-    group.is_known = (strings <= kMostStrings) & (bases_at <= 512) & (groups <= 16) & !has_large;
-    const __m256i base_bits = read_lengths(codes, all, group);
-    const __m256i those = _mm256_maskz_mov_epi8(static_cast<__mmask32>(below(group.first)), base_bits);
-    group.bases_at = group.first < group.end ? bases_at + sum_of_bytes(those) : 0;
-    group.codes_at = bases_at + sum_of_bytes(base_bits);
+    const StringSizes sizes =
+        FieldLanes::sizes(group.bytes, lengths_at, layout.length_bits, strings, flank_bases_);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(group.left), sizes.left);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(group.base_bits), sizes.base_bits);
+    const bool has_large = has_byte(sizes.left, flank_bases_ + 1);
+    group.is_known =
+        (strings <= kMostStrings) & (bases_at <= 512) & (groups <= FieldLanes::kMostGroups) & !has_large;
+    const __m256i before = _mm256_and_si256(sizes.base_bits, first_bytes(group.first));
+    group.bases_at = group.first < group.end ? bases_at + sum_of_bytes(before) : 0;
+    group.codes_at = bases_at + sum_of_bytes(sizes.base_bits);
     if (group.is_known) return;
     // Comparing with nothing reads no further than the head.
     group.first = group.end = group.bases_at = 0;
     group.left[0] = group.base_bits[0] = 0;
   }
 
-  /// Takes apart codes of lengths. Returns the bits of bases, 0 behind the last string.
-  [[gnu::always_inline]] inline __m256i read_lengths(__m512i codes, __mmask32 all, FoundGroup& group) const {
-    const __m256i low = roots(_mm512_cvtepu16_epi32(_mm512_castsi512_si256(codes)));
-    __m256i high = _mm256_setzero_si256();
-    if (all > UINT16_MAX) high = roots(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(codes, 1)));
-    const __m512i a = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-    const __m512i before =
-        _mm512_srli_epi16(_mm512_mullo_epi16(a, _mm512_add_epi16(a, _mm512_set1_epi16(1))), 1);
-    const __m512i bases = _mm512_add_epi16(_mm512_sub_epi16(codes, before), set1_epi16(flank_bases_));
-    const __m256i base_bits = _mm512_maskz_cvtepi16_epi8(all, _mm512_add_epi16(bases, bases));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(group.left), _mm512_maskz_cvtepi16_epi8(all, a));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(group.base_bits), base_bits);
-    return base_bits;
-  }
-  /// Returns a of codes a(a + 1) / 2 to a(a + 3) / 2. The roots of odd squares are exact.
-  [[gnu::always_inline]] static inline __m256i roots(__m512i codes) {
-    const __m512i square = _mm512_add_epi32(_mm512_slli_epi32(codes, 3), _mm512_set1_epi32(1));
-    const __m512 root = _mm512_sqrt_ps(_mm512_cvtepi32_ps(square));
-    const __m512 half = _mm512_mul_ps(_mm512_sub_ps(root, _mm512_set1_ps(1)), _mm512_set1_ps(0.5F));
-    return _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(half));
-  }
-  [[gnu::always_inline]] static inline std::uint32_t sum_of_bytes(__m256i bytes) {
-    const __m256i sums = _mm256_sad_epu8(bytes, _mm256_setzero_si256());
-    const __m128i two = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    return static_cast<std::uint32_t>(_mm_extract_epi64(two, 0) + _mm_extract_epi64(two, 1));
-  }
-
-  /// Return the numbers of lanes.
-  [[gnu::always_inline]] static inline __m512i lanes_32() {
-    return _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  }
-  [[gnu::always_inline]] static inline __m512i lanes_16() {
-    return _mm512_set_epi16(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,
-                            11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  }
-
-  [[gnu::always_inline]] static inline int signed_of(std::uint32_t v) { return static_cast<int>(v); }
-  [[gnu::always_inline]] static inline __m512i set1_epi16(std::uint32_t v) {
-    return _mm512_set1_epi16(static_cast<short>(v));
-  }
-  [[gnu::always_inline]] static inline std::uint64_t below(std::uint32_t i) {
-    return (std::uint64_t{1} << i) - 1;
-  }
-  /// Returns the mask of the first `n` of 16 lanes, or of all.
-  [[gnu::always_inline]] static inline __mmask16 first_lanes(std::uint32_t n) {
-    return static_cast<__mmask16>(below(least(n, 16)));
-  }
   [[gnu::always_inline]] static inline std::uint64_t load_64(const char* bytes) {
     std::uint64_t value;
     __builtin_memcpy(&value, bytes, 8);
     return value;
-  }
-
-  /// Return fields of `bits` bits each, at most as many as a lane has, that lie at `at` and the `steps`
-  /// behind it. Those that do not end within the register are nonsense.
-  [[gnu::always_inline]] static inline __m512i fields_32(__m512i from, std::uint32_t at, __m512i steps,
-                                                         std::uint32_t bits) {
-    const __m512i places = _mm512_add_epi32(_mm512_set1_epi32(signed_of(at)), steps);
-    const __m512i word = _mm512_srli_epi32(places, 5), one = _mm512_set1_epi32(1);
-    const __m512i shift = _mm512_and_si512(places, _mm512_set1_epi32(31));
-    const __m512i low = _mm512_srlv_epi32(_mm512_permutexvar_epi32(word, from), shift);
-    const __m512i high = _mm512_sllv_epi32(_mm512_permutexvar_epi32(_mm512_add_epi32(word, one), from),
-                                           _mm512_sub_epi32(_mm512_set1_epi32(32), shift));
-    return _mm512_and_si512(_mm512_or_si512(low, high),
-                            _mm512_set1_epi32(static_cast<int>((std::uint64_t{1} << bits) - 1)));
-  }
-  [[gnu::always_inline]] static inline __m512i fields_16(__m512i from, std::uint32_t at, __m512i steps,
-                                                         std::uint32_t bits) {
-    const __m512i places = _mm512_add_epi16(set1_epi16(at), steps);
-    const __m512i word = _mm512_srli_epi16(places, 4);
-    const __m512i shift = _mm512_and_si512(places, set1_epi16(15));
-    const __m512i low = _mm512_srlv_epi16(_mm512_permutexvar_epi16(word, from), shift);
-    const __m512i high =
-        _mm512_sllv_epi16(_mm512_permutexvar_epi16(_mm512_add_epi16(word, set1_epi16(1)), from),
-                          _mm512_sub_epi16(set1_epi16(16), shift));
-    return _mm512_and_si512(_mm512_or_si512(low, high), set1_epi16((1u << bits) - 1));
-  }
-
-  [[gnu::always_inline]] static inline void write_zeros(const CountPlaces& places) {
-    for (std::uint32_t i = 0; i < places.kmers; i += 16) {
-      _mm512_mask_storeu_epi32(places.first + i, first_lanes(places.kmers - i), _mm512_setzero_si512());
-    }
   }
 
   /// Compares with string `i`, whose bases begin at `bases_at`. Of a string behind the group's last one this
@@ -291,7 +209,7 @@ class LaneSteps {
 
   /// Compares with all strings of a group.
   [[gnu::noinline]] void compare(const LookupQuery<Flanks>& query, const FoundGroup& group) {
-    write_zeros(query.places);
+    FieldLanes::write_zeros(query.places.kmers, query.places.first);
     std::uint32_t answered = 0, codes_of = 0, bases_at = group.bases_at, codes_at = group.codes_at;
     for (std::uint32_t i = group.first; i < group.end; ++i) {
       const StringMatch here = match(query.super, group, i, bases_at);
@@ -355,31 +273,18 @@ class LaneSteps {
     std::uint32_t* const to = places.of(match.from, number);
     const CodeHead head(bytes, at);
     const std::uint32_t first = at + head.bits + from * head.width;
-    const char* const packed = bytes + first / 8;
-    if (head.width > kMostWidth || number * head.width > 504 || head.smallest > kMostSmallest ||
-        group.end_of_shard - packed < 64) {
+    if (head.width > FieldLanes::kMostBits || number * head.width > 504 || head.smallest > kMostSmallest ||
+        group.end_of_shard - (bytes + first / 8) < 64 + 16) {
       const groups::BitCursor beyond{reinterpret_cast<const std::uint64_t*>(bytes), at + head.bits};
       has_large_ =
           write_counts({beyond, head.smallest, head.width, 0}, from, number, is_forward, to) || has_large_;
       return;
     }
-    // No more is read than most have: what lies behind a bucket is not on its way.
-    const __m512i data =
-        number * head.width <= 248
-            ? _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(packed)))
-            : _mm512_loadu_si512(packed);
-    // Lane i takes the i-th k-mer of the text.
-    const std::uint32_t at_first = first % 8 + (is_forward ? 0 : (number - 1) * head.width);
-    const __m512i step = _mm512_set1_epi32(signed_of(is_forward ? head.width : 0 - head.width));
-    const __m512i smallest = _mm512_set1_epi32(signed_of(static_cast<std::uint32_t>(head.smallest)));
-    for (std::uint32_t i = 0; i < number; i += 16) {
-      const __m512i lane = _mm512_add_epi32(lanes_32(), _mm512_set1_epi32(signed_of(i)));
-      const __m512i beyond = fields_32(data, at_first, _mm512_mullo_epi32(lane, step), head.width);
-      _mm512_mask_storeu_epi32(to + i, first_lanes(number - i), _mm512_add_epi32(beyond, smallest));
-    }
+    FieldLanes::write_sums(bytes, first, head.width, number, static_cast<std::uint32_t>(head.smallest),
+                           is_forward, to);
   }
 
-  std::uint32_t flank_bases_, large_;
+  std::uint32_t flank_bases_;
   bool has_large_ = false;
   FoundGroup groups_[kSuperKmersAtOnce];
   StringMatch matches_[kSuperKmersAtOnce];

@@ -18,6 +18,7 @@ namespace {
 #include "cpu/simd/kernels_body.h"
 #include "cpu/simd/kernels_cut_body.h"
 #include "cpu/simd/kernels_cut_lanes_body.h"
+#include "cpu/simd/kernels_fields_body.h"
 #include "cpu/simd/kernels_flanked_body.h"
 #include "cpu/simd/kernels_lookup_body.h"
 #include "cpu/simd/kernels_place_body.h"

@@ -146,23 +146,28 @@ std::string with_errors(std::string text, std::mt19937_64& random) {
   return text;
 }
 
-/// Around one stretch of bases that is a minimizer, if any is.
-std::vector<std::string> one_group(std::uint32_t k, std::size_t size, std::mt19937_64& random) {
-  const std::uint32_t m = minimizer_length(k);
-  std::string best;
-  std::uint32_t smallest = UINT32_MAX;
-  for (int i = 0; i < 100000; ++i) {
-    const std::string text = random_sequence(m, random);
-    Key64 mmer = 0;
-    for (std::size_t j = m; j-- > 0;) mmer = mmer << 2 | base_code(text[j]);
-    const std::uint32_t hash = minimizer_hash(canonical_mmer(static_cast<std::uint32_t>(mmer), m));
-    if (hash >= smallest) continue;
-    smallest = hash;
-    best = text;
+/// Returns up to `strings` sequences around each of so many stretches of bases, which are minimizers of one
+/// shard, if any are.
+std::vector<std::string> around_minimizers(std::uint32_t k, std::size_t minimizers, std::size_t strings,
+                                           std::mt19937_64& random) {
+  const groups::GroupShape shape(k);
+  const groups::GroupKeys<Key128, Key128> keys(k);
+  const auto shard = static_cast<std::uint32_t>(random() % (1u << kShardBits));
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_hash;
+  for (std::uint32_t rest = 0; rest < 1u << shape.rest_bits(); ++rest) {
+    const std::uint32_t mmer = keys.mmer(shard, rest);
+    if (canonical_mmer(mmer, shape.m) == mmer) by_hash.emplace_back(minimizer_hash(mmer), mmer);
   }
+  std::sort(by_hash.begin(), by_hash.end());
   std::vector<std::string> texts;
-  for (std::size_t i = 0; i < size; ++i)
-    texts.push_back(random_sequence(k - m, random) + best + random_sequence(k - m, random));
+  for (std::size_t i = 0; i < std::min(minimizers, by_hash.size()); ++i) {
+    std::string minimizer(shape.m, 'A');
+    for (std::uint32_t j = 0; j < shape.m; ++j) minimizer[j] = base_char(by_hash[i].second >> 2 * j & 3);
+    for (std::size_t j = minimizers == 1 ? 0 : random() % strings; j < strings; ++j) {
+      texts.push_back(random_sequence(k - shape.m, random) + minimizer +
+                      random_sequence(k - shape.m, random));
+    }
+  }
   return texts;
 }
 
@@ -198,13 +203,18 @@ TEST_CASE("super-k-mers in strings: every k, both ways to count, counts of every
   }
 }
 
-TEST_CASE("super-k-mers of groups of few and of many strings") {
+TEST_CASE("super-k-mers of groups of few and of many strings, and of buckets of many groups") {
   std::mt19937_64 random(22);
+  struct Size {
+    std::size_t groups, strings;
+  };
   for (const std::uint32_t k : {15u, 21u, 31u, 47u, 63u}) {
-    for (const std::size_t size : {5u, 20u, 40u, 64u, 70u, 400u}) {
+    for (const auto& [groups, strings] : {Size{1, 5}, Size{1, 20}, Size{1, 29}, Size{1, 40}, Size{1, 64},
+                                          Size{1, 70}, Size{1, 400}, Size{500, 1}, Size{60, 20}}) {
       CAPTURE(k);
-      CAPTURE(size);
-      std::vector<std::string> known = one_group(k, size, random), texts;
+      CAPTURE(groups);
+      CAPTURE(strings);
+      std::vector<std::string> known = around_minimizers(k, groups, strings, random), texts;
       for (const std::string& text : known) {
         texts.push_back(with_errors(text, random));
         texts.push_back(other_strand_of(text));
