@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "stats/error_peaks.h"
 #include "stats/peak_mixture.h"
 #include "stats/peak_weights.h"
 #include "stats/smooth_spectrum.h"
@@ -308,7 +309,7 @@ class Modeller {
       model_.reason = "it has no k-mers";
       return model_;
     }
-    const Turns turns = find_turns(spectrum_);
+    Turns turns = find_turns(spectrum_);
     for (const std::uint64_t peak : turns.peaks)
       model_.peaks.push_back({peak, static_cast<std::uint64_t>(spectrum_.at(peak))});
     if (turns.peaks.empty()) {
@@ -317,6 +318,7 @@ class Modeller {
         model_.reason += fmt::format(" (none is looked for above {})", SmoothSpectrum::kLargestCount);
       return model_;
     }
+    pass_error_peaks(spectrum_, params_.k, turns);
     const bool begins_with_peak = turns.valley == spectrum_.first();
     model_.error_cutoff = begins_with_peak ? 0 : turns.valley;
     if (is_plausible()) estimate(turns);

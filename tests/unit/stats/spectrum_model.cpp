@@ -162,6 +162,49 @@ TEST_CASE("errors alone, genomes themselves and nothing at all have no estimate"
   }
 }
 
+TEST_CASE("deep reads of a small genome, whose errors are peaks of their own") {
+  constexpr double kVirus = 3e4, kK = 31;
+  for (const double coverage : some<double>({2000.0, 5000.0, 3e5}, 2)) {
+    for (const double error_rate : some<double>({0.003, 0.01})) {
+      CAPTURE(coverage);
+      CAPTURE(error_rate);
+      Expected expected;
+      const double once = coverage * error_rate / 3, twice = once * error_rate / 3;
+      add_peak(expected, kVirus, coverage, 0.3);
+      add_peak(expected, 3 * kK * kVirus, once, 0.3);
+      if (twice > 0.5) add_peak(expected, 9 * kK * (kK - 1) / 2 * kVirus, twice, 0.3);
+      const auto model = draw(expected).model();
+      REQUIRE(model.estimate);
+      CHECK(is_within(model.estimate->kmer_coverage, coverage, 0.01));
+      CHECK(is_within(*model.estimate->genome_size, kVirus, 0.02));
+      CHECK(model.estimate->ploidy == 1);
+      CHECK(model.foreign.empty());
+      CHECK(static_cast<double>(*model.error_cutoff) > once);
+      CHECK(static_cast<double>(*model.error_cutoff) < coverage / 1.5);
+    }
+  }
+}
+
+TEST_CASE("what is deep and small beside a genome is not taken for the genome") {
+  struct Beside {
+    double kmers, coverage;
+  };
+  // An organelle, PhiX as deep as to be half of all, a second genome that is nearly as large.
+  for (const auto& [kmers, coverage] :
+       {Beside{0.005 * kGenome, 4000}, Beside{5000, 20000}, Beside{0.6 * kGenome, 4000}}) {
+    CAPTURE(coverage);
+    Expected expected;
+    add_peak(expected, kGenome, 40, 0.3);
+    add_peak(expected, kmers, coverage, 0.3);
+    add_errors(expected, 40 * kGenome, 0.003, 31);
+    const auto model = draw(expected).model();
+    REQUIRE(model.estimate);
+    CHECK(is_within(model.estimate->kmer_coverage, 40, 0.01));
+    CHECK(is_within(*model.estimate->genome_size, kGenome, 0.01));
+    CHECK(model.foreign.size() == 1);
+  }
+}
+
 TEST_CASE("a spike is no coverage") {
   Expected expected{{1, 1e5}, {2, 1e4}, {3, 1e3}, {39, 2e4}, {40, 4e5}, {41, 1.5e4}};
   const auto model = draw(expected).model();
