@@ -33,7 +33,7 @@ struct StringSizes {
 #if defined(__AVX512BW__)
 
 /// Takes fields out of a register of 512 bits, from any place: what lies behind them is nonsense.
-struct FieldLanes {
+struct WideFields {
   static constexpr std::uint32_t kHeadBytes = 64;  ///< that are read of a bucket
   static constexpr std::uint32_t kMostGroups = 16;
   static constexpr std::uint32_t kMostBits = 31;  ///< of a field
@@ -142,11 +142,12 @@ struct FieldLanes {
     return _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(half));
   }
 };
+using FieldLanes = WideFields;
 
 #elif defined(__AVX2__)
 
 /// Takes eight fields at a time out of 16 bytes, from any bit of the first of them on.
-struct FieldLanes {
+struct NarrowFields {
   static constexpr std::uint32_t kHeadBytes = 128;  ///< of a bucket, at most, that are read
   static constexpr std::uint32_t kMostGroups = 8;
   static constexpr std::uint32_t kMostBits = 15;  ///< of a field
@@ -246,5 +247,6 @@ struct FieldLanes {
     return _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   }
 };
+using FieldLanes = NarrowFields;
 
 #endif
