@@ -189,6 +189,13 @@ TakeOption store_number(std::uint32_t& to, std::uint32_t least, std::uint32_t mo
   };
 }
 
+TakeOption store_leading_number(std::uint64_t& to, std::uint64_t least, std::uint64_t most) {
+  return [&to, least, most](const GivenOption& given) {
+    const std::string_view digits = given.value.substr(0, given.value.find_first_not_of("0123456789"));
+    store_number(to, least, most)({given.name, digits.empty() ? given.value : digits});
+  };
+}
+
 TakeOption store_text(std::string& to) {
   return [&to](const GivenOption& given) {
     if (given.value.empty()) throw UsageError(fmt::format("{} needs a value", given.name));

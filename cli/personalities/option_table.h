@@ -54,6 +54,9 @@ TakeOption set_flag(bool& to, bool value = true);
 /// Stores a whole number of the range.
 TakeOption store_number(std::uint64_t& to, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 TakeOption store_number(std::uint32_t& to, std::uint32_t least = 0, std::uint32_t most = UINT32_MAX);
+/// Does so with the digits that a value begins with, as C's atoi does: 7 of 7.5 or 7G. For what does not
+/// change the result.
+TakeOption store_leading_number(std::uint64_t& to, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 /// Stores a text that is not empty.
 TakeOption store_text(std::string& to);
 

@@ -20,7 +20,7 @@ SMALL = (
     "-k9", "-k9 -ci1", "-k9 -ci3 -cx40", "-k9 -cs10", "-k9 -ci5 -cs100000", "-k9 -b", "-k9 -b -ci1 -cs65535",
     "-k10 -cx3", "-k8 -ci1 -cs1000", "-k8 -cs255 -m4 -t2", "-k9 -p7 -n100 -sf1 -sp1 -sr1", "-k7 -r", "-k6 -ci1 -cs4000000000",
     "-k5 -ci2 -v", "-k4 -ci1", "-k3 -b", "-k2 -ci1 -cs70000", "-k1 -ci1 -cs100000000", "-k9 -fq -okmc", "-k10 -cx1 -ci1",
-    "-k9 -ci1000000", "-k9 -cx2 -cs1000",
+    "-k9 -ci1000000", "-k9 -cx2 -cs1000", "-k9 -ci0", "-k9 -m4.5 -t2x",
 )
 LARGE = ("-k21 -sm -m3 -ci3 -cs1000", "-k31 -okff -ci1", "-k55 -b -ci1")
 
@@ -137,6 +137,26 @@ class AgainstKmc(NamesTest):
                 self.run_both("kmc_dump", *options.split(), name, "{}.txt")
                 theirs, ours = self.both_texts(".txt")
                 self.assert_alike(ours, theirs, options, name)
+
+    def test_both_formats_of_one_name(self):
+        """KMC's two files go when a KFF file of that name comes; a KFF file stays, and is not what is read."""
+        count = ("kmc", "-hp", "-k9", "-ci1")
+        self.run_both(*count, "-fm", FASTA, "{}", self.folder)
+        self.run_both(*count, "-okff", FASTQ, "{}", self.folder)
+        self.assertEqual(self.files(), [f"{OURS}.kff", f"{THEIRS}.kff"])
+        self.run_both(*count, "-fm", FASTA, "{}", self.folder)
+        self.run_both("kmc_dump", "{}", "{}.txt")
+        theirs, ours = self.both_texts(".txt")
+        self.assert_alike(ours, theirs)
+        theirs, ours = self.run_both("kmc", "-hp", "-fkmc", "-k7", "-ci1", "{}", "{}.more", self.folder)
+        self.assertEqual(steady(ours), steady(theirs))
+        self.refused_named("is one of the inputs", "kmc", "-fkmc", "-okff", "-k9", OURS, OURS, ".")
+
+    def test_histogram_of_a_least_count_of_none(self):
+        self.run_both("kmc", "-hp", "-k9", "-ci0", FASTQ, "{}", self.folder)
+        self.run_both("kmc_tools", "-hp", "transform", "{}", "histogram", "{}.txt")
+        theirs, ours = ((self.folder / f"{name}.txt").read_text() for name in (THEIRS, OURS))
+        self.assertEqual(ours, theirs)
 
     def test_more_words_than_it_takes(self):
         """KMC does not look at them; we say so."""

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,9 +51,14 @@ struct KmcCall {
   std::string input, working_directory;
 
   [[nodiscard]] bool has_database() const noexcept { return !has_no_output && !only_histogram; }
+  /// Returns the files that KMC removes when it writes a KFF file: a table of other k-mers of that name.
+  [[nodiscard]] std::vector<std::string> replaced() const {
+    if (!has_database() || database.format != Format::kff) return {};
+    return formats::files_of(database.name, Format::kmc);
+  }
   [[nodiscard]] std::vector<std::string> outputs() const {
-    std::vector<std::string> files;
-    if (has_database()) files = database.files();
+    std::vector<std::string> files = replaced();
+    if (has_database()) std::ranges::copy(database.files(), std::back_inserter(files));
     if (only_histogram) files = {database.name};
     if (!json.empty()) files.push_back(json);
     return files;
@@ -69,7 +76,7 @@ OptionTable kmc_options(KmcCall& call) {
       "kmc",
       {taken("-k", glued, "length of the k-mers; 25 unless given", store_number(call.k, 1, kMaxK)),
        taken("-m", glued, "gigabytes of memory, a hard cap; if more than there are, as WARPMER_MEMORY says",
-             store_number(call.gigabytes, 1)),
+             store_leading_number(call.gigabytes, 1)),
        taken("-sm", none, "say in the summary that memory is strict, which it always is",
              set_flag(call.is_strict_memory)),
        taken("-fm", none,
@@ -87,7 +94,7 @@ OptionTable kmc_options(KmcCall& call) {
        taken("-cs", glued, "write larger counts as this; 255 unless given",
              store_number(call.database.largest_counter, 1)),
        taken("-b", none, "count k-mers as they are read, not of both strands", set_flag(call.is_forward)),
-       taken("-t", glued, "threads", store_number(call.threads, 1, UINT16_MAX)),
+       taken("-t", glued, "threads", store_leading_number(call.threads, 1, UINT16_MAX)),
        taken("-okmc,-okff", none, "write OUTPUT.kmc_pre and .kmc_suf, or OUTPUT.kff", choose_format),
        taken("-w", none, "write no database", set_flag(call.has_no_output)),
        taken("-e", none, "write a histogram to OUTPUT, and no database; it is exact",
@@ -130,7 +137,6 @@ KmcCall read_kmc_call(const std::vector<std::string>& words) {
   call.input = words[options];
   call.database.name = words[options + 1];
   call.working_directory = words[options + 2];
-  call.database.bounds.min = std::max<std::uint64_t>(call.database.bounds.min, 1);
   if (call.database.bounds.min > call.database.bounds.max) {
     throw UsageError(fmt::format("kmc: -ci{} is larger than -cx{}: nothing would be kept",
                                  call.database.bounds.min, call.database.bounds.max));
@@ -149,7 +155,7 @@ std::vector<std::string> databases_of(const std::string& input, const std::vecto
   }
   std::vector<std::string> files;
   for (const std::string& name : names) {
-    for (const std::string& file : NamedDatabase(name).files()) files.push_back(file);
+    for (const std::string& file : NamedDatabase(name, PreferredFiles::kmc).files()) files.push_back(file);
   }
   check_files(outputs, files);
   return names;
@@ -158,7 +164,8 @@ std::vector<std::string> databases_of(const std::string& input, const std::vecto
 jobs::CountOptions job_of(const KmcCall& call, const index::Provenance& provenance) {
   jobs::CountOptions job = named_count({call.k, !call.is_forward}, {call.input},
                                        named_resources(call.threads, call.gigabytes * kGigabyte), provenance);
-  job.kept.min = call.only_histogram ? 1 : call.database.bounds.min;
+  // The header of a database says 0 where -ci0 did.
+  job.kept.min = call.only_histogram ? 1 : std::max<std::uint64_t>(call.database.bounds.min, 1);
   job.tmp_directory = call.working_directory;
   job.histogram_only = !call.has_database();
   const std::vector<std::string> outputs = call.outputs();
@@ -180,7 +187,7 @@ void write_changed(const KmcCall& call, const jobs::CountOptions& job, const std
   }
   std::vector<std::unique_ptr<formats::KmerSource>> sources;
   for (const std::string& name : job.inputs) {
-    const NamedDatabase database(name);
+    const NamedDatabase database(name, PreferredFiles::kmc);
     sources.push_back(database.open({database.header().min_count, database.header().max_count}));
   }
   write_kmers_as_reads(sources, change, path);
@@ -257,6 +264,11 @@ void write_histogram(const std::string& path, const index::Histogram& histogram)
   output.finish();
 }
 
+void remove_replaced(const KmcCall& call) {
+  std::error_code ignored;
+  for (const std::string& path : call.replaced()) std::filesystem::remove(path, ignored);
+}
+
 }  // namespace
 
 int run_kmc(const NamedCall& named) {
@@ -283,6 +295,7 @@ int run_kmc(const NamedCall& named) {
   if (call.has_database()) {
     const index::IndexFile index(temporary.path());
     write_database(index, call.database, report.resources);
+    remove_replaced(call);
     kept = index.histogram();
   }
   if (call.only_histogram) write_histogram(call.database.name, kept);

@@ -25,8 +25,9 @@ using formats::Format;
 constexpr std::size_t kReadAtOnce = 4096;
 
 /// Returns the KFF file that a name stands for; empty if it is none.
-std::string kff_file_of(const std::string& name) {
+std::string kff_file_of(const std::string& name, PreferredFiles preferred) {
   std::error_code ignored;
+  if (preferred == PreferredFiles::kmc && std::filesystem::exists(name + ".kmc_pre", ignored)) return "";
   for (const std::string& path : {name, name + ".kff"}) {
     if (!std::filesystem::is_regular_file(path, ignored)) continue;
     return formats::detect_format(path) == Format::kff ? path : "";
@@ -69,7 +70,8 @@ class SortedKff {
 
 }  // namespace
 
-NamedDatabase::NamedDatabase(const std::string& name) : path_(kff_file_of(name)), format_(Format::kff) {
+NamedDatabase::NamedDatabase(const std::string& name, PreferredFiles preferred)
+    : path_(kff_file_of(name, preferred)), format_(Format::kff) {
   if (!path_.empty()) {
     formats::KffSource source(path_);
     facts_ = source.facts();

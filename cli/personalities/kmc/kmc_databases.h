@@ -15,12 +15,16 @@
 
 namespace warpmer::cli {
 
+/// Which files a name stands for where there are both: `kmc_tools` reads the KFF file, `kmc_dump` and
+/// `kmc -fkmc` the two of KMC.
+enum class PreferredFiles : std::uint8_t { kff, kmc };
+
 /// A database to read: of KMC, or a KFF file.
 class NamedDatabase {
  public:
-  /// `name` is a prefix: of a KFF file, with its ending or without, or else of the two files of KMC.
-  /// InputError when there is none, or it is damaged.
-  explicit NamedDatabase(const std::string& name);
+  /// `name` is a prefix: of a KFF file, with its ending or without, or of the two files of KMC. InputError
+  /// when there is none, or it is damaged.
+  explicit NamedDatabase(const std::string& name, PreferredFiles preferred = PreferredFiles::kff);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] bool is_kff() const noexcept { return format_ == formats::Format::kff; }

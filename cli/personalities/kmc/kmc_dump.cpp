@@ -51,7 +51,7 @@ int run_kmc_dump(const NamedCall& named) {
     throw UsageError("kmc_dump: it takes a database and the name of the output (see 'kmc_dump --help')");
   }
   say_ignored("kmc_dump", std::span(named.words).subspan(options + 2));
-  const NamedDatabase database(named.words[options]);
+  const NamedDatabase database(named.words[options], PreferredFiles::kmc);
   DatabaseOutput output;
   output.name = named.words[options + 1];
   output.format = formats::Format::tsv;

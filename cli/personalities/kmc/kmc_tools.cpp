@@ -42,7 +42,7 @@ constexpr const char* kOperations =
 OptionTable global_options(std::uint64_t& threads) {
   using enum ValuePlace;
   return {"kmc_tools",
-          {taken("-t", glued, "threads", store_number(threads, 1, UINT16_MAX)),
+          {taken("-t", glued, "threads", store_leading_number(threads, 1, UINT16_MAX)),
            ignored("-hp", none, "show no progress"), ignored("-v", none, "more to read on stderr")}};
 }
 
@@ -213,7 +213,7 @@ KmcInput take_kmc_input(CommandWords& words) {
   using enum ValuePlace;
   KmcInput input{NamedDatabase(words.take("the name of a database")), {}};
   const formats::KmcHeader& header = input.database.header();
-  input.bounds = {std::max(header.min_count, 1u), std::max<std::uint64_t>(header.max_count, 1)};
+  input.bounds = {header.min_count, std::max<std::uint64_t>(header.max_count, 1)};
   words.skip(take_options({words.program(),
                            {taken("-ci", glued, "", store_count(input.bounds.min)),
                             taken("-cx", glued, "", store_count(input.bounds.max))}},
