@@ -23,10 +23,12 @@ class ReadsFile {
     if (first_base == 0) {
       output_.write(">\n");
       before_ = '\n';
+      to_ignore_ = change_.ignored_bases;
     }
-    if (first_base < change_.ignored_bases)
-      bases.remove_prefix(std::min<std::size_t>(bases.size(), change_.ignored_bases - first_base));
-    output_.write(change_.is_compressed ? compressed(bases) : bases);
+    if (change_.is_compressed) bases = compressed(bases);
+    const std::uint64_t ignored = std::min<std::uint64_t>(bases.size(), to_ignore_);
+    to_ignore_ -= ignored;
+    output_.write(bases.substr(ignored));
     if (is_last) output_.write("\n");
   }
   void finish() { output_.finish(); }
@@ -43,7 +45,8 @@ class ReadsFile {
 
   file::BufferedOutput output_;
   const SequenceChange change_;
-  char before_ = '\n';  ///< the base before, if there is one
+  char before_ = '\n';           ///< the base before, if there is one
+  std::uint64_t to_ignore_ = 0;  ///< more bases of this sequence
   std::string compressed_;
 };
 

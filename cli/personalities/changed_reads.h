@@ -14,8 +14,8 @@ namespace warpmer::cli {
 
 /// Says how sequences are changed, in this order.
 struct SequenceChange {
-  std::uint64_t ignored_bases = 0;  ///< are left out, at the beginning of each
   bool is_compressed = false;       ///< one of each run of equal bases is left
+  std::uint64_t ignored_bases = 0;  ///< are left out, at the beginning of each
 };
 
 /// Writes the sequences of the inputs to a FASTA file, each changed, however long it is. The resources are

@@ -153,6 +153,30 @@ class Fastk(NamesTest):
         self.named("FastK", "-k15", "-t1", "-Nm", "many.fasta")
         self.assertIn("1 k-mer occurs more than 32767 times and stands in m.ktab with that count\n", self.error)
 
+    def test_endings_of_sources(self):
+        """Those of plain text come first, and a name without one last."""
+        self.file("a", ">r\nACGTACGT\n")
+        (self.folder / "b").mkdir()
+        self.file("b.fq.gz", gzip.compress(b">r\nACGTACGT\n"))
+        self.file("c.x", ">r\nACCTACCTGG\n")
+        for source, read, root in (("a", "a.fastq", "a"), ("b", "b.fastq", "b"), ("c.x", "c.x", "c.x")):
+            self.named("FastK", "-k7", "-t1", source)
+            self.check((), (read,), 7, 1, root=root)
+
+    def test_names_that_end_like_a_table(self):
+        self.named("FastK", "-k9", "-t1", "-Nx", "a.fastq")
+        self.named("FastK", "-k9", "-t1", "-p", "-Nx.ktab", "b.fastq")
+        self.named("FastK", "-k9", "-p", "-Nx.prof", "b.fastq")
+        self.check((), ("a.fastq",), 9, 1, root="x")
+        self.check(("-p",), ("b.fastq",), 9, 1, root="x.ktab")
+        self.check(("-p",), ("b.fastq",), 9, 0, root="x.prof")
+
+    def test_parts_of_before(self):
+        self.named("FastK", "-k9", "-t1", "-p", "-T5", "-Nx", "a.fastq")
+        self.named("FastK", "-k9", "-t1", "-p", "-T2", "-Nx", "a.fastq")
+        self.check(("-p",), ("a.fastq",), 9, 1, root="x", parts=2)
+        self.assertEqual([name for name in self.files() if name.startswith(".x.")], [f".x.{ending}.{i}" for ending in ("ktab", "pidx", "prof") for i in (1, 2)])
+
     def test_changed_sequences(self):
         def compressed(text):
             return "".join(base for i, base in enumerate(text) if i == 0 or text[i - 1] != base)
@@ -171,9 +195,9 @@ class Fastk(NamesTest):
         self.check(("-p",), ("long.fasta",), 13, 1)
         content = (self.folder / ".long.prof.1").read_bytes() + (self.folder / ".long.prof.2").read_bytes()
         self.assertIn(bytes([63, 63]), content)
-        ignored = len(bases) - 3000
+        ignored = len(re.sub(r"(.)\1+", r"\1", bases)) - 3000  # FastK leaves out bases of what it has compressed
         self.named("FastK", "-k13", "-t1", "-p", "-c", f"-bc{ignored}", "long.fasta")
-        self.check(("-p",), ("long.fasta",), 13, 1, lambda text: re.sub(r"(.)\1+", r"\1", text[ignored:]))
+        self.check(("-p",), ("long.fasta",), 13, 1, lambda text: re.sub(r"(.)\1+", r"\1", text)[ignored:])
         self.named("kmc", "-hc", "-fm", "-k13", "-ci1", "-cs10000", "long.fasta", "x", ".")
         self.named("kmc_dump", "x", "x.txt")
         counts = naive_count([re.sub(r"(.)\1+", r"\1", text) for text in self.sequences("long.fasta")], 13)
@@ -186,6 +210,9 @@ class Fastk(NamesTest):
         counts = {kmer: min(n, LIMIT) for kmer, n in naive_count(self.sequences("a.fastq"), 21).items() if n >= 2}
         wanted = [[counts.get(canonical(kmer), 0) if kmer else 0 for kmer in kmers_of(each, 21)] for each in self.sequences("b.fastq")]
         self.assertEqual(read_profiles(self.folder / "r.prof")[2], wanted)
+        (self.folder / "a").mkdir()  # a folder for each sample, as many have
+        self.named("FastK", "-k21", "-p:a", "-Ns", "b.fastq")
+        self.assertEqual(read_profiles(self.folder / "s.prof")[2], wanted)
         self.assertIn("21-mers", (self.named("FastK", "-k20", "-p:a", "-Nr", "b.fastq", status=USAGE), self.error)[1])
 
     def test_files(self):
@@ -289,6 +316,8 @@ class Fastk(NamesTest):
         self.assertEqual(self.named("Tabex", "a.ktab"), head + "".join(rows))
         self.assertEqual(self.named("Tabex", "a", "5-7"), head + "".join(rows[5:8]))
         self.assertEqual(self.named("Tabex", "a", "acg"), head + "".join(row for row in rows if row[12:].startswith("acg")))
+        self.assertEqual(self.named("Tabex", "a", "5-"), head + "".join(rows[5:]))
+        self.assertEqual(self.named("Tabex", "a", "acg-"), head + "".join(row for row in rows if row[12:] >= "acg"))
         self.assertEqual(self.named("Tabex", "-C", "a"), "\nTable is OK\n")
         self.assertEqual(self.named("Tabex", "a", "acgtacgtacgtacgtacgta"), "\nNothing found in range given !\n")
         histogram = collections.Counter(counts.values())

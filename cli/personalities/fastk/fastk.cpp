@@ -127,23 +127,9 @@ OptionTable fastk_options(FastkCall& call) {
       true};
 }
 
-constexpr std::string_view kSequenceEndings[] = {
-    ".cram", ".bam", ".sam", ".fastq.gz", ".fasta.gz", ".fq.gz", ".fa.gz", ".fastq", ".fasta", ".fq", ".fa"};
-
-/// Returns the file that a source stands for: its ending may be left out.
-std::string input_of(const std::string& source) {
-  std::error_code ignored;
-  for (const std::string_view ending : {".db", ".dam"}) {
-    if (source.ends_with(ending))
-      throw UsageError(fmt::format("FastK: '{}': Dazzler databases are not read", source));
-  }
-  if (std::filesystem::exists(source, ignored)) return source;
-  for (const std::string_view ending : kSequenceEndings) {
-    std::string path = source + std::string(ending);
-    if (std::filesystem::exists(path, ignored)) return path;
-  }
-  return source;  // the job says that it is not there
-}
+/// In the order in which FastK tries them.
+constexpr std::string_view kSequenceEndings[] = {".cram", ".bam",      ".sam",      ".fastq", ".fasta", ".fq",
+                                                 ".fa",   ".fastq.gz", ".fasta.gz", ".fq.gz", ".fa.gz"};
 
 std::string without_ending(const std::string& path) {
   for (const std::string_view ending : kSequenceEndings) {
@@ -151,6 +137,22 @@ std::string without_ending(const std::string& path) {
       return path.substr(0, path.size() - ending.size());
   }
   return path;
+}
+
+/// Returns the file that a source stands for: its ending may be left out. What is called just so is taken
+/// last, as FastK never does.
+std::string input_of(const std::string& source) {
+  std::error_code ignored;
+  for (const std::string_view ending : {".db", ".dam"}) {
+    if (source.ends_with(ending))
+      throw UsageError(fmt::format("FastK: '{}': Dazzler databases are not read", source));
+  }
+  if (without_ending(source) != source && std::filesystem::exists(source, ignored)) return source;
+  for (const std::string_view ending : kSequenceEndings) {
+    std::string path = source + std::string(ending);
+    if (std::filesystem::exists(path, ignored)) return path;
+  }
+  return source;  // if it is not there, the job says so
 }
 
 /// Returns the name of the output where none is given: that of the first input.
@@ -182,7 +184,7 @@ FastkCall read_fastk_call(const std::vector<std::string>& words) {
 void write_profiles(const FastkCall& call, const std::vector<std::string>& inputs,
                     const index::IndexFile& index, std::uint64_t sequences,
                     const host::Resources& resources) {
-  formats::FastkProfileSink sink(call.output, call.k, call.threads, sequences);
+  formats::FastkProfileSink sink(call.output + ".prof", call.k, call.threads, sequences);
   const unsigned threads = resources.threads;
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true, .threads = threads});
   io::InputSet input(inputs, sequences_to_look_up(index, resources));
@@ -230,7 +232,7 @@ void write_table(const FastkCall& call, const index::IndexFile& index, const hos
   formats::StreamFacts facts = jobs::facts_of(index);
   facts.distinct = backend::entries_within(index, job.bounds);
   facts.min_count = call.least;
-  formats::FastkSink sink(call.output, facts, call.threads);
+  formats::FastkSink sink(call.output + ".ktab", facts, call.threads);
   const jobs::ExportReport report = jobs::export_index(index, job, sink);
   warn_of_capped(report.saturated, job.largest_count, call.output + ".ktab");
 }
@@ -238,7 +240,8 @@ void write_table(const FastkCall& call, const index::IndexFile& index, const hos
 /// Profiles by the counts of another table, and nothing else.
 void run_relative(const FastkCall& call, const std::vector<std::string>& inputs,
                   const index::Provenance& provenance, const host::Resources& resources) {
-  if (!formats::is_fastk_table(call.table))
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(formats::fastk_stub(call.table), ignored))
     throw InputError(fmt::format("FastK: there is no FastK table {}", call.table));
   const jobs::TemporaryIndex temporary(call.directory);
   {
@@ -281,7 +284,7 @@ int run_fastk(const NamedCall& named) {
   std::vector<std::string> inputs = call.inputs;
   if (call.changes_reads()) {
     changed.emplace(call.directory);
-    write_changed_reads(call.inputs, {call.ignored_bases, call.is_compressed}, resources, changed->path());
+    write_changed_reads(call.inputs, {call.is_compressed, call.ignored_bases}, resources, changed->path());
     inputs = {changed->path()};
   }
   if (call.table.empty()) {

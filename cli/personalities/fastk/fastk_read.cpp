@@ -258,8 +258,8 @@ int run_tabex(const NamedCall& named) {
     const std::string& range = arguments->back();
     const std::size_t dash = range.find('-');
     from = address_of(range.substr(0, dash), facts.k, facts.distinct);
-    to = dash == std::string::npos ? address_of(range, facts.k, facts.distinct)
-                                   : address_of(range.substr(dash + 1), facts.k, facts.distinct);
+    const std::string last = dash == std::string::npos ? range : range.substr(dash + 1);
+    if (!last.empty()) to = address_of(last, facts.k, facts.distinct);
   }
   TextOutput output("-");
   const auto begin = [&] {

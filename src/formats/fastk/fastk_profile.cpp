@@ -83,11 +83,13 @@ FastkProfileSink::ProfilePart::ProfilePart(const std::string& path, std::uint32_
 
 FastkProfileSink::FastkProfileSink(const std::string& path, std::uint32_t k, std::uint32_t parts,
                                    std::uint64_t sequences)
-    : k_(k), sequences_(sequences), stub_(root_of(path) + std::string(kProfileEnding)) {
-  const std::string target = root_of(file::resolve(root_of(path) + std::string(kProfileEnding)));
+    : k_(k),
+      sequences_(sequences),
+      target_(root_of(file::resolve(root_of(path) + std::string(kProfileEnding)))),
+      stub_(root_of(path) + std::string(kProfileEnding)) {
   stub_.put(k);
   stub_.put(parts);
-  for (std::uint32_t i = 1; i <= parts; ++i) parts_.push_back(std::make_unique<ProfilePart>(target, i));
+  for (std::uint32_t i = 1; i <= parts; ++i) parts_.push_back(std::make_unique<ProfilePart>(target_, i));
   begin_part();
 }
 
@@ -161,6 +163,8 @@ void FastkProfileSink::finish() {
   for (const auto& part : parts_) files.insert(files.end(), {&part->index, &part->profiles});
   files.push_back(&stub_);
   file::finish_together(files);
+  for (const std::string_view ending : {".pidx", ".prof"})
+    remove_fastk_parts(target_ + std::string(ending), parts_.size());
 }
 
 }  // namespace warpmer::formats

@@ -64,6 +64,7 @@ class FastkProfileSink {
 
   std::uint32_t k_;
   std::uint64_t sequences_;
+  std::string target_;  ///< the stub's path without its ending, links resolved
   file::BufferedOutput stub_;
   std::vector<std::unique_ptr<ProfilePart>> parts_;
   std::size_t part_ = 0;

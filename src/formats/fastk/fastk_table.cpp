@@ -59,6 +59,12 @@ std::vector<std::string> fastk_files(const std::string& path) {
   }
 }
 
+void remove_fastk_parts(const std::string& stub, std::uint64_t parts) {
+  std::error_code ignored;
+  while (std::filesystem::remove(fastk_part(stub, ++parts), ignored)) {
+  }
+}
+
 bool is_fastk_table(const std::string& path) {
   std::error_code ignored;
   const std::string stub = fastk_stub(path);
@@ -207,13 +213,13 @@ FastkSink::FastkSink(const std::string& path, const StreamFacts& facts, std::uin
       kmer_bytes_((facts.k + 3) / 4),
       prefix_bytes_(prefix_bytes_for(facts.k, facts.distinct)),
       record_bytes_(kmer_bytes_ - prefix_bytes_ + kFastkCountBytes),
+      target_(file::resolve(fastk_stub(path))),
       stub_(fastk_stub(path)),
       counts_(std::size_t{1} << (8 * prefix_bytes_)) {
   if (!facts.canonical)
     throw UsageError(fmt::format("{}: FastK's k-mers are canonical, and these are not", path));
-  const std::string target = file::resolve(fastk_stub(path));
   for (std::uint32_t i = 1; i <= parts; ++i)
-    parts_.push_back(std::make_unique<file::BufferedOutput>(fastk_part(target, i)));
+    parts_.push_back(std::make_unique<file::BufferedOutput>(fastk_part(target_, i)));
   stub_.expect(kStubHeaderBytes + 8 * counts_.size());
   begin_part();
 }
@@ -273,6 +279,7 @@ void FastkSink::finish() {
   for (const auto& part : parts_) files.push_back(part.get());
   files.push_back(&stub_);
   file::finish_together(files);
+  remove_fastk_parts(target_, parts_.size());
 }
 
 }  // namespace warpmer::formats

@@ -27,6 +27,8 @@ inline constexpr std::uint32_t kFastkParts = 4;
 std::string fastk_stub(const std::string& path);
 /// Returns the hidden file of a stub's part, from 1 on.
 std::string fastk_part(const std::string& stub, std::uint64_t part);
+/// Removes the parts behind these that there are: of what had the name before.
+void remove_fastk_parts(const std::string& stub, std::uint64_t parts);
 /// Returns the stub and the parts that it has, or will have.
 std::vector<std::string> fastk_files(const std::string& path);
 /// True when `path` names a table that is there, with its ending or without. A file that has just that name
@@ -90,6 +92,7 @@ class FastkSink final : public KmerSink {
   std::uint32_t kmer_bytes_;
   std::uint32_t prefix_bytes_;
   std::uint32_t record_bytes_;
+  std::string target_;  ///< the stub's path, links resolved
   file::BufferedOutput stub_;
   std::vector<std::unique_ptr<file::BufferedOutput>> parts_;
   std::size_t part_ = 0;
