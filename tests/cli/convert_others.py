@@ -55,6 +55,20 @@ class Others(ConvertTest):
         self.assertEqual(self.dump(self.convert(self.convert(index, "large.kff"), "back.wmi")), {"ACGTACGTACGTA": 1 << 60})
         self.refused(USAGE, "holds counts up to 72057594037927935", "convert", index, "-o", "no.jf")
 
+    def test_bounds_are_kept(self):
+        """What lacks k-mers by their counts cannot be updated, whichever file it went through."""
+        reads = self.reads("reads.fa", 0, 60)
+        lacks = "has no k-mers that occurred fewer than 2 or more than 9 times"
+        index = self.count(reads, k=13, options=("--min-count", 2, "--max-count", 9))
+        for to in FORMATS:
+            self.convert(index, "other", "--to", to)
+            self.refused(INPUT, lacks, "update", self.convert("other", "back.wmi"), "--add", reads, "-o", "x.wmi")
+        if not shutil.which("jellyfish"):
+            self.skipTest("no jellyfish")
+        for least, most in (("-L 2", "-U 9"), ("-L2", "-U9"), ("--lower-count 2", "--upper-count 9"), ("--lower-count=2", "--upper-count=9")):
+            self.run_tool("jellyfish", "count", "-m", 13, "-s", "10k", "-C", *least.split(), *most.split(), "-o", "j.jf", reads)
+            self.refused(INPUT, lacks, "update", self.convert("j.jf", "j.wmi"), "--add", reads, "-o", "x.wmi")
+
     def test_databases_that_do_not_say_that_they_are_canonical(self):
         forward = {"AAAAAAAAAAAAAAC": 1, "GTTTTTTTTTTTTTT": 2, "TTTTTTTTACGTACG": 5}
         self.convert(self.index_of(forward, "--forward"), "forward.jf")

@@ -41,6 +41,8 @@ void JellyfishSource::read_header() {
   const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishBinary);
   facts_.k = header.k;
   facts_.canonical = header.canonical;
+  facts_.min_count = header.min_count;
+  facts_.max_count = header.max_count;
   count_bytes_ = header.count_bytes;
   facts_.largest_count = largest_of_bytes(count_bytes_);
   limit_.set(count_bytes_, facts_.max_count);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "file/input_error.h"
@@ -15,6 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kCommandLine = "cmdline";
+/// Ours alone: Jellyfish has only the command line to tell of them, and reads over other fields.
+constexpr const char *kMinCount = "min_count", *kMaxCount = "max_count";
 constexpr int kBloomRows = 64;
 constexpr std::size_t kLengthDigits = 9;
 static_assert(kJellyfishMarkBytes == kLengthDigits + 1);
@@ -53,13 +57,57 @@ std::size_t header_bytes(std::string_view start) {
 /// Parses what a header says of records and lines, and nothing else: a list of numbers would take forty times
 /// the memory of its text. Returns a discarded value for what is no JSON.
 Json parse_header(std::string_view text) {
-  constexpr std::string_view kWanted[] = {"format", "key_len", "counter_len", "canonical", "size"};
-  const auto is_wanted = [&](int depth, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::key)
+  constexpr std::string_view kWanted[] = {"format", "key_len",    "counter_len", "canonical",
+                                          "size",   kCommandLine, kMinCount,     kMaxCount};
+  using Event = Json::parse_event_t;
+  const auto is_wanted = [&](int depth, Event event, const Json& parsed) {
+    if (event == Event::key)
       return std::ranges::find(kWanted, parsed.get_ref<const std::string&>()) != std::end(kWanted);
-    return depth == 0 || event == Json::parse_event_t::value;
+    const bool is_list = event == Event::array_start || event == Event::array_end;
+    return depth == 0 || event == Event::value || (depth == 1 && is_list);
   };
   return Json::parse(text, is_wanted, false);
+}
+
+/// Returns the value of an option as Jellyfish takes it, in any of four forms: -L 2, -L2, --lower-count 2,
+/// --lower-count=2.
+std::optional<std::uint64_t> option_in(const std::vector<std::string>& words, std::string_view letter,
+                                       std::string_view name) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string_view value = words[i];
+    if (value == letter || value == name) {
+      value = i + 1 < words.size() ? words[i + 1] : std::string_view();
+    } else if (value.starts_with(letter)) {
+      value.remove_prefix(letter.size());
+    } else if (value.starts_with(name) && value[name.size()] == '=') {
+      value.remove_prefix(name.size() + 1);
+    } else {
+      continue;
+    }
+    std::uint64_t number = 0;
+    const char* const end = value.data() + value.size();
+    if (std::from_chars(value.data(), end, number).ptr == end && !value.empty()) return number;
+  }
+  return std::nullopt;
+}
+
+/// Notes which k-mers were left out: as we write it, or as Jellyfish was told when it counted or merged.
+void note_bounds(const Json& fields, JellyfishHeader& header) {
+  const auto note = [&](const char* name, std::uint64_t& bound) {
+    const auto field = fields.find(name);
+    if (field != fields.end() && field->is_number_unsigned()) bound = field->get<std::uint64_t>();
+  };
+  note(kMinCount, header.min_count);
+  note(kMaxCount, header.max_count);
+  std::vector<std::string> words;
+  for (const Json& word : fields.value(kCommandLine, Json::array())) {
+    if (word.is_string()) words.push_back(word);
+  }
+  if (!words.empty() && (words[0] == "count" || words[0] == "merge")) {
+    header.min_count = option_in(words, "-L", "--lower-count").value_or(header.min_count);
+    header.max_count = option_in(words, "-U", "--upper-count").value_or(header.max_count);
+  }
+  header.min_count = std::max<std::uint64_t>(header.min_count, 1);
 }
 
 std::string format_fault(const std::string& format, std::string_view wanted) {
@@ -145,6 +193,7 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
   header.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
   const auto size = fields.find("size");
   if (size != fields.end() && size->is_number_unsigned()) header.size = size->get<std::uint64_t>();
+  note_bounds(fields, header);
   return header;
 }
 
@@ -167,6 +216,8 @@ std::string jellyfish_header(const StreamFacts& facts, std::uint32_t position_bi
       {"val_len", order.is_lexicographic() ? 8 : 7},
   };
   if (format == kJellyfishBinary) fields["counter_len"] = count_bytes;
+  if (facts.min_count > 1) fields[kMinCount] = facts.min_count;
+  if (facts.max_count != UINT64_MAX) fields[kMaxCount] = facts.max_count;
   return sealed(std::move(fields), made_by);
 }
 

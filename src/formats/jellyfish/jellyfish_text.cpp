@@ -12,6 +12,8 @@ JellyfishTextSource::JellyfishTextSource(std::unique_ptr<file::MappedInput> file
   const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishText);
   facts_.k = header.k;
   facts_.canonical = header.canonical;
+  facts_.min_count = header.min_count;
+  facts_.max_count = header.max_count;
   at_ = header.bytes;
 }
 
