@@ -209,12 +209,12 @@ TEST_CASE("super-k-mers of groups of few and of many strings, and of buckets of 
     std::size_t groups, strings;
   };
   for (const std::uint32_t k : {15u, 21u, 31u, 47u, 63u}) {
-    for (const auto& [groups, strings] : {Size{1, 5}, Size{1, 20}, Size{1, 29}, Size{1, 40}, Size{1, 64},
-                                          Size{1, 70}, Size{1, 400}, Size{500, 1}, Size{60, 20}}) {
+    for (const Size& size : {Size{1, 5}, Size{1, 20}, Size{1, 29}, Size{1, 40}, Size{1, 64}, Size{1, 70},
+                             Size{1, 400}, Size{500, 1}, Size{60, 20}}) {
       CAPTURE(k);
-      CAPTURE(groups);
-      CAPTURE(strings);
-      std::vector<std::string> known = around_minimizers(k, groups, strings, random), texts;
+      CAPTURE(size.groups);
+      CAPTURE(size.strings);
+      std::vector<std::string> known = around_minimizers(k, size.groups, size.strings, random), texts;
       for (const std::string& text : known) {
         texts.push_back(with_errors(text, random));
         texts.push_back(other_strand_of(text));

@@ -190,12 +190,12 @@ TEST_CASE("what is deep and small beside a genome is not taken for the genome") 
     double kmers, coverage;
   };
   // An organelle, PhiX as deep as to be half of all, a second genome that is nearly as large.
-  for (const auto& [kmers, coverage] :
+  for (const Beside& other :
        {Beside{0.005 * kGenome, 4000}, Beside{5000, 20000}, Beside{0.6 * kGenome, 4000}}) {
-    CAPTURE(coverage);
+    CAPTURE(other.coverage);
     Expected expected;
     add_peak(expected, kGenome, 40, 0.3);
-    add_peak(expected, kmers, coverage, 0.3);
+    add_peak(expected, other.kmers, other.coverage, 0.3);
     add_errors(expected, 40 * kGenome, 0.003, 31);
     const auto model = draw(expected).model();
     REQUIRE(model.estimate);
