@@ -26,6 +26,7 @@
 #include "host/limits.h"
 #include "io/fastx/input_shares.h"
 #include "io/input_set.h"
+#include "io/text/input_too_large.h"
 #include "jobs/live_job.h"
 #include "jobs/watched_folder.h"
 #include "stats/spectrum_model.h"
@@ -275,13 +276,10 @@ class WatchJob {
         keep(part, error, matched);
         return;
       }
-      take_back(part, threads, added);
-      const std::lock_guard lock(mutex_);
-      folder_.note_damaged(part);
-      const std::string of_what =
-          part.begin == 0 ? "nothing of it"
-                          : fmt::format("this is what it has from byte {} on, of which nothing", part.begin);
-      problems_.push_back(fmt::format("{}; {} is counted unless it changes", error.what(), of_what));
+      leave_out(part, threads, added, error);
+      return;
+    } catch (const io::InputTooLarge& error) {
+      leave_out(part, threads, added, error);
       return;
     } catch (const ResourceError&) {
       take_back(part, threads, added);
@@ -337,6 +335,17 @@ class WatchJob {
         fmt::format("{}; what was counted of it stays, and the rest is left out", error.what()));
   }
 
+  /// A part that cannot be read is not counted, nor are its first batches, which have been added.
+  void leave_out(const FilePart& part, unsigned threads, std::size_t added, const Error& error) {
+    take_back(part, threads, added);
+    const std::lock_guard lock(mutex_);
+    folder_.note_damaged(part);
+    const std::string of_what =
+        part.begin == 0 ? "nothing of it"
+                        : fmt::format("this is what it has from byte {} on, of which nothing", part.begin);
+    problems_.push_back(fmt::format("{}; {} is counted unless it changes", error.what(), of_what));
+  }
+
   /// Removes the first batches of a part. While that is not done, the table must not be saved.
   void take_back(const FilePart& part, unsigned threads, std::size_t batches) {
     if (batches == 0) return;
@@ -349,6 +358,8 @@ class WatchJob {
         return ++removed < batches;
       });
     } catch (const InputError&) {
+      shortfall.note(0, 1);
+    } catch (const io::InputTooLarge&) {
       shortfall.note(0, 1);
     }
     if (removed < batches || !shortfall.is_none()) {

@@ -99,6 +99,20 @@ class Watch(WatchTest):
         self.start("--until", "time=5s").end(None)
         self.check_index(self.reads[:500])
 
+    def test_a_file_with_a_record_too_large_for_the_memory_is_left_out(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        with open(self.run_folder / "1.fastq", "wb") as file:
+            file.write(b"@x")
+            file.seek(20 << 20)
+            file.write(b"\n")
+        # Reads before the long record are taken back.
+        (self.run_folder / "2.fastq.gz").write_bytes(gzip.compress(fastq([6000 * "ACGTT"] * 300 + [4_000_000 * "ACGTT"]).encode(), 1))
+        self.write("3.fastq", fastq(self.reads[100:200]))
+        _, messages = self.start("--until", "time=5", "-t", 1, "-m", "500M").end(None, INPUT)
+        for name in ("1.fastq", "2.fastq.gz"):
+            self.assertRegex(messages, f"run/{name}: the record .* as -m allows for one.*; nothing of it is counted unless it changes")
+        self.check_index(self.reads[:200])
+
     def test_limits_and_matches(self):
         self.file("host.fa", ">h\n" + "".join(self.reads[0]) + "\n")
         self.warpmer("count", "-k", "21", "-o", "host.wmi", "host.fa")

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "base/error.h"
 #include "base/memory_text.h"
 #include "file/input_error.h"
+#include "io/text/input_too_large.h"
 
 namespace warpmer::io {
 namespace {
@@ -141,7 +141,7 @@ void TextReader::refuse_record() const {
   }
   // By its name: in a part of a file, its number is another.
   const std::string_view text(window_.text, window_.size);
-  throw ResourceError(fmt::format(
+  throw InputTooLarge(fmt::format(
       "{}: the record {} does not end within {}, which is as much as -m allows for one; raise "
       "-m, or leave the file out if it is damaged",
       file_, file::quoted(text.substr(0, text.find_first_of(" \t\r\n"))), mebibytes(longest_record_)));

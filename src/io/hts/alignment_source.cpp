@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
 #include "base/memory_text.h"
 #include "file/input_error.h"
 #include "io/fastx/text_reader.h"
+#include "io/text/input_too_large.h"
 
 namespace warpmer::io {
 
@@ -29,7 +29,7 @@ void AlignmentSource::check_size(std::uint64_t bytes) const {
                      bytes, TextReader::kLongestRecord));
   }
   if (bytes <= longest_record_) return;
-  throw ResourceError(
+  throw InputTooLarge(
       fmt::format("{}, record {}: it has {}, and -m allows {} for one; raise -m, or leave the file out "
                   "if it is damaged",
                   shown_, records_ + 1, mebibytes_needed(bytes), mebibytes(longest_record_)));
@@ -37,7 +37,7 @@ void AlignmentSource::check_size(std::uint64_t bytes) const {
 
 void AlignmentSource::refuse_long() const {
   if (longest_record_ == TextReader::kLongestRecord) check_size(longest_record_ + 1);
-  throw ResourceError(
+  throw InputTooLarge(
       fmt::format("{}, record {}: it does not end within {}, which is as much as -m allows for one; raise "
                   "-m, or leave the file out if it is damaged",
                   shown_, records_ + 1, mebibytes(longest_record_)));

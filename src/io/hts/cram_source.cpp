@@ -11,7 +11,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
 #include "base/memory_text.h"
 #include "file/input_error.h"
 #include "file/shell_word.h"
@@ -20,6 +19,7 @@
 #include "io/hts/reference_index.h"
 #include "io/hts/url_source.h"
 #include "io/text/input_list.h"
+#include "io/text/input_too_large.h"
 
 namespace warpmer::io {
 namespace {
@@ -141,7 +141,7 @@ void CramSource::check_needs() const {
   if (!needs.size.needs_reference) needs.reference_bases = 0;
   const std::uint64_t bytes = needs.bytes(threads_);
   if (bytes <= allowed_bytes_) return;
-  throw ResourceError(fmt::format(
+  throw InputTooLarge(fmt::format(
       "{}: CRAM: decoding it takes about {} ({}), and -m allows {}; raise -m, or leave the file out", shown(),
       mebibytes_needed(bytes), describe(needs), mebibytes(allowed_bytes_)));
 }

@@ -39,7 +39,7 @@ struct InputOptions {
   /// all.
   std::uint64_t sample_bytes = 0;
   bool whole_records = false;  ///< FASTA sequences, too, are one piece each; a batch grows for a long one
-  /// Text of a record for which a batch grows. More is a ResourceError; beyond 1 GiB, whatever this says, it
+  /// Text of a record for which a batch grows. More is InputTooLarge; beyond 1 GiB, whatever this says, it
   /// is no sequencing read, but damage, and an InputError.
   std::size_t longest_record_bytes = SIZE_MAX;
   /// Alignments come with their record and their file's header, to which this program's @PG line is added.
