@@ -185,6 +185,7 @@ class WatchJob {
 
   void step() {
     const std::vector<FilePart> parts = look();
+    if (wants_what_is_there()) is_all_read_ = is_all_read(parts);
     if (!parts.empty()) {
       is_told_ = false;
       read(parts);
@@ -210,9 +211,10 @@ class WatchJob {
   /// Looks at the folder. One that was there, and cannot be listed, may come back.
   std::vector<FilePart> look() {
     std::vector<FilePart> parts;
+    last_look_ = WatchedFolder::Clock::now();
+    if (!has_looked_) first_look_ = last_look_;
     try {
-      parts = folder_.look(WatchedFolder::Clock::now(),
-                           [&](const std::string& what) { listener_.problem(what); });
+      parts = folder_.look(last_look_, [&](const std::string& what) { listener_.problem(what); });
     } catch (const InputError& error) {
       if (!has_looked_) throw;
       if (!std::exchange(is_away_, true))
@@ -224,15 +226,36 @@ class WatchJob {
     return parts;
   }
 
+  /// A limit of no time is for who wants what is there when it begins.
+  [[nodiscard]] bool wants_what_is_there() const { return options_.until.seconds == 0.0; }
+  /// Looks, with such a limit, whether that is read. Files that have changed just now are waited for once,
+  /// for as long as one takes to settle; who has not done so by then is told.
+  bool is_all_read(const std::vector<FilePart>& parts) {
+    const std::vector<std::string> unread = folder_.unread();
+    if (std::ranges::any_of(
+            parts, [&](const FilePart& part) { return std::ranges::binary_search(unread, part.name); }))
+      return false;
+    const std::chrono::duration<double> waited = last_look_ - first_look_;
+    if (!unread.empty() && waited.count() < options_.settle_seconds) return false;
+    for (const std::string& name : unread) {
+      listener_.problem(fmt::format("{} is still being written to: what is not finished of it is not counted",
+                                    folder_.path_of(name)));
+    }
+    return true;
+  }
+
   [[nodiscard]] bool is_late() const {
-    return options_.until.seconds && seconds_since(start_) >= *options_.until.seconds;
+    if (!options_.until.seconds) return false;
+    return wants_what_is_there() ? is_all_read_ : seconds_since(start_) >= *options_.until.seconds;
   }
   [[nodiscard]] bool is_line_due() const { return seconds_since(last_line_) >= options_.line_seconds; }
-  /// A limit of no time is for who wants what is there now.
-  [[nodiscard]] bool is_late_after_all() const { return is_late() && *options_.until.seconds > 0; }
   [[nodiscard]] double seconds_to_wait() const {
     double seconds = std::min(options_.look_seconds, options_.line_seconds - seconds_since(last_line_));
-    if (options_.until.seconds) seconds = std::min(seconds, *options_.until.seconds - seconds_since(start_));
+    if (wants_what_is_there()) {
+      seconds = std::min(seconds, options_.settle_seconds - seconds_since(first_look_));
+    } else if (options_.until.seconds) {
+      seconds = std::min(seconds, *options_.until.seconds - seconds_since(start_));
+    }
     return std::max(seconds, 0.0);
   }
 
@@ -248,7 +271,7 @@ class WatchJob {
         [&](unsigned /*thread*/) {
           for (std::size_t i; !has_failed && !listener_.must_end() && (i = next++) < parts.size();) {
             read_part(parts[i], decompressing);
-            if (is_line_due() || is_late_after_all() || listener_.must_save()) return;
+            if (is_line_due() || is_late() || listener_.must_save()) return;
           }
         },
         [&] { has_failed = true; });
@@ -457,8 +480,10 @@ class WatchJob {
   const Clock::time_point start_ = Clock::now();
   Clock::time_point last_line_ = start_;
   std::uint64_t last_kmers_ = 0, last_distinct_ = 0;
-  bool is_told_ = false;                    ///< the last line says what is there
-  bool has_looked_ = false;                 ///< the folder has been there
+  bool is_told_ = false;     ///< the last line says what is there
+  bool has_looked_ = false;  ///< the folder has been there
+  WatchedFolder::Clock::time_point first_look_, last_look_;
+  bool is_all_read_ = false;                ///< that was there at the first look
   bool is_away_ = false;                    ///< it cannot be listed now
   std::atomic<unsigned> half_counted_ = 0;  ///< parts that are being taken back, or could not be
   WatchReport report_;

@@ -16,7 +16,8 @@ namespace warpmer::jobs {
 struct WatchLimits {
   std::optional<double> coverage;  ///< the genome is covered so often, as its spectrum says
   std::optional<double> fresh;     ///< of the k-mers since the last line fewer than this fraction are new
-  std::optional<double> seconds;   ///< so much time has passed
+  /// So much time has passed; 0: all has been read that was there when it began, and settles in time.
+  std::optional<double> seconds;
 };
 
 struct WatchOptions {

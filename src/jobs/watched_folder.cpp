@@ -150,7 +150,8 @@ void WatchedFolder::see(const std::string& name, Clock::time_point now) {
   SeenFile& file = place->second;
   file.look = looks_;
   if (!is_new && file.bytes == bytes && file.changed == changed) return;
-  file = {.bytes = bytes, .changed = changed, .since = now, .look = looks_};
+  const std::uint64_t first_bytes = is_new && looks_ == 1 ? bytes : file.first_bytes;
+  file = {.bytes = bytes, .changed = changed, .since = now, .look = looks_, .first_bytes = first_bytes};
   const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
   if (is_new && age > kOld) file.since -= std::chrono::ceil<Clock::duration>(settle_);
 }
@@ -245,6 +246,16 @@ std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
 void WatchedFolder::note_damaged(const FilePart& part) {
   SeenFile& file = seen_[part.name];
   file.damaged_bytes = file.bytes;
+  file.first_bytes = 0;
+}
+
+std::vector<std::string> WatchedFolder::unread() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : seen_) {
+    const bool can_be_read = file.bytes != file.damaged_bytes;
+    if (can_be_read && read_of(name) < std::min(file.first_bytes, file.bytes)) names.push_back(name);
+  }
+  return names;
 }
 
 bool WatchedFolder::has_lost(const FilePart& part) const {

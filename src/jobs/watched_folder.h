@@ -41,6 +41,10 @@ class WatchedFolder {
   /// that what is new of it cannot be read, and of each folder within that cannot be listed.
   std::vector<FilePart> look(Clock::time_point now, const std::function<void(std::string)>& problem);
 
+  /// Returns the names of files, in order, of which something that was there at the first look has not been
+  /// read yet; not those that cannot be read.
+  [[nodiscard]] std::vector<std::string> unread() const;
+
   /// Takes note that a part has been read.
   void note_read(const FilePart& part) { read_[part.name] = part.end; }
   /// Takes note that a part cannot be read: it is not returned again until the file changes.
@@ -55,6 +59,10 @@ class WatchedFolder {
 
   /// Returns a part as an input.
   [[nodiscard]] io::InputFile input(const FilePart& part) const;
+  /// Returns the path of a file or folder within; of "" that of the folder itself.
+  [[nodiscard]] std::string path_of(const std::string& name) const {
+    return name.empty() ? folder_ : folder_ + "/" + name;
+  }
 
  private:
   /// A file as it was seen last.
@@ -64,6 +72,7 @@ class WatchedFolder {
     Clock::time_point since;                   ///< it has been like this since then
     std::uint64_t damaged_bytes = UINT64_MAX;  ///< what is new cannot be read while it has so many
     std::uint64_t look = 0;                    ///< that it was seen in
+    std::uint64_t first_bytes = 0;             ///< that it had at the first look, if they are to be read
   };
 
   void list(const std::function<void(std::string)>& problem, Clock::time_point now);
@@ -72,9 +81,6 @@ class WatchedFolder {
   void see(const std::string& name, Clock::time_point now);
   [[nodiscard]] FilePart part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const;
   [[nodiscard]] std::uint64_t read_of(const std::string& name) const;
-  [[nodiscard]] std::string path_of(const std::string& name) const {
-    return name.empty() ? folder_ : folder_ + "/" + name;
-  }
 
   std::string folder_;
   std::map<std::string, std::uint64_t> read_;

@@ -108,10 +108,28 @@ class Watch(WatchTest):
         # Reads before the long record are taken back.
         (self.run_folder / "2.fastq.gz").write_bytes(gzip.compress(fastq([6000 * "ACGTT"] * 300 + [4_000_000 * "ACGTT"]).encode(), 1))
         self.write("3.fastq", fastq(self.reads[100:200]))
-        _, messages = self.start("--until", "time=5", "-t", 1, "-m", "500M").end(None, INPUT)
+        _, messages = self.start("--until", "time=0", "-t", 1, "-m", "500M").end(None, INPUT)
         for name in ("1.fastq", "2.fastq.gz"):
             self.assertRegex(messages, f"run/{name}: the record .* as -m allows for one.*; nothing of it is counted unless it changes")
         self.check_index(self.reads[:200])
+
+    def test_what_is_there_is_counted_as_a_whole(self):
+        self.write("0.fastq.gz", fastq(self.reads[:100]))  # has to settle
+        self.write("1.fastq", fastq(self.reads[100:200]))
+        _, messages = self.start("--until", "time=0").end(None)
+        self.assertIn("200 reads of 2 files", messages)
+        self.assertNotIn("warning", messages)
+        self.check_index(self.reads[:200])
+
+    @without_sanitizers
+    def test_what_is_there_is_counted_as_a_whole_if_it_takes_several_looks(self):
+        nothing = fastq(["N" * (1 << 20)])
+        with open(self.run_folder / "0.fastq", "w") as file:
+            for _ in range(130):  # a part of the file is 256 MiB
+                file.write(nothing)
+            file.write(fastq(self.reads[:100]))
+        self.start("--until", "time=0").end(None)
+        self.check_index(self.reads[:100])
 
     def test_limits_and_matches(self):
         self.file("host.fa", ">h\n" + "".join(self.reads[0]) + "\n")
