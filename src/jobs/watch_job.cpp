@@ -118,6 +118,17 @@ double base_coverage(const stats::GenomeEstimate& estimate, const index::Totals&
   return estimate.kmer_coverage * static_cast<double>(totals.bases) / right;
 }
 
+/// Makes later pieces of a sequence begin so many bases behind: what pieces of longer k-mers have in common
+/// is too much for shorter ones.
+void shorten_overlap(std::vector<io::Piece>& pieces, std::uint32_t bases) {
+  for (io::Piece& piece : pieces) {
+    if (piece.first_base == 0) continue;
+    piece.first_base += bases;
+    piece.offset += bases;
+    piece.length -= bases;
+  }
+}
+
 class WatchJob {
  public:
   WatchJob(const WatchOptions& options, WatchListener& listener)
@@ -282,14 +293,16 @@ class WatchJob {
     std::uint64_t reads = 0, matching = 0;
     backend::Profile profile{};
     std::vector<std::uint64_t> counts{};
+    ReadKmers unfinished{};  ///< of a sequence that comes in pieces, so far
   };
 
   void read_part(const FilePart& part, unsigned threads) {
     std::size_t added = 0;
     MatchedReads matched;
     try {
-      for_each_batch(part, threads, [&](const io::Batch& batch) {
+      for_each_batch(part, threads, [&](io::Batch& batch) {
         if (against_) match(batch, matched);
+        shorten_overlap(batch.pieces, longest_k() - options_.kmers.k);
         table_->add(batch, options_.reading.lenient);
         ++added;
         return true;
@@ -327,7 +340,7 @@ class WatchJob {
   template <class Visit>
   void for_each_batch(const FilePart& part, unsigned threads, const Visit& visit) {
     io::InputOptions reading{.reading = options_.reading,
-                             .overlap_bases = options_.kmers.k - 1,
+                             .overlap_bases = longest_k() - 1,
                              .threads = threads,
                              .batch_bytes = kWatchedBatchBytes,
                              .in_order = true,
@@ -376,7 +389,8 @@ class WatchJob {
     std::size_t removed = 0;
     backend::Shortfall shortfall;
     try {
-      for_each_batch(part, threads, [&](const io::Batch& batch) {
+      for_each_batch(part, threads, [&](io::Batch& batch) {
+        shorten_overlap(batch.pieces, longest_k() - options_.kmers.k);
         shortfall.merge(table_->remove(batch, options_.reading.lenient).shortfall);
         return ++removed < batches;
       });
@@ -394,14 +408,28 @@ class WatchJob {
     --half_counted_;
   }
 
-  void match(const io::Batch& batch, MatchedReads& matched) const {
+  [[nodiscard]] std::uint32_t against_k() const {
+    return against_ ? against_index_->params().k : options_.kmers.k;
+  }
+  /// Returns the k that pieces of a sequence have enough in common for.
+  [[nodiscard]] std::uint32_t longest_k() const { return std::max(options_.kmers.k, against_k()); }
+
+  /// Judges the reads of a batch; one that comes in pieces with its last.
+  void match(io::Batch& batch, MatchedReads& matched) const {
+    const std::vector<io::Piece> pieces = batch.pieces;
+    shorten_overlap(batch.pieces, longest_k() - against_k());
     against_->profile(batch, matched.profile);
     for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-      if (!batch.pieces[i].last) continue;
       const ReadKmers kmers = count_found(matched.profile.exact(i, matched.counts), options_.matches);
+      ReadKmers& read = matched.unfinished;
+      read.kmers += kmers.kmers;
+      read.found += kmers.found;
+      if (!batch.pieces[i].last) continue;
       ++matched.reads;
-      matched.matching += kmers.found > 0 && options_.matches.passes(kmers) ? 1 : 0;
+      matched.matching += read.found > 0 && options_.matches.passes(read) ? 1 : 0;
+      read = {};
     }
+    batch.pieces = pieces;
   }
 
   /// Tells what is there, and looks whether it is enough.

@@ -147,6 +147,26 @@ class Watch(WatchTest):
         self.assertAlmostEqual(float(lines[-1]["coverage"]), 20, delta=2)
         self.assertAlmostEqual(float(lines[-1]["genome_size"]), 3000, delta=150)
 
+    def test_matches_of_sequences_longer_than_a_batch(self):
+        """They come in pieces: each of their k-mers is looked up once, and counted once, whichever k is larger."""
+        bases = 5000 * "".join(self.chance.choices("ACGT", k=1000))
+        self.file("run/0.fa", f">long\n{bases}\n>other\n{'ACGTT' * 20}\n")
+        self.file("run/1.fa", f">long\n{bases}\n>bad\nACGT!\n")  # which is taken back
+        for name in ("0.fa", "1.fa"):  # finished when they are seen
+            os.utime(self.run_folder / name, (0, 0))
+        self.warpmer("count", "-k", 21, "-o", "counted.wmi", "run/0.fa")
+        for k in (15, 21, 31):
+            self.warpmer("count", "-k", k, "-o", f"{k}.wmi", self.file("against.fa", f">long\n{bases}\n"))
+            for found, matched in ((len(bases) - k + 1, "0.5"), (len(bases) - k + 2, "0")):
+                with self.subTest(k=k, found=found):
+                    filtered = self.warpmer("filter", f"{k}.wmi", "--names-only", "--min-kmers", found, "run/0.fa")
+                    self.assertEqual(filtered.split(), ["long"] if matched == "0.5" else [])
+                    against = ("--against", f"{k}.wmi", "--min-kmers", found)
+                    watcher = self.start("--until", "time=0", *against, name=f"x{k}.{found}")
+                    lines, _ = watcher.end(None, INPUT)
+                    self.assertEqual(lines[-1]["matched"], matched)
+                    self.assertEqual(self.content(f"x{k}.{found}.wmi"), self.content("counted.wmi"))
+
     def test_a_folder_that_is_away_for_a_while(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         watcher = self.start()
