@@ -27,6 +27,7 @@
 #include "io/fastx/input_shares.h"
 #include "io/input_set.h"
 #include "io/text/input_too_large.h"
+#include "io/text/quality_watch.h"
 #include "jobs/live_job.h"
 #include "jobs/watched_folder.h"
 #include "stats/spectrum_model.h"
@@ -162,6 +163,7 @@ class WatchJob {
     try {
       while (report_.why.empty()) step();
       if (!is_told_) tell_line();
+      io::warn_of_phred64(options_.reading.qualities);
     } catch (const ResourceError& error) {
       if (half_counted_ > 0) {
         throw ResourceError(fmt::format(

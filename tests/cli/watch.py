@@ -131,6 +131,12 @@ class Watch(WatchTest):
         self.start("--until", "time=0").end(None)
         self.check_index(self.reads[:100])
 
+    def test_phred64_is_named_where_qualities_matter(self):
+        self.write("0.fastq", fastq(self.reads[:100]).replace("I" * 100, "h" * 99 + "B"))
+        for options, warnings in ((("--min-base-quality", 20), 1), ((), 0)):
+            _, messages = self.start("--until", "time=0", *options, output=f"{warnings}.wmi").end(None)
+            self.assertEqual(messages.count("warning: run/0.fastq: qualities look like Phred+64"), warnings, messages)
+
     def test_limits_and_matches(self):
         self.file("host.fa", ">h\n" + "".join(self.reads[0]) + "\n")
         self.warpmer("count", "-k", "21", "-o", "host.wmi", "host.fa")
