@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <functional>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -50,6 +51,10 @@ bool is_sequence_name(std::string_view name) {
 
 std::int64_t nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; }
 
+FileId id_of(const struct stat& status) {
+  return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
+}
+
 bool is_skipped_folder(std::string_view name) {
   return name.starts_with('.') || name.ends_with("_fail") || name.ends_with("_skip");
 }
@@ -58,7 +63,10 @@ bool is_skipped_folder(std::string_view name) {
 class TextFrom {
  public:
   TextFrom(const std::string& path, std::uint64_t begin, std::uint64_t end)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), at_(begin), end_(end) {}
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+        at_(begin),
+        end_(end),
+        buffer_(std::min<std::uint64_t>(end - begin, std::uint64_t{1} << 20)) {}
   ~TextFrom() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -81,8 +89,17 @@ class TextFrom {
  private:
   int descriptor_;
   std::uint64_t at_, end_;
-  std::vector<char> buffer_ = std::vector<char>(std::size_t{1} << 20);
+  std::vector<char> buffer_;
 };
+
+/// Returns a hash of the last bytes before `end`; nothing when they cannot be read.
+std::optional<std::size_t> tail_of(const std::string& path, std::uint64_t end) {
+  constexpr std::uint64_t kMost = 4096;
+  const std::uint64_t bytes = std::min(end, kMost);
+  TextFrom file(path, end - bytes, end);
+  const std::string_view tail = file.next();
+  return tail.size() == bytes ? std::optional(std::hash<std::string_view>()(tail)) : std::nullopt;
+}
 
 /// Finds the ends of records, line by line.
 class RecordEnds {
@@ -141,19 +158,51 @@ WatchedFolder::WatchedFolder(std::string folder, std::map<std::string, std::uint
   while (folder_.size() > 1 && folder_.ends_with('/')) folder_.pop_back();
 }
 
-void WatchedFolder::see(const std::string& name, Clock::time_point now) {
+/// True when the bytes that were read last of a file are others now: not where `rsync` has made a new file of
+/// one that has grown, but also where a new one has the inode of the one before.
+bool WatchedFolder::is_replaced(const std::string& name, const SeenFile& file) const {
+  const auto before = tails_.find(name);
+  if (before == tails_.end() || file.bytes < read_of(name)) return false;
+  const std::optional<std::size_t> tail = tail_of(path_of(name), read_of(name));
+  return tail && before->second && *tail != *before->second;
+}
+
+void WatchedFolder::see(const std::string& name, const FolderLook& look) {
   struct stat status = {};
   if (::stat(path_of(name).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const FileId id = id_of(status);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const std::int64_t changed = nanoseconds(system::changed_at(status));
   const auto [place, is_new] = seen_.try_emplace(name);
   SeenFile& file = place->second;
   file.look = looks_;
-  if (!is_new && file.bytes == bytes && file.changed == changed) return;
-  const std::uint64_t first_bytes = is_new && looks_ == 1 ? bytes : file.first_bytes;
-  file = {.bytes = bytes, .changed = changed, .since = now, .look = looks_, .first_bytes = first_bytes};
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
-  if (is_new && age > kOld) file.since -= std::chrono::ceil<Clock::duration>(settle_);
+  const bool has_other_id = file.id != id;
+  file.id = id;
+  if (is_new || file.bytes != bytes || file.changed != changed) {
+    file.bytes = bytes;
+    file.changed = changed;
+    file.since = look.now;
+    file.damaged_bytes = UINT64_MAX;
+    if (is_new && looks_ == 1) file.first_bytes = bytes;
+    const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(changed);
+    if (is_new && age > kOld) file.since -= std::chrono::ceil<Clock::duration>(settle_);
+  } else if (!has_other_id) {
+    return;
+  }
+  check_replaced(name, file, look);
+}
+
+void WatchedFolder::check_replaced(const std::string& name, SeenFile& file, const FolderLook& look) {
+  if (!is_replaced(name, file)) {
+    replaced_.erase(name);
+    return;
+  }
+  file.damaged_bytes = file.bytes;
+  if (!replaced_.insert(name).second) return;
+  look.problem(
+      fmt::format("{} has been replaced by another file, and {} bytes were counted of the one before: what "
+                  "was counted stays, the other is left out",
+                  path_of(name), read_of(name)));
 }
 
 FilePart WatchedFolder::part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const {
@@ -178,7 +227,7 @@ std::uint64_t WatchedFolder::read_of(const std::string& name) const {
 
 /// Sees the files of one folder within, or of the watched one, whose name is empty, and appends the folders
 /// that are in it.
-std::error_code WatchedFolder::list_folder(const std::string& name, Clock::time_point now,
+std::error_code WatchedFolder::list_folder(const std::string& name, const FolderLook& look,
                                            std::vector<std::string>& folders) {
   std::error_code error;
   for (fs::directory_iterator entry(path_of(name), error); !error && entry != fs::directory_iterator();
@@ -192,7 +241,7 @@ std::error_code WatchedFolder::list_folder(const std::string& name, Clock::time_
       // A link to a folder might lead back.
       if (!is_skipped_folder(own) && !entry->is_symlink(ignored)) folders.push_back(std::move(within));
     } else if (is_sequence_name(own)) {
-      see(within, now);
+      see(within, look);
     }
   }
   return error;
@@ -200,18 +249,18 @@ std::error_code WatchedFolder::list_folder(const std::string& name, Clock::time_
 
 /// Sees what files there are. Of folders within, one that vanishes meanwhile is not there, and another that
 /// cannot be listed is a problem that is told once.
-void WatchedFolder::list(const std::function<void(std::string)>& problem, Clock::time_point now) {
+void WatchedFolder::list(const FolderLook& look) {
   ++looks_;
   std::set<std::string> unlisted;
   std::vector<std::string> folders = {""};
   while (!folders.empty()) {
     const std::string name = std::move(folders.back());
     folders.pop_back();
-    const std::error_code error = list_folder(name, now, folders);
+    const std::error_code error = list_folder(name, look, folders);
     if (!error || (!name.empty() && error == std::errc::no_such_file_or_directory)) continue;
     const std::string what = fmt::format("{} cannot be listed: {}", path_of(name), error.message());
     if (name.empty()) throw InputError(what);
-    if (!unlisted_.contains(name)) problem(what + "; files in it are left out until it can be");
+    if (!unlisted_.contains(name)) look.problem(what + "; files in it are left out until it can be");
     unlisted.insert(name);
   }
   unlisted_ = std::move(unlisted);
@@ -225,7 +274,7 @@ void WatchedFolder::list(const std::function<void(std::string)>& problem, Clock:
 
 std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
                                           const std::function<void(std::string)>& problem) {
-  list(problem, now);
+  list({now, problem});
   std::vector<FilePart> parts;
   for (auto& [name, file] : seen_) {
     const std::uint64_t before = read_of(name);
@@ -241,6 +290,11 @@ std::vector<FilePart> WatchedFolder::look(Clock::time_point now,
     if (FilePart part = part_of(name, file, now); part.end > 0) parts.push_back(std::move(part));
   }
   return parts;
+}
+
+void WatchedFolder::note_read(const FilePart& part) {
+  read_[part.name] = part.end;
+  tails_[part.name] = tail_of(path_of(part.name), part.end);
 }
 
 void WatchedFolder::note_damaged(const FilePart& part) {

@@ -2,9 +2,11 @@
 /// Sequence files that appear in a folder and grow there: what of them can be read, and what has been.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -20,6 +22,13 @@ struct FilePart {
   std::uint64_t begin = 0, end = 0;
 
   bool operator==(const FilePart&) const = default;
+};
+
+/// Tells a file from others, whatever its name.
+struct FileId {
+  std::uint64_t device = 0, inode = 0;
+
+  bool operator==(const FileId&) const = default;
 };
 
 /// A folder that is looked at again and again, with all folders within it. Its files are those with names
@@ -38,7 +47,8 @@ class WatchedFolder {
   /// Lists the folder, and returns what can be read now, in order of names: what is new of finished files,
   /// and whole records of plain FASTA and FASTQ, also of those that grow; not all at once of large ones.
   /// InputError when the folder cannot be listed. `problem` is told, once, of each file that has changed so
-  /// that what is new of it cannot be read, and of each folder within that cannot be listed.
+  /// that what is new of it cannot be read, or that another has replaced, and of each folder within that
+  /// cannot be listed.
   std::vector<FilePart> look(Clock::time_point now, const std::function<void(std::string)>& problem);
 
   /// Returns the names of files, in order, of which something that was there at the first look has not been
@@ -46,7 +56,7 @@ class WatchedFolder {
   [[nodiscard]] std::vector<std::string> unread() const;
 
   /// Takes note that a part has been read.
-  void note_read(const FilePart& part) { read_[part.name] = part.end; }
+  void note_read(const FilePart& part);
   /// Takes note that a part cannot be read: it is not returned again until the file changes.
   void note_damaged(const FilePart& part);
 
@@ -65,8 +75,14 @@ class WatchedFolder {
   }
 
  private:
+  /// A look at the folder.
+  struct FolderLook {
+    Clock::time_point now;
+    const std::function<void(std::string)>& problem;
+  };
   /// A file as it was seen last.
   struct SeenFile {
+    FileId id;
     std::uint64_t bytes = 0;
     std::int64_t changed = 0;                  ///< time that the file system has for it
     Clock::time_point since;                   ///< it has been like this since then
@@ -75,10 +91,12 @@ class WatchedFolder {
     std::uint64_t first_bytes = 0;             ///< that it had at the first look, if they are to be read
   };
 
-  void list(const std::function<void(std::string)>& problem, Clock::time_point now);
-  std::error_code list_folder(const std::string& name, Clock::time_point now,
+  void list(const FolderLook& look);
+  std::error_code list_folder(const std::string& name, const FolderLook& look,
                               std::vector<std::string>& folders);
-  void see(const std::string& name, Clock::time_point now);
+  void see(const std::string& name, const FolderLook& look);
+  [[nodiscard]] bool is_replaced(const std::string& name, const SeenFile& file) const;
+  void check_replaced(const std::string& name, SeenFile& file, const FolderLook& look);
   [[nodiscard]] FilePart part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const;
   [[nodiscard]] std::uint64_t read_of(const std::string& name) const;
 
@@ -86,7 +104,10 @@ class WatchedFolder {
   std::map<std::string, std::uint64_t> read_;
   std::chrono::duration<double> settle_;
   std::map<std::string, SeenFile> seen_;  ///< that are there
-  std::set<std::string> unlisted_;        ///< folders that cannot be listed
+  /// Hashes of the last bytes that have been read of files since this was made; none where that is not known.
+  std::map<std::string, std::optional<std::size_t>> tails_;
+  std::set<std::string> replaced_;  ///< names of files that have been read, which others have now
+  std::set<std::string> unlisted_;  ///< folders that cannot be listed
   std::uint64_t looks_ = 0;
 };
 

@@ -173,6 +173,16 @@ class Watch(WatchTest):
                     self.assertEqual(lines[-1]["matched"], matched)
                     self.assertEqual(self.content(f"x{k}.{found}.wmi"), self.content("counted.wmi"))
 
+    def test_a_file_that_is_replaced(self):
+        self.write("0.fastq", fastq(self.reads[:100]))
+        watcher = self.start()
+        watcher.wait_for_reads(100)
+        os.replace(self.file("longer.fastq", fastq(self.reads[100:300])), self.run_folder / "0.fastq")
+        watcher.wait_for_message("run/0.fastq has been replaced by another file")
+        _, messages = watcher.end(status=INPUT)
+        self.assertEqual(messages.count("replaced"), 1)
+        self.check_index(self.reads[:100])
+
     def test_a_folder_that_is_away_for_a_while(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         watcher = self.start()

@@ -147,6 +147,34 @@ TEST_CASE("a damaged file is left out until it changes") {
   CHECK(watched.look(10) == Parts{{"x.fq.gz", 0, 5}});
 }
 
+TEST_CASE("a file that another replaces is told once, and left out; a copy that has grown is read on") {
+  Watched watched;
+  const std::string record = "@a\nACGT\n+\nIIII\n", other = "@b\nGCGT\n+\nIIII\n";
+  const auto replace = [&](const std::string& name, const std::string& text) {
+    watched.write("new", text);
+    fs::rename(watched.files / "new", watched.files / name);
+  };
+  for (const char* name : {"copied.fq", "other.fq", "away.fq", "written.fq"}) watched.write(name, record);
+  for (const FilePart& part : watched.look(0)) watched.folder.note_read(part);
+  fs::remove(watched.files / "away.fq");
+  replace("copied.fq", record + record);
+  replace("other.fq", other + other);
+  watched.write("written.fq", other + other);  // has the inode of the one before
+  CHECK(watched.look(1) == Parts{{"copied.fq", 15, 30}});
+  CHECK(watched.problems.size() == 2);
+  watched.append("other.fq", other);
+  replace("away.fq", other);
+  CHECK(watched.look(20) == Parts{{"copied.fq", 15, 30}});
+  CHECK(watched.look(20) == Parts{{"copied.fq", 15, 30}});
+  CHECK(watched.problems.size() == 3);
+  for (const std::string& what : watched.problems) {
+    CAPTURE(what);
+    CHECK(what.find(".fq has been replaced by another file") != std::string::npos);
+    CHECK(what.find("copied.fq") == std::string::npos);
+  }
+  CHECK(watched.folder.damaged() == 3);
+}
+
 TEST_CASE("what is there no more is not left out") {
   Watched watched;
   watched.write("x.fq.gz", "123");
