@@ -196,7 +196,10 @@ void declare_flags(CLI::App& app, WatchCommand& command) {
                    "A file is finished when it has not changed for so many seconds. Default: 10.");
   add_reading_flags(app, job.reading);
   add_resource_flags(app, job.resources);
-  app.add_option("DIR", job.folder, "The folder, with all folders within it.")->required()->type_name("DIR");
+  app.add_option("DIR", job.folder,
+                 "The folder, with all folders within it, but not those that links lead to.")
+      ->required()
+      ->type_name("DIR");
 }
 
 }  // namespace

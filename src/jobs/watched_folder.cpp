@@ -173,6 +173,7 @@ void WatchedFolder::see(const std::string& name, const FolderLook& look) {
   const FileId id = id_of(status);
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   const std::int64_t changed = nanoseconds(system::changed_at(status));
+  check_repeated(name, id, look);
   const auto [place, is_new] = seen_.try_emplace(name);
   SeenFile& file = place->second;
   file.look = looks_;
@@ -190,6 +191,13 @@ void WatchedFolder::see(const std::string& name, const FolderLook& look) {
     return;
   }
   check_replaced(name, file, look);
+}
+
+void WatchedFolder::check_repeated(const std::string& name, const FileId& id, const FolderLook& look) {
+  const auto [first, is_first] = first_names_.try_emplace(id, name);
+  if (is_first || !repeated_.insert(id).second) return;
+  look.problem(fmt::format("'{}' and '{}' are the same file; a file is counted as often as it has names",
+                           path_of(first->second), path_of(name)));
 }
 
 void WatchedFolder::check_replaced(const std::string& name, SeenFile& file, const FolderLook& look) {
@@ -238,8 +246,14 @@ std::error_code WatchedFolder::list_folder(const std::string& name, const Folder
     within += own;
     std::error_code ignored;
     if (entry->is_directory(ignored)) {
-      // A link to a folder might lead back.
-      if (!is_skipped_folder(own) && !entry->is_symlink(ignored)) folders.push_back(std::move(within));
+      if (is_skipped_folder(own)) continue;
+      if (!entry->is_symlink(ignored)) {
+        folders.push_back(std::move(within));
+      } else if (links_.insert(within).second) {  // and might lead back
+        look.problem(fmt::format(
+            "{} is a link to a folder, and files in that are not counted; watch the folder itself",
+            path_of(within)));
+      }
     } else if (is_sequence_name(own)) {
       see(within, look);
     }
@@ -251,6 +265,7 @@ std::error_code WatchedFolder::list_folder(const std::string& name, const Folder
 /// cannot be listed is a problem that is told once.
 void WatchedFolder::list(const FolderLook& look) {
   ++looks_;
+  first_names_.clear();
   std::set<std::string> unlisted;
   std::vector<std::string> folders = {""};
   while (!folders.empty()) {

@@ -2,6 +2,7 @@
 /// Sequence files that appear in a folder and grow there: what of them can be read, and what has been.
 
 #include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -28,7 +29,7 @@ struct FilePart {
 struct FileId {
   std::uint64_t device = 0, inode = 0;
 
-  bool operator==(const FileId&) const = default;
+  auto operator<=>(const FileId&) const = default;
 };
 
 /// A folder that is looked at again and again, with all folders within it. Its files are those with names
@@ -47,8 +48,8 @@ class WatchedFolder {
   /// Lists the folder, and returns what can be read now, in order of names: what is new of finished files,
   /// and whole records of plain FASTA and FASTQ, also of those that grow; not all at once of large ones.
   /// InputError when the folder cannot be listed. `problem` is told, once, of each file that has changed so
-  /// that what is new of it cannot be read, or that another has replaced, and of each folder within that
-  /// cannot be listed.
+  /// that what is new of it cannot be read, or that another has replaced, of each that has several names, and
+  /// of each folder within that cannot be listed, or is a link.
   std::vector<FilePart> look(Clock::time_point now, const std::function<void(std::string)>& problem);
 
   /// Returns the names of files, in order, of which something that was there at the first look has not been
@@ -96,6 +97,7 @@ class WatchedFolder {
                               std::vector<std::string>& folders);
   void see(const std::string& name, const FolderLook& look);
   [[nodiscard]] bool is_replaced(const std::string& name, const SeenFile& file) const;
+  void check_repeated(const std::string& name, const FileId& id, const FolderLook& look);
   void check_replaced(const std::string& name, SeenFile& file, const FolderLook& look);
   [[nodiscard]] FilePart part_of(const std::string& name, const SeenFile& file, Clock::time_point now) const;
   [[nodiscard]] std::uint64_t read_of(const std::string& name) const;
@@ -106,8 +108,11 @@ class WatchedFolder {
   std::map<std::string, SeenFile> seen_;  ///< that are there
   /// Hashes of the last bytes that have been read of files since this was made; none where that is not known.
   std::map<std::string, std::optional<std::size_t>> tails_;
-  std::set<std::string> replaced_;  ///< names of files that have been read, which others have now
-  std::set<std::string> unlisted_;  ///< folders that cannot be listed
+  std::set<std::string> replaced_;             ///< names of files that have been read, which others have now
+  std::map<FileId, std::string> first_names_;  ///< of files, in this look
+  std::set<FileId> repeated_;                  ///< files that have been told to have several names
+  std::set<std::string> links_;                ///< to folders, that have been told
+  std::set<std::string> unlisted_;             ///< folders that cannot be listed
   std::uint64_t looks_ = 0;
 };
 

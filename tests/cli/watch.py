@@ -183,6 +183,18 @@ class Watch(WatchTest):
         self.assertEqual(messages.count("replaced"), 1)
         self.check_index(self.reads[:100])
 
+    def test_links(self):
+        self.write("a.fastq", fastq(self.reads[:100]))
+        os.symlink("a.fastq", self.run_folder / "latest.fastq")
+        os.link(self.run_folder / "a.fastq", self.run_folder / "hard.fastq")
+        (self.folder / "other").mkdir()
+        os.symlink("../other", self.run_folder / "linked")
+        _, messages = self.start("--until", "time=0").end(None)
+        self.assertIn("warning: run/linked is a link to a folder", messages)
+        self.assertRegex(messages, r"warning: 'run/\w+.fastq' and 'run/\w+.fastq' are the same file")
+        self.assertEqual(messages.count("warning"), 2, messages)
+        self.check_index(3 * self.reads[:100])
+
     def test_a_folder_that_is_away_for_a_while(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         watcher = self.start()

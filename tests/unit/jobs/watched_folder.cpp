@@ -199,6 +199,22 @@ TEST_CASE("folders deep within are listed, and links to folders are not followed
   fs::create_directory_symlink(watched.files / "e", watched.files / (deep + "/loop"));
   watched.look(0);
   CHECK(watched.look(10) == Parts{{deep + "/x.fq.gz", 0, 3}, {"e/y.fq.gz", 0, 3}});
+  REQUIRE(watched.problems.size() == 1);  // of two looks
+  CHECK(watched.problems[0].find(deep + "/loop is a link to a folder") != std::string::npos);
+  CHECK(watched.folder.damaged() == 0);
+}
+
+TEST_CASE("a file of several names is told once") {
+  Watched watched;
+  watched.write("d/a.fq.gz", "123");
+  watched.write("other.fq.gz", "123");
+  fs::create_hard_link(watched.files / "d/a.fq.gz", watched.files / "b.fq.gz");
+  fs::create_symlink("d/a.fq.gz", watched.files / "latest.fq.gz");
+  watched.look(0);
+  CHECK(watched.look(10).size() == 4);
+  REQUIRE(watched.problems.size() == 1);
+  CHECK(watched.problems[0].find("are the same file") != std::string::npos);
+  CHECK(watched.problems[0].find("other") == std::string::npos);
 }
 
 TEST_CASE("a folder that cannot be listed is told once, and is left out") {
