@@ -147,6 +147,7 @@ void read_limit(std::string_view text, jobs::WatchLimits& limits) {
 int run_watch(WatchCommand command) {
   const SaveSignal save;
   jobs::WatchOptions& job = command.job;
+  if (job.folder.empty()) throw UsageError("DIR is empty; name the folder to watch");
   if (job.output.empty() || file::is_stream(job.output))
     throw UsageError("watch writes its index again and again: give a file, with -o FILE");
   check_index_output(job.output);

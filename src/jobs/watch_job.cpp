@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,14 @@ std::unique_ptr<index::IndexFile> earlier_index(const WatchOptions& options) {
   return index;
 }
 
+/// True when two paths mean one folder, as far as can be known: the earlier one need not be there any more.
+bool are_same_folder(const std::string& now, const std::string& earlier) {
+  const std::filesystem::path path = now, before = earlier;
+  std::error_code ignored;
+  return path.lexically_normal() == before.lexically_normal() ||
+         std::filesystem::equivalent(path, before, ignored);
+}
+
 /// Returns how often each base of the genome was read. K-mers with errors are left out, as they are not the
 /// genome's, though their bases were read there: k-mers of nanopore reads may be half of that.
 double base_coverage(const stats::GenomeEstimate& estimate, const index::Totals& totals) {
@@ -148,7 +157,7 @@ class WatchJob {
     if (base_) {
       const std::string now = state().folder;
       const std::string& earlier = base_->provenance().inputs.front();
-      if (now != earlier) {
+      if (!are_same_folder(now, earlier)) {
         listener.problem(
             fmt::format("{} is of {}: files of {} that have names and sizes of files there are not counted",
                         options.output, earlier, now));

@@ -265,6 +265,10 @@ class Watch(WatchTest):
     def test_another_folder_s_index(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         self.start("--until", "time=2s").end(None)
+        os.symlink("run", self.folder / "link")
+        for same in ("./run", "run//", "link", self.folder / "run"):  # the provenance has the last one
+            self.assertNotIn("warning", self.start("--until", "time=0", folder=same).end(None)[1])
+        self.start("--until", "time=0").end(None)
         self.run_folder.rename(self.folder / "run2")
         _, messages = self.start("--until", "time=1h", "--until", "time=1", "--until", "time=2h", folder="run2").end(None)
         self.assertIn("x.wmi is of run/: files of run2/ that have names", messages)
@@ -293,6 +297,7 @@ class Watch(WatchTest):
         self.refused(USAGE, "what --against names; add it", *watch, "-o", "x.wmi", "--min-fraction", 0.5)
         for limit in ("coverage", "coverage=x", "new<2", "new=0.1", "time=3w", "reads=5"):
             self.refused(USAGE, "--until", *watch, "-o", "x.wmi", "--until", limit)
+        self.refused(USAGE, "DIR is empty; name the folder", "watch", "", "-k", "21", "-o", "x.wmi")
         self.refused(INPUT, "cannot be listed", "watch", "missing", "-k", "21", "-o", "x.wmi")
         self.file("a.fa", ">a\n" + self.reads[0] + "\n")
         self.warpmer("count", "-k", "21", "-o", "x.wmi", "a.fa")
