@@ -2,7 +2,6 @@
 /// Sequence files that appear in a folder and grow there: what of them can be read, and what has been.
 
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "io/text/input_list.h"
@@ -25,12 +25,8 @@ struct FilePart {
   bool operator==(const FilePart&) const = default;
 };
 
-/// Tells a file from others, whatever its name.
-struct FileId {
-  std::uint64_t device = 0, inode = 0;
-
-  auto operator<=>(const FileId&) const = default;
-};
+/// Tells a file from others, whatever its name: its device and its inode.
+using FileId = std::pair<std::uint64_t, std::uint64_t>;
 
 /// A folder that is looked at again and again, with all folders within it. Its files are those with names
 /// that sequence files have (`.fastq.gz`, `.bam`, ...); hidden ones are not looked at, nor are folders whose
