@@ -99,6 +99,7 @@ class Watch(WatchTest):
         self.start("--until", "time=5s").end(None)
         self.check_index(self.reads[:500])
 
+    @without_sanitizers
     def test_a_file_with_a_record_too_large_for_the_memory_is_left_out(self):
         self.write("0.fastq", fastq(self.reads[:100]))
         with open(self.run_folder / "1.fastq", "wb") as file:
