@@ -15,6 +15,7 @@ namespace warpmer::backend {
 struct ImportPlan {
   std::uint32_t k = 31;
   bool canonical = true;        ///< k-mers become canonical
+  bool may_repeat = true;       ///< a k-mer that comes more than once does not mean that the input is damaged
   bool sum_duplicates = false;  ///< a k-mer may come more than once, and its counts are added up
   unsigned threads = 1;
   std::uint64_t memory_bytes = 0;    ///< bytes that the session may hold

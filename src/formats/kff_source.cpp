@@ -118,6 +118,7 @@ void KffSource::read_header() {
         fmt::format("this KFF file is damaged: in the encoding {:#04x} two bases have one code", encoding));
   }
   is_unique_ = take_number(1, "its header") != 0;
+  facts_.may_repeat = !is_unique_;
   facts_.canonical = take_number(1, "its header") != 0;
   const std::uint64_t text_bytes = take_number(4, "its header");
   need(text_bytes, "its header");

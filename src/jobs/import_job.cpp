@@ -48,7 +48,9 @@ class ImportJob {
     backend::ImportPlan plan;
     plan.k = facts.k;
     plan.canonical = facts.canonical || options_.canonical;
-    plan.sum_duplicates = options_.sum_duplicates;
+    // Both strands of a k-mer may be in a file that says nothing of strands.
+    plan.may_repeat = facts.may_repeat || plan.canonical != facts.canonical;
+    plan.sum_duplicates = options_.sum_duplicates && plan.may_repeat;
     plan.threads = threads_;
     plan.expected_kmers = facts.distinct;
     plan.input = options_.input;

@@ -12,7 +12,7 @@ namespace warpmer::jobs {
 struct ImportOptions {
   std::string input;            ///< name that messages give the source
   bool canonical = false;       ///< whatever the source says; see ImportPlan
-  bool sum_duplicates = false;  ///< a k-mer may come more than once; else it is an error
+  bool sum_duplicates = false;  ///< of a k-mer that comes more than once, where it may; else it is an error
   host::Resources resources;
   std::string output;  ///< path, or "-"
   index::Provenance provenance;

@@ -33,6 +33,7 @@ class ListedKmers final : public formats::KmerSource {
       : lines_(path, job.resources.threads, kLongestListLine) {
     facts_.k = job.kmers.k;
     facts_.canonical = job.kmers.canonical;
+    facts_.may_repeat = true;
   }
 
   std::size_t read(std::span<formats::CountedKmer> out) override {

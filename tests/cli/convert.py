@@ -293,7 +293,9 @@ class Kmc(ConvertTest):
         few = (self.folder / "small.kmc_pre").read_bytes()
         refused(r"no 9223372036854775808 3-mers", pre=patched(patched(few, -48, u32(0, 1 << 31)), -64, u32(0)),
                 suf=b"KMCSKMCS")
-        refused(r"comes more than once", suf=patched(suf, at, suf[4:at]))
+        twice = r"bad: this database is damaged: the k-mer [ACGT]{31} comes more than once.*; copy it again"
+        refused(twice, suf=patched(suf, at, suf[4:at]))
+        self.refused(INPUT, twice, "convert", "bad", "-o", "x.wmi", "--sum-duplicates")
         os.remove(self.folder / "bad.kmc_suf")
         self.refused(INPUT, r"bad\.kmc_suf", "convert", "bad", "-o", "x.wmi")
         os.remove(self.folder / "db.kmc_pre")

@@ -10,6 +10,7 @@ import unittest
 
 from common_cli import INPUT, USAGE, main
 from common_convert import LENGTHS, ConvertTest, random_counts
+from common_kff import kff_bytes
 from common_tier import some
 
 FORMATS = ("jellyfish", "kff")
@@ -79,6 +80,19 @@ class Others(ConvertTest):
         self.assertEqual(self.info(index)["params"]["strand"], "canonical")
         self.refused(USAGE, "for making an index", "convert", "--canonical", "forward.jf", "-o", "x.tsv", "--to", "tsv")
         self.refused(USAGE, "exclude each other", "convert", "--canonical", "--forward", "-", "-o", "x.wmi")
+
+    def test_kff_that_may_have_a_kmer_twice(self):
+        """Its header says whether it may: then counts can be added up; else it is damaged."""
+        content = kff_bytes(["ACGTTGCAAC"] * 2, {"ACGTTGCAAC": 3}, k=10)
+        at = content.index(b"KFF") + 6
+        self.file("unique.kff", content)
+        self.file("twice.kff", content[:at] + b"\0" + content[at + 1 :])
+        for options in ((), ("--sum-duplicates",)):
+            self.refused(INPUT, r"unique\.kff: this database is damaged: the k-mer ACGTTGCAAC comes more than once",
+                         "convert", "unique.kff", "-o", "x.wmi", *options)
+        self.refused(INPUT, r"twice\.kff: the k-mer ACGTTGCAAC comes more than once.*; add .*--sum-duplicates",
+                     "convert", "twice.kff", "-o", "x.wmi")
+        self.assertEqual(self.dump(self.convert("twice.kff", "x.wmi", "--sum-duplicates")), {"ACGTTGCAAC": 6})
 
     def test_what_does_not_go_together(self):
         index = self.index_of({"ACGTTGC": 2})

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,9 +34,16 @@ template <class Key>
 [[noreturn]] void refuse_duplicate(const ImportPlan& plan, Key kmer) {
   std::string text(plan.k, ' ');
   kmer_to_text(kmer, plan.k, text.data());
+  const std::string_view strands = plan.canonical ? ", as it is or from the other strand" : "";
+  if (!plan.may_repeat) {
+    throw InputError(fmt::format(
+        "{}: this database is damaged: the k-mer {} comes more than once{}; copy it again, or make it "
+        "again",
+        plan.input, text, strands));
+  }
   throw InputError(
       fmt::format("{}: the k-mer {} comes more than once{}; add its counts up with --sum-duplicates",
-                  plan.input, text, plan.canonical ? ", as it is or from the other strand" : ""));
+                  plan.input, text, strands));
 }
 
 [[noreturn]] void refuse_memory(const ImportPlan& plan, std::uint64_t needed_bytes) {

@@ -31,6 +31,7 @@ struct StreamFacts {
   // K-mers that occur less often, or more often, were left out when it was made.
   std::uint64_t min_count = 1;
   std::uint64_t max_count = UINT64_MAX;
+  bool may_repeat = false;  ///< a k-mer may come more than once; else a file in which one does is damaged
 
   void widen_bounds(std::uint64_t least, std::uint64_t most) noexcept {
     min_count = std::min(min_count, least);

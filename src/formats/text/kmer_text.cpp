@@ -53,6 +53,7 @@ TextSource::TextSource(const std::string& path, bool canonical, unsigned threads
   }
   facts_.k = static_cast<std::uint32_t>(kmer.size());
   facts_.canonical = canonical;
+  facts_.may_repeat = true;
   first_.kmer = parse_kmer(kmer);
 }
 

@@ -25,7 +25,9 @@ using Counts = std::map<Key128, std::uint64_t>;
 class ListSource final : public formats::KmerSource {
  public:
   ListSource(std::vector<CountedKmer> kmers, formats::StreamFacts facts)
-      : KmerSource(facts), kmers_(std::move(kmers)) {}
+      : KmerSource(facts), kmers_(std::move(kmers)) {
+    facts_.may_repeat = true;
+  }
   std::size_t read(std::span<CountedKmer> out) override {
     const std::size_t n = std::min({out.size(), kmers_.size() - at_, std::size_t{5000}});
     std::copy_n(kmers_.begin() + static_cast<std::ptrdiff_t>(at_), n, out.begin());
