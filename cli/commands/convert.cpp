@@ -14,12 +14,14 @@
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/messages.h"
+#include "cli/framework/printable.h"
 #include "cli/output/progress.h"
 #include "file/byte_file.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
 #include "host/limits.h"
 #include "index/index_file.h"
+#include "index/index_start.h"
 #include "jobs/export_job.h"
 #include "jobs/import_job.h"
 
@@ -51,10 +53,35 @@ bool can_be_read_only_once(const std::string& path) {
          (std::filesystem::is_other(status) && !formats::is_kmc_database(path));
 }
 
+/// UsageError when a path names a file and a KMC database. An index is taken: it is often what the database
+/// beside it was made of, or into.
+void check_is_one(const std::string& input) {
+  std::error_code ignored;
+  const std::string database = input + ".kmc_pre";
+  if (!std::filesystem::is_regular_file(input, ignored) || index::is_index_file(input)) return;
+  if (!formats::is_kmc_database(database)) return;
+  throw UsageError(fmt::format(
+      "{} is a file, and with {} also a KMC database; name {} for the database, or rename the file",
+      printable(input), printable(database), printable(database)));
+}
+
+/// InputError for an index of positions.
+void check_has_counts(const std::string& input) {
+  if (!index::is_position_file(input)) return;
+  throw InputError(fmt::format(
+      "{}: an index of positions, such as 'warpmer positions' makes, which has no counts; convert "
+      "the index that 'warpmer count' makes",
+      printable(input)));
+}
+
 /// Returns the format of the input. A pipe cannot be inspected before it is read: it has the format that the
 /// output has not.
 Format input_format(const ConvertOptions& options, std::optional<Format> to) {
-  if (!can_be_read_only_once(options.input)) return formats::detect_format(options.input);
+  if (!can_be_read_only_once(options.input)) {
+    check_is_one(options.input);
+    check_has_counts(options.input);
+    return formats::detect_format(options.input);
+  }
   if (!to) to = formats::format_of_path(options.import.output);
   return to.value_or(Format::wmi) == Format::wmi ? Format::tsv : Format::wmi;
 }

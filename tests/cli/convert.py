@@ -143,6 +143,8 @@ class Text(ConvertTest):
             ("there is no k-mer in it", ""),
             ("there is no k-mer in it", "# nothing\n\n"),
             ("line 1: 'chr1' is no count.*'warpmer count'", ">chr1\nACGT\n"),
+            ("line 1: '@r' is no line of a k-mer, a tab and its count; for sequences there is 'warpmer count'", "@r\nACGT\n+\nIIII\n"),
+            ("line 1: '@r 1:N:0' is no line .*; for sequences there is 'warpmer count'", "@r 1:N:0\nACGT\n+\nIIII\n"),
             ("line 3: 'ACGTT' is no line '>COUNT'", ">1\nACGTA\nACGTT\n"),
             ("line 3: the file ends after a count", ">1\nACGTA\n>2\n"),
             ("ACGTACGTACGTACG comes more than once", good + "CCGTACGTACGTACG\t3\n" + good),
@@ -155,6 +157,16 @@ class Text(ConvertTest):
         self.refused(INPUT, r"cut\.tsv\.gz", "convert", "cut.tsv.gz", "-o", "x.wmi")
         self.refused(INPUT, "no_such", "convert", "no_such", "-o", "x.wmi")
         self.refused(INPUT, "reads_1", "convert", READS, "-o", "x.wmi")
+
+    def test_what_is_no_text(self):
+        index = self.count(READS, k=21)
+        self.warpmer("positions", "-k", 21, "-o", "places.wmp", READS)
+        self.refused(INPUT, "places.wmp: an index of positions, such as 'warpmer positions' makes", "convert", "places.wmp", "-o", "x.wmi")
+        self.convert(index, "db.jf")
+        for name in (index, "db.jf", "places.wmp"):
+            self.refused(INPUT, "standard input, line 1: this is no text .* as which a pipe is read; an index or a database has to be a file",
+                         "convert", "-", "-o", "x.wmi", stdin=(self.folder / name).read_bytes())
+        self.refused(INPUT, "standard input, line 1: '@r' .*'warpmer count'", "convert", "-", "-o", "x.wmi", stdin="@r\nACGT\n+\nIIII\n")
 
     def test_memory(self):
         counts = random_counts(31, 40000, 9)
@@ -255,6 +267,11 @@ class Kmc(ConvertTest):
         self.convert(index, "index.tsv", "--to", "tsv")  # the index, not the database of that name
         self.assertEqual(self.lines("index.tsv"), counts)
         self.refused(USAGE, "kmc to kmc", "convert", "--to", "kmc", "-o", "x", index + ".kmc_pre")
+        self.convert(index, "two", "--to", "kmc")
+        self.file("two", "ACGTACGTAAAAAAC\t7\n")
+        self.refused(USAGE, "two is a file, and with two.kmc_pre also a KMC database; name two.kmc_pre for the database",
+                     "convert", "two", "-o", "x.wmi")
+        self.assertEqual(self.dump(self.convert("two.kmc_pre", "x.wmi")), counts)
 
     def test_damaged(self):
         index = self.count(READS, k=31)

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "file/input_error.h"
+#include "file/output/output_path.h"
 
 namespace warpmer::formats {
 namespace {
@@ -13,8 +15,17 @@ namespace {
 /// Length that is enough to say what stands there.
 constexpr io::LineLimit kLongestLine{4096, "this line is too long for a k-mer and its count"};
 
+/// Pipes are taken for text, and cannot be looked into before.
+constexpr std::string_view kNoText =
+    "this is no text of k-mers, as which a pipe is read; an index or a database has to be a file";
+constexpr io::LineLimit kLongestLineOfStream{kLongestLine.bytes, kNoText};
+
+constexpr std::string_view kHintForSequences = "; for sequences there is 'warpmer count'";
+
 constexpr std::size_t kMaxDigits = 20;
 constexpr std::size_t kMaxSeparators = 3;
+
+bool is_of_no_text(char c) { return static_cast<unsigned char>(c - ' ') >= 0x7F - ' ' && c != '\t'; }
 
 bool is_separator(char c) { return c == '\t' || c == ' '; }
 
@@ -44,9 +55,11 @@ char* format_fasta(char* out, Key kmer, std::uint32_t k, std::uint64_t count) {
 }  // namespace
 
 TextSource::TextSource(const std::string& path, bool canonical, unsigned threads)
-    : lines_(path, threads, kLongestLine) {
+    : is_stream_(path == "-" || file::is_stream(path)),
+      lines_(path, threads, is_stream_ ? kLongestLineOfStream : kLongestLine) {
   std::string_view kmer;
   has_first_ = next_record(kmer, first_.count);
+  lines_.set_limit(kLongestLine);
   if (!has_first_) lines_.fail("there is no k-mer in it, so that k is not known");
   if (kmer.empty() || kmer.size() > kMaxK) {
     lines_.fail(fmt::format("a k-mer of {} characters; warpmer's have 1 to {}", kmer.size(), kMaxK));
@@ -74,10 +87,20 @@ std::size_t TextSource::read(std::span<CountedKmer> out) {
   return n;
 }
 
+TextForm TextSource::form_of(std::string_view line) const {
+  if (line.starts_with('>')) return TextForm::fasta;
+  if (line.starts_with('@')) {
+    lines_.fail(fmt::format("{} is no line of a k-mer, a tab and its count{}", file::quoted(line),
+                            kHintForSequences));
+  }
+  if (is_stream_ && std::ranges::any_of(line, is_of_no_text)) lines_.fail(kNoText);
+  return TextForm::tsv;
+}
+
 bool TextSource::next_record(std::string_view& kmer, std::uint64_t& count) {
   std::string_view line;
   if (!lines_.next_entry(line)) return false;
-  if (!std::exchange(is_form_known_, true) && line.starts_with('>')) form_ = TextForm::fasta;
+  if (!std::exchange(is_form_known_, true)) form_ = form_of(line);
   if (form_ == TextForm::tsv) {
     const bool is_as_before = facts_.k > 0 && facts_.k < line.size() && is_separator(line[facts_.k]);
     const std::size_t separator = is_as_before ? facts_.k : line.find_first_of("\t ");
@@ -102,7 +125,7 @@ std::uint64_t TextSource::parse_count(std::string_view text) const {
   }
   if (error != std::errc() || end != text.data() + text.size()) {
     lines_.fail(fmt::format("{} is no count, which is a whole number of at least 1{}", file::quoted(text),
-                            form_ == TextForm::fasta ? "; for sequences there is 'warpmer count'" : ""));
+                            form_ == TextForm::fasta ? kHintForSequences : ""));
   }
   if (count == 0) lines_.fail("a count of 0; leave k-mers out that do not occur");
   return count;

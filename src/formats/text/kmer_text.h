@@ -29,9 +29,12 @@ class TextSource final : public KmerSource {
 
  private:
   bool next_record(std::string_view& kmer, std::uint64_t& count);
+  /// Returns the form that the first line is of.
+  [[nodiscard]] TextForm form_of(std::string_view line) const;
   [[nodiscard]] std::uint64_t parse_count(std::string_view text) const;
   [[nodiscard]] Key128 parse_kmer(std::string_view text) const;
 
+  bool is_stream_;  ///< nobody has looked at what is in it
   io::LineReader lines_;
   TextForm form_ = TextForm::tsv;
   bool is_form_known_ = false;
