@@ -164,6 +164,13 @@ class Qualities(CliTest):
                 self.warned(r"warpmer: warning: q64.fq: qualities look like Phred\+64", *command, "q64.fq")
                 self.warpmer(*command, "q33.fq")
         self.warpmer("count", "-k", 7, "-o", "out.wmi", "q64.fq")
+        self.file("none.fa", f">a\n{BASES}\n")
+        for command in commands:
+            command = ["kept.fa" if word == "kept.fq" else word for word in command]
+            with self.subTest(command):
+                self.warned("warning: no input has qualities, so --min-base-quality changes nothing", *command, "none.fa")
+                if command[0] != "filter":  # writes one form
+                    self.warpmer(*command, "none.fa", "q33.fq")
         # Alignments, too, whose numbers a converter took from such a file as they were.
         for strand in (0, 16):
             self.file("q64.sam", f"@HD\tVN:1.6\nr\t{4 + strand}\t*\t0\t0\t*\t*\t0\t0\t{BASES}\t{quality}\n")
@@ -171,7 +178,7 @@ class Qualities(CliTest):
             for command in (commands[0], commands[2]):
                 with self.subTest(command, strand=strand):
                     self.warned(r"warning: q64.sam: qualities look like Phred\+64.*samtools fastq", *command, "q64.sam")
-                    self.warpmer(*command, "none.sam")
+                    self.warned("no input has qualities", *command, "none.sam")
 
     def test_so_are_solexas(self):
         quality = "h" * 12 + ";" + "h" * 10 + "<=>?@A"

@@ -95,6 +95,8 @@ std::vector<std::string> QualityWatch::like_phred64() const {
 }
 
 void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch) {
+  if (watch && watch->files().empty())
+    warn("no input has qualities, so --min-base-quality changes nothing; leave it out");
   const std::vector<std::string> files = watch ? watch->like_phred64() : std::vector<std::string>();
   if (files.empty()) return;
   const QualityRange range = watch->files().at(files.front());

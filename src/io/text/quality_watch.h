@@ -60,8 +60,8 @@ class QualityWatch {
   std::map<std::string, QualityRange> files_;
 };
 
-/// Warns, when all is read, where qualities are not what bases of low quality were found by. `watch` may be
-/// null.
+/// Warns, when all is read, where qualities are not what bases of low quality were found by, and where there
+/// are none. `watch` may be null.
 void warn_of_phred64(const std::shared_ptr<QualityWatch>& watch);
 
 }  // namespace warpmer::io
