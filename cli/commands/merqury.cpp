@@ -445,6 +445,7 @@ Examples:
   app.add_option("--hapmers", command->job.hapmers,
                  "Indexes of the k-mers that only one of the parents has and the child inherited.")
       ->expected(2)
+      ->allow_extra_args(false)  // what follows the two is INDEX
       ->type_name("FILE");
   const auto note = [command](std::uint64_t& limit, const char* flag) {
     return [command, &limit, flag](std::uint64_t value) {

@@ -164,6 +164,19 @@ std::string render_mismatch(const std::string& message) {
                                      : fmt::format("{} needs {} values", name, message[number]);
 }
 
+/// Says that an argument is missing, and which one an option that takes several files has probably taken for
+/// one of its own: CLI11 gives it all that follows.
+std::string missing_text(const CLI::App& command, const std::string& name) {
+  const auto has_taken = [](const CLI::Option* option) {
+    return !option->get_positional() && option->get_items_expected_max() > 1 && option->results().size() > 1;
+  };
+  const auto options = command.get_options();
+  const auto found = std::find_if(options.begin(), options.end(), has_taken);
+  if (found == options.end() || command.get_option_no_throw(name) == nullptr) return "missing " + name;
+  return fmt::format("missing {}; '{}' was taken as one of {}: name {} first", name,
+                     (*found)->results().back(), (*found)->get_name(), name);
+}
+
 /// "a, b and c".
 std::string list_of(std::vector<std::string> names) {
   const std::string last = std::move(names.back());
@@ -318,7 +331,7 @@ std::string Application::render_parse_error(const CLI::ParseError& error) const 
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const std::string suffix = " is required";
     if (message.size() > suffix.size() && message.ends_with(suffix)) {
-      message = "missing " + message.substr(0, message.size() - suffix.size());
+      message = missing_text(app, message.substr(0, message.size() - suffix.size()));
     }
   }
   return message + " (see '" + program + " --help')";

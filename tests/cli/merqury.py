@@ -38,6 +38,9 @@ class Merqury(MerquryTest):
         self.assertEqual(set(self.files()) - before, set(self.files()) & set(expected))
         self.warpmer("merqury", "reads.wmi", "mat.fasta", "-o", "one", "--solid-count", 2, "--hapmers", "hapA.wmi", "hapB.wmi")
         self.check(Oracle(reads, one, hapmers, 21, 2, "one"), "one")
+        # In the order that --help shows: two are of --hapmers, and the rest are arguments.
+        self.warpmer("merqury", "--solid-count", 2, "--hapmers", "hapA.wmi", "hapB.wmi", "reads.wmi", "mat.fasta", "-o", "two")
+        self.check(Oracle(reads, one, hapmers, 21, 2, "two"), "two")
 
     def test_phase_blocks(self):
         for k in some((21, 31, 40), 1):
@@ -146,6 +149,8 @@ class Merqury(MerquryTest):
         self.refused(USAGE, "--forward", "merqury", "forward.wmi", "mat.fasta", "-o", "x")
         self.assertEqual(set(self.files()) - {"even.wmi", "forward.wmi"}, set(before))
         self.refused(USAGE, "--hapmers needs 2 values", *run, "mat.fasta", "--hapmers", "hapA.wmi")
+        both = ("--hapmers", "hapA.wmi", "hapB.wmi")
+        self.refused(USAGE, "--hapmers is given more than once", *run, "mat.fasta", *both, *both)
 
     def test_no_file_is_replaced_that_is_read_or_has_sequences(self):
         self.make(21)

@@ -219,6 +219,9 @@ class Update(CliTest):
         index = self.count(READS_1, k=5, output="one.wmi")
         for pattern, *arguments in (
             ("missing INDEX", "-o", "x.wmi"),
+            ("missing INDEX .see", "--add", READS_2, "-o", "x.wmi"),
+            ("missing INDEX; 'one.wmi' was taken as one of --add: name INDEX first", "--add", READS_2, index, "-o", "x.wmi"),
+            ("missing INDEX; 'one.wmi' was taken as one of --remove: name INDEX first", "--remove", READS_2, index, "-o", "x.wmi"),
             ("nothing to do: give --add FILE or --remove FILE", index, "-o", "x.wmi"),
             ("-o FILE", index, "--add", READS_2),
             ("would replace it", index, "--add", READS_2, "-o", index),
