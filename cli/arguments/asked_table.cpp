@@ -8,6 +8,7 @@
 #include "cli/framework/printable.h"
 #include "host/gpus.h"
 #include "index/early_checks.h"
+#include "index/index_start.h"
 #include "serve/remote_table.h"
 
 namespace warpmer::cli {
@@ -36,6 +37,12 @@ void check_only_server(const std::string& server, const std::vector<std::string>
   if (files.empty()) return;
   throw UsageError(fmt::format("--server asks the server at {}, and no file; leave out {}, or --server",
                                server, printable(files.front())));
+}
+
+void check_no_index(const std::string& server, const std::string& first) {
+  if (!first.ends_with(".wmi") && !index::is_index_file(first)) return;
+  throw UsageError(fmt::format("--server asks the server at {}, and no index; leave out {}, or --server",
+                               server, printable(first)));
 }
 
 void check_server_device(const std::string& server, const std::string& device) {

@@ -29,6 +29,8 @@ void add_server_flag(CLI::App& app, std::string& server);
 
 /// Throws a UsageError when files are named, too.
 void check_only_server(const std::string& server, const std::vector<std::string>& files);
+/// Throws one when the first argument, which is none that `--server` asks, is an index.
+void check_no_index(const std::string& server, const std::string& first);
 /// Throws a UsageError when `--device` is given with `--server`.
 void check_server_device(const std::string& server, const std::string& device);
 

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cli/arguments/asked_table.h"
 #include "cli/arguments/quantity.h"
 #include "file/byte_file.h"
+#include "formats/format.h"
 #include "host/limits.h"
 #include "io/text/input_list.h"
 #include "io/text/repeated_inputs.h"
@@ -37,19 +39,11 @@ std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
 /// A flag as messages call it: `-m` for `-m,--memory`.
 std::string shown_name(const std::string& names) { return names.substr(0, names.find(',')); }
 
-/// Returns the size that a flag was given.
-std::uint64_t parse_memory(const std::string& flag, const std::string& text) {
-  const std::optional<std::uint64_t> bytes = parse_size(text);
-  if (!bytes) {
-    throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", flag, text));
-  }
-  if (*bytes < kLeastMemoryBytes) {
-    const bool lacks_unit = *bytes > 0 && parse_whole_number(text);
-    throw UsageError(fmt::format("{} {} means {} bytes; give {}", flag, text, *bytes,
-                                 lacks_unit ? fmt::format("a unit, for example {}G", text)
-                                            : std::string("a larger size, for example 512M")));
-  }
-  return *bytes;
+/// True when 'warpmer convert' writes what is called so.
+bool is_of_convert(const std::string& output) {
+  const auto format = formats::format_of_path(output);
+  if (!format || *format == formats::Format::wmi) return false;
+  return formats::limits_of(*format).is_text || !formats::is_compressed_name(output);
 }
 
 /// Returns the bytes of all inputs on disk; 0 when one is no plain file.
@@ -65,6 +59,20 @@ std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
 }
 
 }  // namespace
+
+std::uint64_t parse_memory(const std::string& name, const std::string& text) {
+  const std::optional<std::uint64_t> bytes = parse_size(text);
+  if (!bytes) {
+    throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", name, text));
+  }
+  if (*bytes < kLeastMemoryBytes) {
+    const bool lacks_unit = *bytes > 0 && parse_whole_number(text);
+    throw UsageError(fmt::format("{} {} means {} bytes; give {}", name, text, *bytes,
+                                 lacks_unit ? fmt::format("a unit, for example {}G", text)
+                                            : std::string("a larger size, for example 512M")));
+  }
+  return *bytes;
+}
 
 CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint64_t smallest,
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
@@ -225,8 +233,8 @@ void add_index_output_flag(CLI::App& app, std::string& output) {
 
 void check_index_output(const std::string& output, formats::Content kind, bool may_be_terminal) {
   if (output.empty()) throw UsageError("where to write the index? Add -o FILE, or -o - for standard output");
-  formats::check_ending(output, {kind},
-                        kind == formats::Content::index ? "let 'warpmer convert' write other formats" : "");
+  const bool can_convert = kind == formats::Content::index && is_of_convert(output);
+  formats::check_ending(output, {kind}, can_convert ? "let 'warpmer convert' write other formats" : "");
   if (output == "-" && !may_be_terminal && isatty(STDOUT_FILENO) != 0)
     throw UsageError("an index is binary and standard output is a terminal; use -o FILE, or a pipe");
 }
@@ -246,6 +254,7 @@ void add_question_flags(CLI::App& app, Questions& questions, const std::string& 
 
 void Questions::take_server() {
   if (server.empty() || index.empty()) return;
+  check_no_index(server, index);
   kmers.insert(kmers.begin(), std::move(index));
   index.clear();
 }

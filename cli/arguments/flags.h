@@ -35,6 +35,9 @@ void add_length_flag(CLI::App& app, std::uint32_t& k);
 CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional<double>& fraction,
                           const std::string& help);
 
+/// Returns the size that a flag, or a variable, of this name was given. UsageError unless it is one of at
+/// least a megabyte.
+std::uint64_t parse_memory(const std::string& name, const std::string& text);
 /// Adds a flag that takes a size of at least a megabyte; anything else is a usage error that says so. `bytes`
 /// is left alone unless the flag is given.
 CLI::Option* add_size_flag(CLI::App& app, const std::string& names, std::uint64_t& bytes,

@@ -48,6 +48,8 @@ bool KmerList::is_short(const std::string& path) {
 
 std::string_view kmer_of_line(std::string_view line) {
   const std::string_view entry = io::entry_of_line(line);
+  if (entry.starts_with('>') || entry.starts_with('@'))
+    throw UsageError("this is FASTA or FASTQ, and no list of k-mers; give it to --reads");
   const std::string_view kmer = io::first_word(entry);
   if (kmer.size() < entry.size()) {
     const std::string_view second = io::first_word(io::entry_of_line(entry.substr(kmer.size())));

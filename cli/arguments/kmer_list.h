@@ -44,7 +44,7 @@ class KmerList {
 };
 
 /// Returns the k-mer of a line; empty for an empty line and for a comment. Throws a UsageError for a second
-/// k-mer behind it.
+/// k-mer behind it, and for a line as sequences have it.
 std::string_view kmer_of_line(std::string_view line);
 
 }  // namespace warpmer::cli

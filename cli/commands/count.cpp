@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/report.h"
 #include "file/output/output_path.h"
+#include "file/shell_word.h"
 #include "formats/text/ending.h"
 #include "host/tmp_directory.h"
 #include "jobs/count_job.h"
@@ -128,6 +131,15 @@ int run_dry(const CountCommand& command) {
   return print_plan(std::move(request));
 }
 
+/// Returns the command that writes a histogram in the format of this name; empty where none does.
+std::string advice_of_histo(std::uint32_t k, const std::string& output) {
+  using formats::Content;
+  constexpr std::array kOfHisto = {Content::npz, Content::arrow, Content::parquet, Content::svg,
+                                   Content::png};
+  if (std::ranges::find(kOfHisto, formats::content_of_path(output).content) == kOfHisto.end()) return {};
+  return fmt::format("let 'warpmer histo -k {} READS -o {}' write that", k, file::shell_word(output));
+}
+
 /// `--histogram-only`: rows go to the output, as `warpmer histo` prints them of an index.
 int run_histogram(CountCommand command) {
   IndexTargetFlags& target = command.flags.target;
@@ -135,7 +147,8 @@ int run_histogram(CountCommand command) {
     throw UsageError("--histogram-only writes no k-mers that --to could be for; leave one of them out");
   }
   if (target.output.empty()) target.output = "-";
-  formats::check_ending(target.output, {formats::Content::text, formats::Content::tsv});
+  formats::check_ending(target.output, {formats::Content::text, formats::Content::tsv},
+                        advice_of_histo(command.flags.job.kmers.k, target.output));
   jobs::check_options(command.flags.job);
   StatsFile stats(command.stats);
   TextOutput output(target.output);

@@ -88,13 +88,18 @@ void check_inputs(const FilterOptions& options) {
 }
 
 /// By whichever names; reads would be their own mates.
-void check_mates_differ(const FilterOptions& options) {
+void check_mates(const FilterOptions& options) {
   const auto is_same = [](const std::string& a, const std::string& b) {
     std::error_code ignored;
     return a == b || std::filesystem::equivalent(a, b, ignored);
   };
   if (!options.first.empty() && std::ranges::equal(options.first, options.second, is_same))
     throw UsageError("-1 and -2 name the same files");
+  if (options.first.size() != options.second.size()) {
+    throw UsageError(
+        fmt::format("-1 names {}, and -2 names {}: each file of first mates has one of second mates",
+                    counted(options.first.size(), "file"), counted(options.second.size(), "file")));
+  }
 }
 
 void check_read_once(const FilterOptions& options) {
@@ -120,7 +125,7 @@ void expand_all_lists(FilterOptions& options) {
   check_read_once(options);  // a list from standard input among them
   for (auto* inputs : {&options.first, &options.second, &options.reads}) expand_lists(*inputs, outputs);
   check_read_once(options);  // and what lists name
-  check_mates_differ(options);
+  check_mates(options);
 }
 
 void check_rule(const FilterOptions& options) {
@@ -255,6 +260,7 @@ void print_summary(const FilterTotals& totals, double seconds) {
 void take_server(FilterOptions& options) {
   check_server_device(options.server, options.device.device);
   if (options.server.empty() || options.index.empty()) return;
+  check_no_index(options.server, options.index);
   options.reads.insert(options.reads.begin(), std::move(options.index));
   options.index.clear();
 }
@@ -307,8 +313,10 @@ void declare_rule_flags(CLI::App& command, FilterOptions& options) {
       "A read passes with at least N of its k-mers found. Default: 1, when no threshold is given.");
   add_whole_number(command, "--max-kmers", 0, UINT64_MAX, options.max_kmers,
                    "A read passes with at most N of its k-mers found. Default: no limit.");
-  add_fraction(command, "--min-fraction", options.min_fraction,
-               "A read passes with at least this fraction of its k-mers found, from 0 to 1. Default: 0.");
+  add_fraction(
+      command, "--min-fraction", options.min_fraction,
+      "A read passes with at least this fraction of its k-mers found, from 0 to 1; one without k-mers "
+      "has 0. Default: 0.");
   add_fraction(command, "--max-fraction", options.max_fraction,
                "A read passes with at most this fraction of its k-mers found. Default: 1.");
   add_count_range_flags(command, options.plan.rule.counts,

@@ -344,6 +344,11 @@ bool say_that_they_are_reads(const HistoOptions& options, bool are_listed) {
   });
 }
 
+[[noreturn]] void refuse_counting_flag(const HistoOptions& options, const std::string& index) {
+  throw UsageError(fmt::format("{} is an index, which has its histogram; {} is for reads", printable(index),
+                               options.counting_flag));
+}
+
 /// True when the inputs are to be counted.
 bool are_reads(HistoOptions& options) {
   const bool are_listed = std::ranges::any_of(options.inputs, is_list);
@@ -351,10 +356,7 @@ bool are_reads(HistoOptions& options) {
   const bool are = say_that_they_are_reads(options, are_listed);
   if (!are && !options.counting_flag.empty()) {
     const auto index = std::ranges::find_if(options.inputs, index::is_index_file);
-    if (index != options.inputs.end()) {
-      throw UsageError(fmt::format("{} is an index, which has its histogram; {} is for reads",
-                                   printable(*index), options.counting_flag));
-    }
+    if (index != options.inputs.end()) refuse_counting_flag(options, *index);
     throw UsageError(
         fmt::format("{} is for reads; for what is no file of reads, such as a pipe, give -k, too",
                     options.counting_flag));
@@ -365,9 +367,9 @@ bool are_reads(HistoOptions& options) {
 int print_of_reads(HistoOptions options) {
   for (const std::string& input : options.inputs) {
     if (!index::is_index_file(input)) continue;
+    if (!options.counting_flag.empty()) refuse_counting_flag(options, input);
     throw UsageError(
-        fmt::format("{} is an index; reads are counted without one, and flags for counting are for reads",
-                    printable(input)));
+        fmt::format("{} is an index, and other inputs are reads; ask for one of both", printable(input)));
   }
   CountFlags& counting = options.counting;
   counting.job.inputs = options.inputs;
@@ -475,9 +477,9 @@ void add_histo_command(Application& application) {
       "counted, all inputs together, and no index is written: with the flags for counting that 'warpmer "
       "count' has.",
       formats_help() + R"(  --max-count N has rows up to N, and row N + 1 for all larger counts, in every
-  format ('jellyfish histo -h N' does so); with --cut, larger counts are left
-  out ('kmc_tools transform DB histogram F -cxN' does so). Where every count is
-  a row, the largest may be 1000000: then --max-count is needed.
+  format but fastk ('jellyfish histo -h N' does so); with --cut, larger counts
+  are left out ('kmc_tools transform DB histogram F -cxN' does so). Where every
+  count is a row, the largest may be 1000000: then --max-count is needed.
 
 Pictures:
   --plot prints one as wide as the terminal (80 columns where there is none), in

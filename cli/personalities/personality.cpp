@@ -62,11 +62,7 @@ unsigned threads_of_environment() {
 std::uint64_t memory_of_environment() {
   const std::string text = variable("WARPMER_MEMORY");
   if (text.empty()) return 0;
-  const std::optional<std::uint64_t> bytes = parse_size(text);
-  if (!bytes || *bytes == 0) {
-    throw UsageError(fmt::format("WARPMER_MEMORY must be a size such as 16G or 512M, not '{}'", text));
-  }
-  return *bytes;
+  return parse_memory("WARPMER_MEMORY", text);
 }
 
 /// Returns the threads that a job of these programs has memory for: their originals take any number. Counting

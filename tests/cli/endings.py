@@ -188,6 +188,14 @@ class Refused(EndingsTest):
         self.refused(USAGE, "'x.pdf' ends as PDF does", "qv", self.index, GENOME, "--sequences", "x.pdf")
         for name in ("x.gz", "x.wmi.gz"):
             self.refused(USAGE, "ends as compressed text does", "count", READS, "-o", name)
+        for name in ("x.csv", "x.gz", "x.h5", "x.meryl", "x.kff.gz"):
+            for command in (("count", READS), ("update", self.index, "--add", READS)):
+                self.refused(USAGE, "'x.* ends as .*; choose another name\n", *command, "-o", name)
+        for name in ("x.kff", "x.jf", "x.yak", "x.tsv", "x.fa.gz"):
+            self.refused(USAGE, "; choose another name, or let 'warpmer convert' write other formats\n", "update", self.index, "--add", READS, "-o", name)
+        for name in ("x.npz", "x.svg"):
+            self.refused(USAGE, f"choose another name, or let 'warpmer histo -k 21 READS -o {name}' write that\n",
+                         "count", "-k", 21, "--histogram-only", "-o", name, READS)
         for name, what in (("x.fa.fai", "FASTA"), ("x.gzi", "BGZF"), ("x.bam.bai", "BAM"), ("x.csi", "BAM"), ("x.CRAI", "CRAM")):
             self.refused(USAGE, text.format(name, f"an index of {what}", r"an index \(\.wmi\)"), "count", READS, "-o", name)
         self.refused(USAGE, "ends as compressed text does", "convert", self.index, "-o", "x.kff.gz")

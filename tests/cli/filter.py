@@ -492,6 +492,7 @@ class Refusals(FilterTest):
             ("all the reads", "r.fq", "-1", "r.fq", "-2", "r.fq"),
             ("all the reads", "--interleaved", "-1", "r.fq", "-2", "r.fq"),
             ("the same files", "-1", "r.fq", "-2", "r.fq"),
+            ("-1 names 1 file, and -2 names 2 files: each file", "-1", "r.fq", "-2", "r2.fq", "r.fq"),
             ("go together", "--interleaved", "r.fq", "--out1", "x"),
             ("exclude", "--interleaved", "r.fq", "--out1", "x", "--out2", "y", "-o", "z"),
             ("need pairs", "r.fq", "--out1", "x", "--out2", "y"),

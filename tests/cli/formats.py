@@ -337,6 +337,8 @@ class Readers(CliTest):
             self.refused(INPUT, r"list\.txt:3: ", "query", self.index, "--kmers", "list.txt")
         self.file("list.txt", f"{good}\n{good} {good}\n")
         self.refused(INPUT, r"list\.txt:2: there are two k-mers in this line", "query", self.index, "--kmers", "list.txt")
+        self.file("list.fa", ">1\nACGT\n")
+        self.refused(INPUT, r"list\.fa:1: this is FASTA or FASTQ, and no list of k-mers; give it to --reads", "query", self.index, "--kmers", "list.fa")
         self.file("list.txt", good.encode("utf-16"))
         self.refused(INPUT, r"list\.txt, line 1: this is text in UTF-16", "query", self.index, "--kmers", "list.txt")
         self.refused(INPUT, "standard input:2: ", "query", self.index, "--kmers", "-", stdin=f"{good}\nx\n")

@@ -61,6 +61,8 @@ class WithoutKmc(NamesTest):
     def test_environment(self):
         for name, value, pattern in (("WARPMER_THREADS", "none", "WARPMER_THREADS must be"),
                                      ("WARPMER_MEMORY", "-3", "WARPMER_MEMORY must be"),
+                                     ("WARPMER_MEMORY", "10", "WARPMER_MEMORY 10 means 10 bytes; give a unit, for example 10G"),
+                                     ("WARPMER_MEMORY", "1K", "WARPMER_MEMORY 1K means 1024 bytes; give a larger size, for example 512M"),
                                      ("WARPMER_DEVICE", "abacus", "abacus")):
             process = self.run_named("kmc", "-k9", FASTQ, "out", self.folder, environment={name: value})
             self.assertEqual(process.returncode, 2, process.stderr)

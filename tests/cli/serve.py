@@ -478,6 +478,9 @@ class Refusals(Serve):
         self.serve("-k", 21)
         for command in ("histo", "stats", "info"):
             self.refused(USAGE, "asks the server at s.sock, and no file; leave out x.wmi", command, "--server", SOCKET, "x.wmi")
+        no_index = "asks the server at s.sock, and no index; leave out x.wmi, or --server"
+        for command in (["query", "x.wmi", "A" * 21], ["query", "x.wmi", "--reads", DATA / "forty.fq"], ["filter", "x.wmi", DATA / "forty.fq"]):
+            self.refused(USAGE, no_index, command[0], "--server", SOCKET, *command[1:])
         self.refused(USAGE, "-k is for reads; a server has counted its own", "histo", "--server", SOCKET, "-k", 21)
         for command in (["query", "--reads"], ["filter"]):
             self.refused(USAGE, "a server has its own device", command[0], "--server", SOCKET, "--device", "cpu", *command[1:], DATA / "forty.fq")

@@ -163,6 +163,11 @@ class UsageErrors(CliTest):
         self.check(
             [
                 ("missing INPUT", "histo"),
+                ("missing DIR; 'run' was taken as one of --until: name DIR first", "watch", "--until", "time=0", "run", "-o", "x.wmi"),
+                (f"{index} is an index, which has its histogram; -k is for reads", "histo", "-k", "21", index),
+                (f"{index} is an index, which has its histogram; -k is for reads", "histo", "-k", "21", index, READS),
+                (f"{index} is an index, which has its histogram; --memory is for reads", "histo", "-m", "1G", index),
+                (f"{index} is an index, and other inputs are reads", "histo", index, READS),
                 ("missing INDEX", "dump"),
                 ("missing INDEX", "stats"),
                 ("missing INDEX", "info"),
