@@ -368,8 +368,8 @@ int print_of_reads(HistoOptions options) {
   for (const std::string& input : options.inputs) {
     if (!index::is_index_file(input)) continue;
     if (!options.counting_flag.empty()) refuse_counting_flag(options, input);
-    throw UsageError(
-        fmt::format("{} is an index, and other inputs are reads; ask for one of both", printable(input)));
+    throw UsageError(fmt::format(
+        "{} is an index; reads are counted without one: name either indexes or reads", printable(input)));
   }
   CountFlags& counting = options.counting;
   counting.job.inputs = options.inputs;

@@ -60,7 +60,7 @@ class HistogramOnly(CliTest):
         self.count("reads")
         self.assertEqual(self.warpmer("histo", "-", stdin=(self.folder / "out.wmi").read_bytes()), wanted)
         self.refused(USAGE, "out.wmi is an index; reads are counted", "histo", "out.wmi", "reads")
-        self.refused(USAGE, "out.wmi is an index; reads are counted", "histo", "-k", 31, "out.wmi")
+        self.refused(USAGE, "out.wmi is an index, which has its histogram; -k is for reads", "histo", "-k", 31, "out.wmi")
         self.refused(INPUT, "missing.fq", "histo", "-t", 2, "missing.fq")
         self.refused(INPUT, "should these be reads, give -k, too", "histo", "-", stdin=b">a\nACGTACGT\n")
         self.refused(USAGE, "--forward is for reads", "histo", "--forward", "out.wmi")

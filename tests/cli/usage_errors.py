@@ -167,7 +167,7 @@ class UsageErrors(CliTest):
                 (f"{index} is an index, which has its histogram; -k is for reads", "histo", "-k", "21", index),
                 (f"{index} is an index, which has its histogram; -k is for reads", "histo", "-k", "21", index, READS),
                 (f"{index} is an index, which has its histogram; --memory is for reads", "histo", "-m", "1G", index),
-                (f"{index} is an index, and other inputs are reads", "histo", index, READS),
+                (f"{index} is an index; reads are counted without one: name either indexes or reads", "histo", index, READS),
                 ("missing INDEX", "dump"),
                 ("missing INDEX", "stats"),
                 ("missing INDEX", "info"),
