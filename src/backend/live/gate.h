@@ -4,13 +4,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <set>
 
 namespace warpmer::backend {
 
 /// Any number pass side by side, or any number stop it. Who stops it waits for those that have passed to be
-/// done, and no other passes. While somebody waits to pass, no stop begins, so that stops which follow one
-/// another without end keep nobody away for ever. While there is a stop that is alone, others begin all the
-/// same, because it may wait for them. A turn may be taken by one thread and end on another.
+/// done, and no other passes. A stop and who waits to pass begin in the order in which they came, so that
+/// neither keeps the other away for ever. While there is a stop that is alone, others begin all the same,
+/// because it may wait for them. A turn may be taken by one thread and end on another.
 class Gate {
  public:
   /// Who passes `alone` waits for those that have passed before, and no other passes meanwhile.
@@ -44,21 +45,28 @@ class Gate {
   };
 
  private:
+  using Queue = std::set<std::uint64_t>;  ///< numbers of those that wait, in the order in which they came
+
+  static bool is_before(const Queue& others, std::uint64_t mine) {
+    return others.empty() || mine < *others.begin();
+  }
   /// Returns the number of the pass.
   std::uint64_t begin_pass(bool alone) {
     std::unique_lock lock(mutex_);
-    ++waiting_;
+    const auto mine = waiting_passes_.insert(++come_).first;
+    const auto is_next = [&] { return !is_for_one_ && is_before(waiting_stops_, *mine); };
     if (alone) {
-      // Those that come later wait from now on, so that one after the other ends.
-      moved_.wait(lock, [&] { return !is_for_one_; });
+      // Other passes wait from now on, so that one after the other ends.
+      moved_.wait(lock, is_next);
       is_for_one_ = true;
       moved_.wait(lock, [&] { return stops_ == 0 && passes_ == 0; });
     } else {
-      moved_.wait(lock, [&] { return stops_ == 0 && !is_for_one_; });
+      moved_.wait(lock, [&] { return stops_ == 0 && is_next(); });
     }
+    waiting_passes_.erase(mine);
     const std::uint64_t number = ++begun_;
     only_ = ++passes_ == 1 ? number : 0;
-    if (--waiting_ == 0) moved_.notify_all();
+    if (!waiting_stops_.empty()) moved_.notify_all();
     return number;
   }
   [[nodiscard]] std::uint64_t only_pass() {
@@ -72,9 +80,14 @@ class Gate {
   }
   void begin_stop(bool alone) {
     std::unique_lock lock(mutex_);
-    moved_.wait(lock, [&] { return is_taken_ ? !alone : waiting_ == 0; });
-    if (alone) is_taken_ = true;
+    const auto mine = waiting_stops_.insert(++come_).first;
+    moved_.wait(lock, [&] { return is_taken_ ? !alone : is_before(waiting_passes_, *mine); });
+    waiting_stops_.erase(mine);
     ++stops_;
+    if (alone) {
+      is_taken_ = true;
+      moved_.notify_all();  // other stops need not wait any more
+    }
     moved_.wait(lock, [&] { return passes_ == 0; });
   }
   void end_stop(bool alone) {
@@ -89,7 +102,8 @@ class Gate {
   unsigned passes_ = 0, stops_ = 0;
   std::uint64_t begun_ = 0;  ///< passes, of all times
   std::uint64_t only_ = 0;   ///< the last pass that began, if it was the only one then; else 0
-  unsigned waiting_ = 0;     ///< who wait to pass
+  std::uint64_t come_ = 0;   ///< who have come to pass or to stop, of all times
+  Queue waiting_passes_, waiting_stops_;
   bool is_for_one_ = false;  ///< one passes alone, or waits to
   bool is_taken_ = false;    ///< there is a stop that is alone
 };

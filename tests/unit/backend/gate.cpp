@@ -34,6 +34,27 @@ TEST_CASE("stops that follow one another without end keep nobody away for ever")
   for (std::thread& thread : looking) thread.join();
 }
 
+TEST_CASE("passes that queue without end keep no stop away for ever") {
+  Gate gate;
+  std::atomic<bool> is_over = false;
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
+  std::vector<std::thread> changing;
+  changing.reserve(4);
+  for (int i = 0; i < 4; ++i) {
+    changing.emplace_back([&, i] {
+      while (!is_over && !is_late()) {
+        const Gate::Pass change(gate, i > 0);
+        std::this_thread::sleep_for(2ms);
+      }
+    });
+  }
+  for (int i = 0; i < 20; ++i) const Gate::Stop view(gate, i % 2 == 0);
+  CHECK_FALSE(is_late());
+  is_over = true;
+  for (std::thread& thread : changing) thread.join();
+}
+
 TEST_CASE("beside a stop that is alone others begin, whoever waits to pass") {
   Gate gate;
   std::atomic<bool> has_passed = false;
