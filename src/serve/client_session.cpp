@@ -34,7 +34,10 @@ void ClientSession::run() noexcept {
   try {
     try {
       greet();
-      while (const auto header = stream_.receive_header(kMostRequestBytes)) answer(*header);
+      while (const auto header = stream_.receive_header(kMostRequestBytes)) {
+        if (terms_.changes.is_stopped()) return;  // it had come before, and nobody has begun with it
+        answer(*header);
+      }
     } catch (const MalformedFrame&) {
       send_error(InputError("the server was sent what is no request of warpmer's"));
     } catch (const Error& error) {
@@ -127,10 +130,13 @@ void ClientSession::change(FrameKind kind) {
   const bool lenient = take_batch(batch_);
   require_changes();
   backend::Removal done;
-  if (kind == FrameKind::add) {
-    done.kmers = terms_.table.add(batch_, lenient);
-  } else {
-    done = terms_.table.remove(batch_, lenient);
+  {
+    const ChangeTurns::OneTurn turn(terms_.changes);
+    if (kind == FrameKind::add) {
+      done.kmers = terms_.table.add(batch_, lenient);
+    } else {
+      done = terms_.table.remove(batch_, lenient);
+    }
   }
   payload_.put(done.kmers);
   payload_.put(done.shortfall);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/live/live_table.h"
+#include "serve/change_turns.h"
 #include "serve/frame_stream.h"
 #include "serve/protocol.h"
 
@@ -13,6 +14,7 @@ namespace warpmer::serve {
 /// The common part of all sessions of a server.
 struct SessionTerms {
   backend::LiveTable& table;
+  ChangeTurns& changes;  ///< of the table
   KmerParams kmers;
   unsigned threads = 1;          ///< that take a snapshot
   const std::string& read_only;  ///< ServerOptions, as is the next

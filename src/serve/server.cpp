@@ -56,7 +56,7 @@ void refuse(FrameStream& stream, const std::string& why) {
 }  // namespace
 
 Server::Server(backend::LiveTable& table, const ServerOptions& options)
-    : table_(table), options_(with_room(options)), listener_(options.path) {}
+    : table_(table), options_(with_room(options)), changes_(options.threads), listener_(options.path) {}
 
 Server::~Server() { end_all(); }
 
@@ -98,8 +98,13 @@ void Server::accept() {
 }
 
 void Server::serve(Client& client) {
-  const SessionTerms terms{table_,          options_.kmers,           options_.threads, options_.read_only,
-                           options_.frozen, options_.patience_seconds};
+  const SessionTerms terms{table_,
+                           changes_,
+                           options_.kmers,
+                           options_.threads,
+                           options_.read_only,
+                           options_.frozen,
+                           options_.patience_seconds};
   ClientSession(terms, client.stream).run();
   std::unique_lock lock(mutex_);
   if (is_stopping_) {
@@ -128,6 +133,7 @@ void Server::join_ended() {
 
 void Server::end_all() {
   listener_.close();
+  changes_.stop();
   {
     std::unique_lock lock(mutex_);
     is_stopping_ = true;

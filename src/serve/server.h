@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backend/live/live_table.h"
+#include "serve/change_turns.h"
 #include "serve/frame_stream.h"
 #include "serve/unix_socket.h"
 
@@ -52,6 +53,7 @@ class Server {
 
   backend::LiveTable& table_;
   const ServerOptions options_;
+  ChangeTurns changes_;
   Listener listener_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -78,6 +79,26 @@ double seconds_of(const std::function<void()>& work) {
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
+
+/// Waits until something is so; false where that takes too long.
+bool comes_true(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 3000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return is_so();
+}
+
+/// Additions take until it is open.
+class BlockedTable : public OracleTable {
+ public:
+  using OracleTable::OracleTable;
+  std::uint64_t add(const io::Batch& batch, bool lenient) override {
+    ++calls;
+    comes_true([&] { return is_open.load(); });
+    return OracleTable::add(batch, lenient);
+  }
+
+  std::atomic<unsigned> calls = 0;
+  std::atomic<bool> is_open = false;
+};
 
 void send_raw(int socket, std::string_view bytes) {
   CHECK(send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
@@ -247,6 +268,29 @@ TEST_CASE("clients are told that the server has been stopped, or that it is gone
   CHECK(table.lookup(false).find("ACGTTGCATTA") == 1);
   CHECK(!std::filesystem::exists(served.path()));
   CHECK(says(message_of([&] { RemoteTable again(served.path()); }), "no server answers at"));
+}
+
+TEST_CASE("additions that wait for their turn when the server is stopped are refused") {
+  BlockedTable table(kKmers);
+  ServedTable served(table, kKmers, {.threads = 1, .grace_seconds = 60});
+  RemoteTable first(served.path()), second(served.path());
+  std::string said;
+  std::atomic<bool> has_ended = false;
+  std::thread adding([&] { first.add(batch_of("ACGTTGCATTACC"), false); });
+  CHECK(comes_true([&] { return table.calls > 0; }));
+  std::thread waiting([&] {
+    said = message_of([&] { second.add(batch_of("ACGTTGCATTACC"), false); });
+    has_ended = true;
+  });
+  std::thread stopping([&] { served.stop(); });
+  CHECK(comes_true([&] { return has_ended.load(); }));
+  table.is_open = true;
+  adding.join();
+  waiting.join();
+  stopping.join();
+  CHECK(said == "the server has been stopped");
+  CHECK(table.calls == 1);
+  CHECK(table.lookup(false).find("ACGTTGCATTA") == 1);
 }
 
 TEST_CASE("more clients than it takes are told so") {
