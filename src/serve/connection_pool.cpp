@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -10,7 +11,7 @@
 namespace warpmer::serve {
 
 ConnectionPool::ConnectionPool(const std::string& path) : path_(path) {
-  idle_.reserve(2 * kMostConnections);
+  idle_.reserve(kMostConnections);
   idle_.push_back(connect(kmers_));
 }
 
@@ -36,17 +37,24 @@ std::unique_ptr<FrameStream> ConnectionPool::connect(KmerParams& kmers) const {
 
 std::unique_ptr<FrameStream> ConnectionPool::take() {
   std::unique_lock lock(mutex_);
-  returned_.wait(lock, [&] { return in_use_ < kMostConnections; });
-  if (idle_.empty()) {
+  for (;;) {
+    returned_.wait(lock, [&] { return in_use_ < most_; });
+    ++in_use_;
+    if (!idle_.empty()) {
+      auto stream = std::move(idle_.back());
+      idle_.pop_back();
+      return stream;
+    }
     lock.unlock();
-    auto stream = connect();
-    lock.lock();
-    idle_.push_back(std::move(stream));
+    try {
+      return connect();
+    } catch (...) {
+      lock.lock();
+      most_ = std::max<std::size_t>(--in_use_, 1);
+      returned_.notify_all();
+      if (in_use_ == 0 && idle_.empty()) throw;  // else those that are there will do
+    }
   }
-  auto stream = std::move(idle_.back());
-  idle_.pop_back();
-  ++in_use_;
-  return stream;
 }
 
 std::unique_ptr<FrameStream> ConnectionPool::connect() const {

@@ -13,8 +13,8 @@
 
 namespace warpmer::serve {
 
-/// Connections to a server, of which there are at most kMostConnections: more threads wait for theirs.
-/// Thread-safe.
+/// Connections to a server, of which there are at most kMostConnections, or as many as the server takes: more
+/// threads wait for theirs. Thread-safe.
 class ConnectionPool {
  public:
   static constexpr std::size_t kMostConnections = 16;
@@ -75,7 +75,8 @@ class ConnectionPool {
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable returned_;
   std::vector<std::unique_ptr<FrameStream>> idle_;
-  std::size_t in_use_ = 0;
+  std::size_t in_use_ = 0;  ///< those that are being made included
+  std::size_t most_ = kMostConnections;
 };
 
 /// Receives the header of a part of an answer. Throws the Error that the server answers with instead.

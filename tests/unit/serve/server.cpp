@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/thread_team.h"
 #include "live/oracle_table.h"
 #include "serve/remote_table.h"
 #include "tier.h"
@@ -291,6 +292,35 @@ TEST_CASE("additions that wait for their turn when the server is stopped are ref
   CHECK(said == "the server has been stopped");
   CHECK(table.calls == 1);
   CHECK(table.lookup(false).find("ACGTTGCATTA") == 1);
+}
+
+TEST_CASE("a client opens 16 connections, however many threads it has") {
+  BlockedTable table(kKmers);
+  const ServedTable served(table, kKmers, {.threads = 64});
+  RemoteTable client(served.path());
+  std::thread team([&] {
+    run_team(
+        40, [&](unsigned) { client.add(batch_of("ACGTTGCATTACC"), false); }, [] {});
+  });
+  CHECK(comes_true([&] { return table.calls >= 16; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(table.calls == 16);
+  table.is_open = true;
+  team.join();
+  CHECK(table.lookup(false).find("ACGTTGCATTA") == 40);
+}
+
+TEST_CASE("a client makes do with the connections that the server takes") {
+  OracleTable table(kKmers);
+  const ServedTable served(table, kKmers, {.most_clients = 1});
+  RemoteTable client(served.path());
+  const auto add_often = [&](unsigned) {
+    for (int i = 0; i < 50; ++i) client.add(batch_of("ACGTTGCATTACC"), false);
+  };
+  CHECK(message_of([&] { run_team(4, add_often, [] {}); }) == "no error");
+  CHECK(
+      says(message_of([&] { RemoteTable second(served.path()); }), "the server has 1 connection, which is"));
+  CHECK(table.lookup(false).find("ACGTTGCATTA") == 200);
 }
 
 TEST_CASE("more clients than it takes are told so") {
