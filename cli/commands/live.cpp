@@ -50,7 +50,8 @@ int run_change(LiveCommand command) {
     backend::warn_if_empty(report.read, job.kmers.k, "the reads");
     io::warn_of_phred64(job.reading.qualities);
     warn_of_shortfall(report.shortfall);
-  } catch (const Error& error) {  // --strict; the table is changed by now
+  } catch (const Error& error) {  // --strict; the table is changed by now, if there was anything
+    if (report.read.records == 0) throw;
     throw Error(error.kind(),
                 fmt::format("{}; the table is changed: {} {}", error.what(),
                             job.is_removal ? "removed" : "added", counted(report.read.records, "read")));

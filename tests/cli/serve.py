@@ -210,6 +210,11 @@ class Changes(Serve):
         self.assertEqual(self.client("histo"), "")
         self.assertRegex(self.client("info"), r"sequences +0\nbases +0\n")
 
+    def test_of_nothing_are_no_changes(self):
+        self.serve("-k", 21)
+        error = self.refused(INPUT, "there is no sequence in the reads", "add", "--strict", "--server", SOCKET, self.file("empty.fa", ""))
+        self.assertNotIn("the table is changed", error)
+
     def test_of_bad_reads_say_how_many_are_in(self):
         self.serve("-k", 21)
         self.refused(
@@ -217,6 +222,19 @@ class Changes(Serve):
             self.file("bad.fa", ">x\nACGT\n>y\nAC!T\n"),
         )
         self.assertRegex(self.client("info"), r"sequences +40\nbases +6000\n")
+
+    def test_of_a_bad_read_say_how_much_of_it_is_in(self):
+        self.serve("-k", 21)
+        bases = "".join(random.Random(4).choices("ACGT", k=3_000_000))
+        self.file("long.fa", fasta([("short", "ACGT" * 10), ("long", bases[:2_500_000] + "!" + bases)]))
+        error = self.refused(INPUT, "by then 1 of the reads were added, and [0-9]+ bases of reads that are not whole\n", "add", "-t", 1, "--server", SOCKET, "long.fa")
+        added = int(re.search(r"and (\d+) bases", error)[1])
+        self.assertGreater(added, 0)
+        self.assertRegex(self.client("info"), rf"sequences +1\nbases +{added + 40}\n")
+        # All that is in can be taken out again.
+        self.file("in.fa", fasta([("short", "ACGT" * 10), ("long", bases[:added])]))
+        self.assertEqual(self.run_process("remove", "--strict", "--server", SOCKET, "in.fa").returncode, 0)
+        self.assertEqual(self.client("histo"), "")
 
     @without_sanitizers
     def test_end_where_memory_does_and_what_is_in_is_whole(self):
