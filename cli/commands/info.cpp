@@ -109,9 +109,10 @@ void with_index(const std::string& path, Use&& use) {
 Json info_json(const serve::RemoteTable& table, const std::string& server) {
   const auto [k, canonical] = table.kmers();
   const backend::LiveTotals totals = table.totals();
+  const auto known = [&](std::uint64_t number) { return totals.are_known ? Json(number) : Json(nullptr); };
   return {{"server", server},
           {"params", params_json(backend::params_for(k, canonical))},
-          {"totals", {{"sequences", totals.records}, {"bases", totals.bases}}},
+          {"totals", {{"sequences", known(totals.records)}, {"bases", known(totals.bases)}}},
           {"memory_bytes", table.memory_bytes()},
           {"table", table.describe()}};
 }
@@ -119,11 +120,14 @@ Json info_json(const serve::RemoteTable& table, const std::string& server) {
 void print_info(const serve::RemoteTable& table, const std::string& server, TextOutput& output) {
   const auto [k, canonical] = table.kmers();
   const backend::LiveTotals totals = table.totals();
+  const auto known = [&](std::uint64_t number) {
+    return totals.are_known ? std::to_string(number) : std::string("unknown");
+  };
   print_field(output, "server", server);
   print_field(output, "k", k);
   print_field(output, "strand", strand_name(canonical));
-  print_field(output, "sequences", totals.records);
-  print_field(output, "bases", totals.bases);
+  print_field(output, "sequences", known(totals.records));
+  print_field(output, "bases", known(totals.bases));
   print_field(output, "memory bytes", table.memory_bytes());
   print_field(output, "table", table.describe());
 }

@@ -30,11 +30,13 @@ struct LiveCommand {
 };
 
 /// Removing is no error where k-mers are missing: others may have removed them meanwhile.
-void warn_of_shortfall(const backend::Shortfall& shortfall) {
+void warn_of_shortfall(const backend::Shortfall& shortfall, const serve::RemoteTable& table) {
   if (shortfall.is_none()) return;
-  warn(fmt::format("{} that were to be removed were not there, or not so often ({})",
-                   counted(shortfall.absent_kmers + shortfall.short_kmers, "distinct k-mer"),
-                   counted(shortfall.absent_occurrences + shortfall.short_occurrences, "occurrence")));
+  warn(fmt::format(
+      "{} that were to be removed were not there, or not so often ({}){}",
+      counted(shortfall.absent_kmers + shortfall.short_kmers, "distinct k-mer"),
+      counted(shortfall.absent_occurrences + shortfall.short_occurrences, "occurrence"),
+      table.totals().are_known ? "" : "; how many sequences and bases the table has is unknown from now on"));
 }
 
 int run_change(LiveCommand command) {
@@ -49,7 +51,7 @@ int run_change(LiveCommand command) {
   try {
     backend::warn_if_empty(report.read, job.kmers.k, "the reads");
     io::warn_of_phred64(job.reading.qualities);
-    warn_of_shortfall(report.shortfall);
+    warn_of_shortfall(report.shortfall, table);
   } catch (const Error& error) {  // --strict; the table is changed by now, if there was anything
     if (report.read.records == 0) throw;
     throw Error(error.kind(),

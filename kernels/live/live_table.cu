@@ -186,7 +186,7 @@ class CudaLiveTable : public backend::LiveTable {
       is_short = is_short || answer == kLiveRefused;
     }
     if (is_short) loss_.guard([&] { removal.shortfall = shortfall_of(batch, answers); });
-    reads_.remove(batch, stations_.kmers().k);
+    reads_.remove(batch, stations_.kmers().k, removal);
     return removal;
   }
 
@@ -194,11 +194,11 @@ class CudaLiveTable : public backend::LiveTable {
     return lenient ? lenient_lookup_ : lookup_;
   }
 
-  [[nodiscard]] backend::Tally tally() override {
+  [[nodiscard]] backend::LiveTally tally() override {
     const backend::Gate::Stop view(gate_);
     loss_.check();
     const DividedKmers<Key>& divided = stations_.divided();
-    backend::Tally tally;
+    backend::LiveTally tally{backend::Tally(), reads_.get()};
     for (std::uint32_t owner = 0; owner < divided.owners(); ++owner) {
       const CurrentDevice current(divided.gpus()[owner]);
       note_counts(divided.of_owner(owner), Stream(), tally);

@@ -343,7 +343,7 @@ class PagedLiveTable : public backend::LiveTable {
       all.kmers += one.kmers;
       all.shortfall.merge(one.shortfall);
     }
-    reads_.remove(batch, kmers_.k);
+    reads_.remove(batch, kmers_.k, all);
     return all;
   }
 
@@ -351,14 +351,14 @@ class PagedLiveTable : public backend::LiveTable {
     return lenient ? lenient_lookup_ : lookup_;
   }
 
-  [[nodiscard]] backend::Tally tally() override {
+  [[nodiscard]] backend::LiveTally tally() override {
     const backend::Gate::Stop view(gate_);
     std::vector<backend::Tally> tallies(parts_.owners());
     turns_.take([&] {
       parts_.on_all(
           [&](PagedKmers<Key>& part, std::uint32_t owner) { part.note_all_counts(tallies[owner]); });
     });
-    backend::Tally all;
+    backend::LiveTally all{backend::Tally(), reads_.get()};
     for (const backend::Tally& one : tallies) all.merge(one);
     return all;
   }

@@ -445,8 +445,8 @@ class WatchJob {
 
   /// Tells what is there, and looks whether it is enough.
   void tell_line() {
-    const backend::Tally tally = table_->tally();
-    const index::Totals totals = backend::totals_of(tally, table_->totals());
+    const backend::LiveTally tally = table_->tally();
+    const index::Totals totals = backend::totals_of(tally, tally.reads);
     WatchLine line;
     line.seconds = seconds_since(start_);
     line.files = folder_.read().size();

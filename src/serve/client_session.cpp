@@ -147,6 +147,7 @@ void ClientSession::send_totals() {
   const backend::LiveTotals totals = terms_.table.totals();
   payload_.put(totals.records);
   payload_.put(totals.bases);
+  payload_.put(std::uint64_t{totals.are_known});
   payload_.put(terms_.table.memory_bytes());
   payload_.put_text(terms_.table.describe());
   stream_.send(FrameKind::answer, payload_);
@@ -154,8 +155,8 @@ void ClientSession::send_totals() {
 
 void ClientSession::send_tally() {
   if (terms_.frozen != nullptr) return send_tally(terms_.frozen->histogram(), terms_.frozen->totals());
-  const backend::Tally tally = terms_.table.tally();
-  send_tally(tally.histogram(), totals_of(tally, terms_.table.totals()));
+  const backend::LiveTally tally = terms_.table.tally();
+  send_tally(tally.histogram(), totals_of(tally, tally.reads));
 }
 
 void ClientSession::send_tally(const index::Histogram& histogram, const index::Totals& totals) {

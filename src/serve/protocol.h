@@ -27,7 +27,7 @@ namespace warpmer::serve {
 static_assert(std::endian::native == std::endian::little, "numbers are sent as they are in memory");
 
 /// Goes up whenever frames change. Hellos and errors never do: they say that versions differ.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 enum class FrameKind : std::uint32_t {
   hello = 1,  ///< of both sides

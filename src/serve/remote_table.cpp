@@ -8,6 +8,7 @@
 
 #include "backend/index_params.h"
 #include "base/error.h"
+#include "index/known_totals.h"
 
 namespace warpmer::serve {
 
@@ -63,8 +64,8 @@ TableContent receive_content(FrameStream& stream, FrameHead header) {
   return content;
 }
 
-backend::Tally tally_of(const index::Histogram& histogram) {
-  backend::Tally tally;
+backend::LiveTally tally_of(const index::Histogram& histogram) {
+  backend::LiveTally tally;
   for (const auto& [count, kmers] : histogram) tally.note(count, kmers);
   return tally;
 }
@@ -97,7 +98,7 @@ class RemoteSnapshot : public backend::LiveSnapshot {
   }
   [[nodiscard]] backend::Tally tally() const override { return tally_of(content_.histogram); }
   [[nodiscard]] backend::LiveTotals totals() const override {
-    return {content_.totals.records, content_.totals.bases};
+    return {content_.totals.records, content_.totals.bases, index::knows_reads(content_.totals)};
   }
 
  private:
@@ -243,7 +244,12 @@ backend::Removal RemoteTable::remove(const io::Batch& batch, bool lenient) {
   return change(FrameKind::remove, batch, lenient);
 }
 
-backend::Tally RemoteTable::tally() { return tally_of(content().histogram); }
+backend::LiveTally RemoteTable::tally() {
+  const TableContent all = content();
+  backend::LiveTally tally = tally_of(all.histogram);
+  tally.reads = {all.totals.records, all.totals.bases, index::knows_reads(all.totals)};
+  return tally;
+}
 
 TableContent RemoteTable::content() const {
   TableContent content;
@@ -263,6 +269,7 @@ RemoteTable::Facts RemoteTable::facts() const {
     PayloadReader reader(payload);
     facts.totals.records = reader.take<std::uint64_t>();
     facts.totals.bases = reader.take<std::uint64_t>();
+    facts.totals.are_known = reader.take<std::uint64_t>() != 0;
     facts.memory_bytes = reader.take<std::uint64_t>();
     facts.description = std::string(reader.rest());
   });

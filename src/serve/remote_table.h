@@ -47,7 +47,7 @@ class RemoteTable : public backend::LiveTable {
   [[nodiscard]] const backend::Lookup& lookup(bool lenient) const override {
     return lenient ? lenient_ : strict_;
   }
-  [[nodiscard]] backend::Tally tally() override;
+  [[nodiscard]] backend::LiveTally tally() override;
   [[nodiscard]] backend::LiveTotals totals() const override { return facts().totals; }
   [[nodiscard]] std::unique_ptr<backend::LiveSnapshot> snapshot() override;
   [[nodiscard]] std::uint64_t memory_bytes() const override { return facts().memory_bytes; }

@@ -24,7 +24,7 @@ from common_tier import FULL, by_tier, some, without_sanitizers
 
 READS_1, READS_2 = DATA / "reads_1.fq.gz", DATA / "reads_2.fq.gz"
 SOCKET = "s.sock"
-HELLO = struct.pack("<II8sIIII", 1, 24, b"warpmer\n", 2, 2, 0, 1)
+HELLO = struct.pack("<II8sIIII", 1, 24, b"warpmer\n", 3, 2, 0, 1)
 
 
 class Serve(CliTest):
@@ -209,6 +209,19 @@ class Changes(Serve):
         self.refused(INPUT, "were not there, .*; the table is changed: removed 40 reads\n", "remove", "--strict", "--server", SOCKET, DATA / "forty.fq")
         self.assertEqual(self.client("histo"), "")
         self.assertRegex(self.client("info"), r"sequences +0\nbases +0\n")
+
+    def test_that_take_away_what_was_not_there_leave_the_reads_unknown(self):
+        self.serve("-k", 21)
+        self.client("add", READS_1)
+        self.file("others.fa", fasta(random_reads(random.Random(6), 100, "".join(random.Random(7).choices("ACGT", k=3000)), 21)))
+        self.assertNotIn("unknown", self.client("info"))
+        removed = self.run_process("remove", "--server", SOCKET, "others.fa")
+        self.assertRegex(removed.stderr, rb"occurrences?\); how many sequences and bases the table has is unknown from now on\n")
+        self.client("add", READS_2)
+        self.assertRegex(self.client("info"), r"sequences +unknown\nbases +unknown\n")
+        self.assertEqual(json.loads(self.client("info", "--json"))["totals"], {"sequences": None, "bases": None})
+        stats = json.loads(self.client("stats", "--json"))
+        self.assertIsNone(stats["sequences"])
 
     def test_of_nothing_are_no_changes(self):
         self.serve("-k", 21)

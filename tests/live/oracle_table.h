@@ -90,8 +90,10 @@ class OracleTable : public backend::LiveTable {
       throw backend::LiveTableFull(describe() + " is full");
     add_naive_kmers(counts_, more);
     const backend::LiveTotals totals = totals_of(batch);
-    totals_.records += totals.records;
-    totals_.bases += totals.bases;
+    if (totals_.are_known) {
+      totals_.records += totals.records;
+      totals_.bases += totals.bases;
+    }
     return occurrences(more);
   }
   backend::Removal remove(const io::Batch& batch, bool lenient) override {
@@ -108,16 +110,26 @@ class OracleTable : public backend::LiveTable {
       }
     }
     const backend::LiveTotals totals = totals_of(batch);
-    totals_.records -= std::min(totals_.records, totals.records);
-    totals_.bases -= std::min(totals_.bases, totals.bases);
+    const backend::Shortfall& missing = removal.shortfall;
+    const bool was_empty = totals_.are_known && totals_.records == 0 && totals_.bases == 0 &&
+                           missing.absent_occurrences + missing.short_occurrences == removal.kmers;
+    const bool has_all =
+        missing.is_none() && totals.records <= totals_.records && totals.bases <= totals_.bases;
+    if (!totals_.are_known || was_empty) return removal;
+    if (has_all) {
+      totals_.records -= totals.records;
+      totals_.bases -= totals.bases;
+    } else {
+      totals_ = {.are_known = false};
+    }
     return removal;
   }
   [[nodiscard]] const backend::Lookup& lookup(bool lenient) const override {
     return lenient ? lenient_ : strict_;
   }
-  [[nodiscard]] backend::Tally tally() override {
+  [[nodiscard]] backend::LiveTally tally() override {
     const std::lock_guard lock(mutex_);
-    return tally_of(counts_);
+    return {tally_of(counts_), totals_};
   }
   [[nodiscard]] backend::LiveTotals totals() const override {
     const std::lock_guard lock(mutex_);

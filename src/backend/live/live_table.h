@@ -51,6 +51,12 @@ struct LiveTablePlan {
 struct LiveTotals {
   std::uint64_t records = 0;
   std::uint64_t bases = 0;
+  bool are_known = true;  ///< else they are 0
+};
+
+/// All counts, and the reads that they are of, at one moment.
+struct LiveTally : Tally {
+  LiveTotals reads;
 };
 
 /// Returns the totals of an index that has such counts, of such reads.
@@ -110,7 +116,7 @@ class LiveTable {
   [[nodiscard]] virtual const Lookup& lookup(bool lenient) const = 0;
 
   /// Returns totals and histogram as they are now. Reads all of the table; additions wait.
-  [[nodiscard]] virtual Tally tally() = 0;
+  [[nodiscard]] virtual LiveTally tally() = 0;
   [[nodiscard]] virtual LiveTotals totals() const = 0;
   /// Waits for additions and removals that have begun. Of several snapshots one exists at a time.
   [[nodiscard]] virtual std::unique_ptr<LiveSnapshot> snapshot() = 0;

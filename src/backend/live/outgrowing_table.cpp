@@ -58,7 +58,7 @@ class OutgrowingTable : public LiveTable {
     return lenient ? lenient_lookup_ : lookup_;
   }
 
-  [[nodiscard]] Tally tally() override {
+  [[nodiscard]] LiveTally tally() override {
     const Gate::Pass question(questions_);
     return table().tally();
   }

@@ -1,7 +1,6 @@
 #pragma once
 /// Numbers of the reads that are in a live table.
 
-#include <algorithm>
 #include <cstdint>
 #include <mutex>
 
@@ -22,7 +21,8 @@ inline LiveTotals reads_of(const io::Batch& batch, std::uint32_t k) {
   return reads;
 }
 
-/// Thread-safe. What is added to an index that does not know its reads' numbers does not know them, either.
+/// Thread-safe. What is added to an index that does not know its reads' numbers does not know them, either,
+/// nor does a table from which more was to be removed than there was.
 class LiveReadTotals {
  public:
   /// `before`: of what the table begins with; null: it is empty.
@@ -33,15 +33,23 @@ class LiveReadTotals {
   void add(const io::Batch& batch, std::uint32_t k) {
     const LiveTotals more = reads_of(batch, k);
     const std::lock_guard lock(mutex_);
-    if (!knows_reads_) return;
+    if (!totals_.are_known) return;
     totals_.records += more.records;
     totals_.bases += more.bases;
   }
-  void remove(const io::Batch& batch, std::uint32_t k) {
+  void remove(const io::Batch& batch, std::uint32_t k, const Removal& done) {
     const LiveTotals less = reads_of(batch, k);
+    const Shortfall& missing = done.shortfall;
+    const bool is_nothing = missing.absent_occurrences + missing.short_occurrences == done.kmers;
     const std::lock_guard lock(mutex_);
-    totals_.records -= std::min(totals_.records, less.records);
-    totals_.bases -= std::min(totals_.bases, less.bases);
+    // From an empty table nothing is removed.
+    if (!totals_.are_known || (is_nothing && totals_.records == 0 && totals_.bases == 0)) return;
+    if (!missing.is_none() || less.records > totals_.records || less.bases > totals_.bases) {
+      totals_ = {.are_known = false};
+      return;
+    }
+    totals_.records -= less.records;
+    totals_.bases -= less.bases;
   }
   [[nodiscard]] LiveTotals get() const {
     const std::lock_guard lock(mutex_);
@@ -49,11 +57,10 @@ class LiveReadTotals {
   }
 
  private:
-  explicit LiveReadTotals(const index::Totals& before) : knows_reads_(index::knows_reads(before)) {
-    if (knows_reads_) totals_ = {before.records, before.bases};
+  explicit LiveReadTotals(const index::Totals& before) {
+    totals_ = {before.records, before.bases, index::knows_reads(before)};
   }
 
-  const bool knows_reads_;
   mutable std::mutex mutex_;  ///< guards what follows
   LiveTotals totals_;
 };

@@ -216,7 +216,7 @@ class DenseLiveTable : public backend::LiveTable {
         count -= std::min(count, wanted);
       }
     }
-    totals_.remove(batch, plan_.kmers.k);
+    totals_.remove(batch, plan_.kmers.k, removal);
     return removal;
   }
 
@@ -224,9 +224,9 @@ class DenseLiveTable : public backend::LiveTable {
     return lenient ? lenient_ : strict_;
   }
 
-  [[nodiscard]] backend::Tally tally() override {
+  [[nodiscard]] backend::LiveTally tally() override {
     const backend::Gate::Stop view(gate_);
-    backend::Tally tally;
+    backend::LiveTally tally{backend::Tally(), totals_.get()};
     for (const std::uint64_t count : counts_.all()) {
       if (count > 0) tally.note(count, 1);
     }

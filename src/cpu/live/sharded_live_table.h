@@ -168,7 +168,7 @@ class ShardedLiveTable : public backend::LiveTable {
       }
       backend::Removal removal{changer.cut.kmers(), {}};
       if (!remove_at_once(changer, removal.shortfall)) remove_one_by_one(changer, removal.shortfall);
-      totals_.remove(batch, plan_.kmers.k);
+      totals_.remove(batch, plan_.kmers.k, removal);
       return removal;
     });
   }
@@ -177,9 +177,9 @@ class ShardedLiveTable : public backend::LiveTable {
     return lenient ? lenient_ : strict_;
   }
 
-  [[nodiscard]] backend::Tally tally() override {
+  [[nodiscard]] backend::LiveTally tally() override {
     const backend::Gate::Stop view(gate_);
-    backend::Tally all;
+    backend::LiveTally all{backend::Tally(), totals_.get()};
     std::mutex mutex;
     share_numbers(plan_.threads, 0, Shards::kShards, [&](unsigned /*thread*/, SharedNumbers& numbers) {
       ShardFolder<Key> folder(kernels_.shard<Key, Words>(), params_);

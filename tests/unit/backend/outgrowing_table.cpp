@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "base/warning.h"
+#include "index/known_totals.h"
 #include "live/live_suite.h"
 
 using namespace warpmer;
@@ -53,7 +54,7 @@ std::unique_ptr<OracleTable> small_table(const KmerParams& kmers, std::size_t mo
 }
 
 backend::LiveTotals reads_of(const backend::InitialKmers& initial) {
-  return {initial.totals().records, initial.totals().bases};
+  return {initial.totals().records, initial.totals().bases, index::knows_reads(initial.totals())};
 }
 
 /// Larger tables without bounds in the place of small ones.

@@ -173,6 +173,34 @@ TEST_CASE("what is added and removed through it makes the same table, and the sa
   }
 }
 
+namespace {
+
+/// Somebody adds to it as soon as its counts have been told.
+class ChangingTable : public OracleTable {
+ public:
+  using OracleTable::OracleTable;
+  [[nodiscard]] backend::LiveTally tally() override {
+    const backend::LiveTally before = OracleTable::tally();
+    add(batch_of("ACGTTGCATTACC"), false);
+    return before;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("counts and the reads that they are of are those of one moment") {
+  const KmerParams kmers{11, true};
+  ChangingTable table(kmers);
+  const ServedTable served(table, kmers);
+  const RemoteTable remote(served.path());
+  for (std::uint64_t reads = 0; reads < 3; ++reads) {
+    const serve::TableContent content = remote.content();
+    CHECK(content.totals.records == reads);
+    CHECK(content.totals.bases == 13 * reads);
+    CHECK(content.totals.counted_kmers == 3 * reads);
+  }
+}
+
 TEST_CASE("a table without memory says so, and stays as it is") {
   const KmerParams kmers{11, true};
   OracleTable table(kmers);
