@@ -121,6 +121,9 @@ void answer(const ServeCommand& command, const host::Resources& resources, const
   const std::string read_only = base == nullptr ? "" : jobs::why_unchangeable(*base);
   if (!read_only.empty() && !command.save.empty())
     throw InputError(fmt::format("{}: there is nothing that --save could write", read_only));
+  // Else the allocator keeps for each thread what large requests took: with -m 120M, 60 idle clients held 290
+  // MB.
+  host::return_freed_memory_at_once();
   serve::Server server(table, {.path = command.socket,
                                .kmers = kmers,
                                .threads = resources.threads,

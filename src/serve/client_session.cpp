@@ -18,6 +18,13 @@ namespace warpmer::serve {
 namespace {
 
 constexpr std::size_t kMostHelloBytes = 256;
+/// Memory of one kind that a connection keeps between requests: many may be idle.
+constexpr std::size_t kMostKeptBytes = std::size_t{64} << 10;
+
+template <class Number>
+void give_back_if_large(std::vector<Number>& numbers) {
+  if (numbers.capacity() * sizeof(Number) > kMostKeptBytes) std::vector<Number>().swap(numbers);
+}
 
 template <class Number>
 std::string_view bytes_of(const std::vector<Number>& numbers) {
@@ -72,6 +79,18 @@ void ClientSession::answer(const FrameHead& header) {
   } catch (const std::bad_alloc&) {
     send_error(ResourceError("the server has no memory for the answer; give it more"));
   }
+  give_back_memory();
+}
+
+void ClientSession::give_back_memory() {
+  if (batch_.text.capacity() > kMostKeptBytes) batch_.text.give_back();
+  give_back_if_large(batch_.pieces);
+  give_back_if_large(answers_.pieces);
+  give_back_if_large(answers_.profile.first);
+  give_back_if_large(answers_.profile.counts);
+  give_back_if_large(answers_.profile.wide);
+  if (payload_.capacity() > kMostKeptBytes) Payload(std::move(payload_));
+  give_back_if_large(counts_);
 }
 
 void ClientSession::answer_request(const FrameHead& header) {
@@ -177,7 +196,6 @@ void ClientSession::send_tally(const index::Histogram& histogram, const index::T
 void ClientSession::send_snapshot() {
   require_changes();
   const auto snapshot = terms_.table.snapshot();
-  stream_.limit_waiting(terms_.patience_seconds);
   // They go in order: a client that writes them has not to keep those that are ahead of another.
   OrderedStage<std::pair<std::uint32_t, index::FrozenShard>> ordered(
       kResultsAhead * terms_.threads,
@@ -190,12 +208,14 @@ void ClientSession::send_snapshot() {
       terms_.threads, [&](unsigned thread) { snapshot->finish(thread, sink, [] {}); },
       [&] { ordered.stop(); });
   const backend::Tally tally = snapshot->tally();
+  stream_.set_deadline(terms_.patience_seconds);
   send_tally(tally.histogram(), totals_of(tally, snapshot->totals()));
-  stream_.limit_waiting(0);
+  stream_.set_deadline(0);
 }
 
 void ClientSession::send_shard(std::uint32_t shard, const index::FrozenShard& frozen) {
   payload_.clear();
+  stream_.set_deadline(terms_.patience_seconds);
   SentShard head{shard, frozen.shape, frozen.sizes, index::payload_words(frozen, terms_.kmers.k)};
   put(payload_, head);
   stream_.send(FrameKind::shard, payload_);
@@ -208,6 +228,7 @@ void ClientSession::send_shard(std::uint32_t shard, const index::FrozenShard& fr
 }
 
 void ClientSession::send_error(const Error& error) {
+  stream_.set_deadline(0);
   payload_.clear();
   put(payload_, error);
   stream_.send(FrameKind::error, payload_);

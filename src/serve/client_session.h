@@ -34,6 +34,7 @@ class ClientSession {
   void greet();
   void answer(const FrameHead& header);
   void answer_request(const FrameHead& header);
+  void give_back_memory();
   void find();
   void profile();
   void summarise();

@@ -1,5 +1,6 @@
 #include "serve/frame_stream.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -38,8 +39,9 @@ void FrameStream::send(FrameKind kind, std::initializer_list<std::string_view> p
   message.msg_iov = parts.data();
   message.msg_iovlen = number;
   while (message.msg_iovlen > 0) {
-    const ssize_t sent = system::send_message(socket_, message);
-    if (sent < 0 && errno == EINTR) continue;
+    if (deadline_) wait_for_room();
+    const ssize_t sent = system::send_message(socket_, message, !deadline_);
+    if (sent < 0 && (errno == EINTR || (deadline_ && (errno == EAGAIN || errno == EWOULDBLOCK)))) continue;
     if (sent < 0) throw ConnectionLost{};
     auto rest = static_cast<std::size_t>(sent);
     for (; message.msg_iovlen > 0 && rest >= message.msg_iov->iov_len; --message.msg_iovlen)
@@ -47,6 +49,18 @@ void FrameStream::send(FrameKind kind, std::initializer_list<std::string_view> p
     if (message.msg_iovlen == 0) break;
     message.msg_iov->iov_base = static_cast<char*>(message.msg_iov->iov_base) + rest;
     message.msg_iov->iov_len -= rest;
+  }
+}
+
+/// ConnectionLost when the deadline comes before.
+void FrameStream::wait_for_room() const {
+  pollfd waited = {socket_, POLLOUT, 0};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
+    if (left <= 0) throw ConnectionLost{};
+    const int ready = poll(&waited, 1, static_cast<int>(left));
+    if (ready > 0) return;
+    if (ready < 0 && errno != EINTR) throw ConnectionLost{};
   }
 }
 
@@ -82,6 +96,11 @@ void FrameStream::limit_waiting(unsigned seconds) noexcept {
   timeval limit = {};
   limit.tv_sec = seconds;
   setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+void FrameStream::set_deadline(unsigned seconds) noexcept {
+  deadline_.reset();
+  if (seconds > 0) deadline_ = Clock::now() + std::chrono::seconds(seconds);
 }
 
 void FrameStream::shut_receiving() noexcept { shutdown(socket_, SHUT_RD); }

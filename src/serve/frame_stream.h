@@ -1,6 +1,7 @@
 #pragma once
 /// Frames through a socket.
 
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -33,14 +34,22 @@ class FrameStream {
   void receive(char* to, std::size_t bytes);
   std::string receive_payload(const FrameHead& header);
 
-  /// Lets no `send` wait for longer than this from now on.
+  /// Lets no `send` wait for longer than this from now on, while nothing is taken.
   void limit_waiting(unsigned seconds) noexcept;
+  /// All that is sent from now on has to be taken in this time, however many calls of `send` it is; 0: there
+  /// is no limit any more.
+  void set_deadline(unsigned seconds) noexcept;
   /// Nothing more is received, or sent, either: calls that wait for that end.
   void shut_receiving() noexcept;
   void shut() noexcept;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait_for_room() const;
+
   const int socket_;
+  std::optional<Clock::time_point> deadline_;
 };
 
 }  // namespace warpmer::serve

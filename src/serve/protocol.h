@@ -86,6 +86,7 @@ class Payload {
   void put_text(std::string_view text) { bytes_.append(text); }
   [[nodiscard]] std::string_view bytes() const { return bytes_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  [[nodiscard]] std::size_t capacity() const { return bytes_.capacity(); }
 
  private:
   std::string bytes_;

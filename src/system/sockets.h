@@ -18,7 +18,8 @@ int bind_for_user(int socket, const sockaddr_un& address) noexcept;
 /// Accepts a connection, whose calls wait. Returns a descriptor, or -1 with errno set.
 int accept_connection(int listening) noexcept;
 
-/// As sendmsg, but it is an error, and no signal, when nobody receives.
-ssize_t send_message(int socket, const msghdr& message) noexcept;
+/// As sendmsg, but it is an error, and no signal, when nobody receives. Unless it `waits`, it sends what
+/// there is room for.
+ssize_t send_message(int socket, const msghdr& message, bool waits = true) noexcept;
 
 }  // namespace warpmer::system

@@ -17,6 +17,7 @@ import struct
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
 from common_reads import random_reads
@@ -490,6 +491,23 @@ class Sockets(Serve):
         answers = [client.communicate()[0].decode() for client in clients]
         self.assertEqual([client.returncode for client in clients], [0] * len(clients))
         self.assertEqual(answers, [expected] * len(clients))
+
+
+    @without_sanitizers
+    def test_that_are_idle_hold_no_large_buffers(self):
+        server = self.serve("-k", 31, "-t", 2, "-m", "120M")
+        bases = 1_000_000
+        request = struct.pack("<II", 4, 8 + 5 + bases) + struct.pack("<IIIB", 0, 1, bases, 3) + b"ACGT" * (bases // 4)
+        idle = []
+        for _ in range(60):
+            connection = self.connected()
+            connection.sendall(request)
+            kind, size = struct.unpack("<II", connection.recv(8, socket.MSG_WAITALL))
+            while size > 0:
+                size -= len(connection.recv(min(size, 1 << 20)))
+            idle.append(connection)
+        resident = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())
+        self.assertLess(int(resident[1]), 120 << 10)
 
 
 class Refusals(Serve):

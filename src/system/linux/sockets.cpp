@@ -18,8 +18,8 @@ int bind_for_user(int socket, const sockaddr_un& address) noexcept {
 
 int accept_connection(int listening) noexcept { return ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC); }
 
-ssize_t send_message(int socket, const msghdr& message) noexcept {
-  return ::sendmsg(socket, &message, MSG_NOSIGNAL);
+ssize_t send_message(int socket, const msghdr& message, bool waits) noexcept {
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
 }
 
 }  // namespace warpmer::system

@@ -47,8 +47,8 @@ int bind_for_user(int socket, const sockaddr_un& address) noexcept {
 
 int accept_connection(int listening) noexcept { return set_up(::accept(listening, nullptr, nullptr), false); }
 
-ssize_t send_message(int socket, const msghdr& message) noexcept {
-  return ::sendmsg(socket, &message, kWithoutSignal);
+ssize_t send_message(int socket, const msghdr& message, bool waits) noexcept {
+  return ::sendmsg(socket, &message, kWithoutSignal | (waits ? 0 : MSG_DONTWAIT));
 }
 
 }  // namespace warpmer::system

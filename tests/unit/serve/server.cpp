@@ -3,6 +3,7 @@
 #include "serve/server.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -255,6 +256,28 @@ TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
   }
   CHECK(!has_all);
   CHECK(good.add(batch_of("ACGTTGCATTACC"), false) == 2);
+}
+
+TEST_CASE("a client that takes little of a snapshot at a time loses it, too") {
+  OracleTable table(KmerParams{12, true});
+  const ServedTable served(table, {12, true}, {.patience_seconds = 1});
+  std::mt19937_64 random(13);
+  RemoteTable(served.path()).add(batch_of(random_text(random, 1'000'000, "ACGT")), false);
+  const int socket = serve::connect_to(served.path());
+  FrameStream slow(socket);
+  Payload hello;
+  put(hello, serve::Hello{});
+  slow.send(FrameKind::hello, hello);
+  slow.receive_payload(serve::receive_answer(slow));
+  slow.send(FrameKind::snapshot, Payload());
+  // The server ends the connection while there is more to be taken.
+  const bool is_lost = comes_true([&] {
+    char bytes[600];
+    pollfd ended = {socket, 0, 0};
+    return recv(socket, bytes, sizeof bytes, 0) == sizeof bytes && poll(&ended, 1, 10) > 0 &&
+           (ended.revents & POLLHUP) != 0;
+  });
+  CHECK(is_lost);
 }
 
 TEST_CASE("clients are told that the server has been stopped, or that it is gone") {
