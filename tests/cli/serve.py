@@ -255,7 +255,7 @@ class Changes(Serve):
         chance = random.Random(2)
         reads = [(f"r{i}", "".join(chance.choices("ACGT", k=200))) for i in range(50000)]
         self.file("random.fa", fasta(reads))
-        server = self.serve("-k", 31, "-t", 2, "-m", "84M", "--save", "saved.wmi")
+        server = self.serve("-k", 31, "-t", 2, "-m", "78M", "--save", "saved.wmi")
         added = self.run_process("add", "-t", 1, "--server", SOCKET, "random.fa")
         said = re.fullmatch(
             r"warpmer: error: the live table holds [^\n]* has no room for more k-mers; [^\n]*; by then (\d+) of the reads were added\n",
