@@ -83,10 +83,11 @@ void Server::accept() {
   }
   auto client = std::make_unique<Client>(socket);
   const std::lock_guard lock(mutex_);
-  if (running_ >= options_.most_clients)
+  if (running_ >= options_.most_clients) {
     return refuse(client->stream, fmt::format("the server has {} connection{}, which is as many as it takes; "
                                               "try again later, or lower -t",
                                               running_, running_ == 1 ? "" : "s"));
+  }
   Client& added = *clients_.emplace_back(std::move(client));
   try {
     added.thread = std::thread([this, &added] { serve(added); });

@@ -180,7 +180,7 @@ class ChangingTable : public OracleTable {
  public:
   using OracleTable::OracleTable;
   [[nodiscard]] backend::LiveTally tally() override {
-    const backend::LiveTally before = OracleTable::tally();
+    backend::LiveTally before = OracleTable::tally();
     add(batch_of("ACGTTGCATTACC"), false);
     return before;
   }
