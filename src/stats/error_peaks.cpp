@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 namespace warpmer::stats {
 
@@ -24,28 +25,19 @@ std::uint64_t lowest_between(const SmoothSpectrum& spectrum, std::uint64_t from,
   return lowest;
 }
 
-double occurrences(const SmoothSpectrum& spectrum, std::uint64_t from, std::uint64_t to) {
-  double sum = 0;
-  for (std::uint64_t count = from; count < to; ++count)
-    sum += spectrum.at(count) * static_cast<double>(count);
-  return sum;
-}
-
 /// Returns the valley behind the largest peak, if that is one of errors.
 std::optional<std::uint64_t> valley_behind_errors(const SmoothSpectrum& spectrum, std::uint32_t k,
                                                   const Turns& turns) {
-  const auto is_smaller = [&](auto a, auto b) { return area(spectrum, a) < area(spectrum, b); };
-  const auto largest = std::max_element(turns.peaks.begin(), turns.peaks.end(), is_smaller);
-  const auto far = std::find_if(largest, turns.peaks.end(),
-                                [&](std::uint64_t peak) { return peak >= kLeastTimes * *largest; });
-  if (far == turns.peaks.end()) return std::nullopt;
-  const std::uint64_t genome = *std::max_element(far, turns.peaks.end(), is_smaller);
-  const std::uint64_t valley = lowest_between(spectrum, *largest, genome);
+  const std::span<const std::uint64_t> peaks = turns.peaks;
+  const std::uint64_t largest = largest_peak(spectrum, peaks);
+  const auto far = std::ranges::lower_bound(peaks, kLeastTimes * largest);
+  if (far == peaks.end()) return std::nullopt;
+  const std::uint64_t valley = lowest_between(spectrum, largest, largest_peak(spectrum, {far, peaks.end()}));
   const double possible = 3 * k * spectrum.sum(valley + 1, spectrum.end());
   const double errors = spectrum.sum(turns.valley + 1, valley + 1) / possible;
   if (errors < kLeastErrors || errors > kMostErrors) return std::nullopt;
-  const double right = occurrences(spectrum, valley + 1, spectrum.end());
-  const double wrong = occurrences(spectrum, spectrum.first(), valley + 1);
+  const double right = spectrum.occurrences(valley + 1, spectrum.end());
+  const double wrong = spectrum.occurrences(spectrum.first(), valley + 1);
   if (right < kLeastOccurrences * (right + wrong)) return std::nullopt;
   return valley;
 }

@@ -58,4 +58,10 @@ double area(const SmoothSpectrum& spectrum, std::uint64_t peak) {
   return spectrum.smooth(peak) * std::sqrt(static_cast<double>(peak));
 }
 
+std::uint64_t largest_peak(const SmoothSpectrum& spectrum, std::span<const std::uint64_t> peaks) {
+  return *std::max_element(peaks.begin(), peaks.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return area(spectrum, a) < area(spectrum, b);
+  });
+}
+
 }  // namespace warpmer::stats

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "index/index_file.h"
@@ -27,6 +28,13 @@ class SmoothSpectrum {
     return a < b ? sums_[b - first_] - sums_[a - first_] : 0;
   }
   [[nodiscard]] double at(std::uint64_t count) const { return sum(count, count + 1); }
+  /// Returns how often they occur, all together.
+  [[nodiscard]] double occurrences(std::uint64_t from, std::uint64_t to) const {
+    double sum = 0;
+    for (std::uint64_t count = std::max(from, first_); count < std::min(to, end_); ++count)
+      sum += at(count) * static_cast<double>(count);
+    return sum;
+  }
   [[nodiscard]] double smooth(std::uint64_t count) const {
     return sum(from(count), to(count)) / width(count);
   }
@@ -63,5 +71,7 @@ Turns find_turns(const SmoothSpectrum& spectrum);
 
 /// Returns about the number of k-mers below a peak: its height times its width.
 double area(const SmoothSpectrum& spectrum, std::uint64_t peak);
+/// Returns that of some peaks, one or more, which has the largest area.
+std::uint64_t largest_peak(const SmoothSpectrum& spectrum, std::span<const std::uint64_t> peaks);
 
 }  // namespace warpmer::stats

@@ -332,9 +332,7 @@ class Modeller {
 
   /// True when the k-mers above the cut-off can be a genome's.
   bool is_plausible() {
-    double kmers = 0;
-    for (std::uint64_t count = spectrum_.first(); count < first_genomic(); ++count)
-      kmers += spectrum_.at(count) * static_cast<double>(count);
+    const double kmers = spectrum_.occurrences(spectrum_.first(), first_genomic());
     const auto all = static_cast<double>(totals_.stored_kmers);
     if (all - kmers < kLeastGenomicShare * all) {
       model_.reason = "nearly all k-mers have small counts";
@@ -349,15 +347,15 @@ class Modeller {
   }
 
   void estimate(const Turns& turns) {
-    const auto is_smaller = [&](auto a, auto b) { return area(spectrum_, a) < area(spectrum_, b); };
-    const std::uint64_t main = *std::max_element(turns.peaks.begin(), turns.peaks.end(), is_smaller);
+    const std::uint64_t main = largest_peak(spectrum_, turns.peaks);
     const SpectrumBins bins(spectrum_, first_genomic(), end_of_fit(turns.peaks, main),
                             *model_.error_cutoff > 0);
     std::vector<std::uint64_t> others;
     for (const std::uint64_t peak : turns.peaks) {
       if (peak != main && peak < bins.last) others.push_back(peak);
     }
-    std::sort(others.begin(), others.end(), [&](auto a, auto b) { return is_smaller(b, a); });
+    std::sort(others.begin(), others.end(),
+              [&](auto a, auto b) { return area(spectrum_, a) > area(spectrum_, b); });
     others.resize(std::min(others.size(), kMostForeignTried));
     Ploidies ploidies(bins, turns.peaks, main);
     ploidies.run(others);
@@ -425,11 +423,7 @@ class Modeller {
       const auto reach = static_cast<std::uint64_t>(
           3.5 * std::sqrt(static_cast<double>(peak) * (1 + std::max(1.0, fit.dispersion))));
       const std::uint64_t low = peak > reach ? peak - reach : 0, high = peak + reach + 1;
-      double distinct = 0, sum = 0;
-      for (std::uint64_t count = low; count < high; ++count) {
-        distinct += spectrum_.at(count);
-        sum += spectrum_.at(count) * static_cast<double>(count);
-      }
+      const double distinct = spectrum_.sum(low, high), sum = spectrum_.occurrences(low, high);
       const double copies = static_cast<double>(peak) / fit.coverage();
       if (distinct < fit.places() * most_repeats(1, static_cast<std::size_t>(std::lround(copies)))) continue;
       model_.foreign.push_back({sum / distinct, distinct});
