@@ -8,7 +8,6 @@
 
 #include "backend/index_params.h"
 #include "base/error.h"
-#include "index/known_totals.h"
 
 namespace warpmer::serve {
 
@@ -97,9 +96,7 @@ class RemoteSnapshot : public backend::LiveSnapshot {
     }
   }
   [[nodiscard]] backend::Tally tally() const override { return tally_of(content_.histogram); }
-  [[nodiscard]] backend::LiveTotals totals() const override {
-    return {content_.totals.records, content_.totals.bases, index::knows_reads(content_.totals)};
-  }
+  [[nodiscard]] backend::LiveTotals totals() const override { return backend::reads_of(content_.totals); }
 
  private:
   template <class Work>
@@ -247,7 +244,7 @@ backend::Removal RemoteTable::remove(const io::Batch& batch, bool lenient) {
 backend::LiveTally RemoteTable::tally() {
   const TableContent all = content();
   backend::LiveTally tally = tally_of(all.histogram);
-  tally.reads = {all.totals.records, all.totals.bases, index::knows_reads(all.totals)};
+  tally.reads = backend::reads_of(all.totals);
   return tally;
 }
 

@@ -14,6 +14,7 @@
 #include "backend/update_session.h"
 #include "base/error.h"
 #include "index/index_file.h"
+#include "index/known_totals.h"
 #include "io/text/batch.h"
 #include "kmer/kmer.h"
 
@@ -53,6 +54,11 @@ struct LiveTotals {
   std::uint64_t bases = 0;
   bool are_known = true;  ///< else they are 0
 };
+
+/// Returns those of an index.
+inline LiveTotals reads_of(const index::Totals& totals) {
+  return {totals.records, totals.bases, index::knows_reads(totals)};
+}
 
 /// All counts, and the reads that they are of, at one moment.
 struct LiveTally : Tally {

@@ -6,7 +6,6 @@
 
 #include "backend/live/live_table.h"
 #include "index/index_file.h"
-#include "index/known_totals.h"
 #include "io/text/batch.h"
 
 namespace warpmer::backend {
@@ -57,9 +56,7 @@ class LiveReadTotals {
   }
 
  private:
-  explicit LiveReadTotals(const index::Totals& before) {
-    totals_ = {before.records, before.bases, index::knows_reads(before)};
-  }
+  explicit LiveReadTotals(const index::Totals& before) : totals_(reads_of(before)) {}
 
   mutable std::mutex mutex_;  ///< guards what follows
   LiveTotals totals_;
