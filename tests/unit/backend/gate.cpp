@@ -13,46 +13,51 @@
 using namespace warpmer::backend;
 using namespace std::chrono_literals;
 
-TEST_CASE("stops that follow one another without end keep nobody away for ever") {
-  Gate gate;
+namespace {
+
+/// Does `work()` while four threads take one turn after another, by `take_turn(thread)`. Returns whether it
+/// was done within 30 s, after which they stop.
+template <class TakeTurn, class Work>
+bool is_done_beside(TakeTurn&& take_turn, Work&& work) {
   std::atomic<bool> is_over = false;
   const auto deadline = std::chrono::steady_clock::now() + 30s;
   const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
-  std::vector<std::thread> looking;
-  looking.reserve(4);
+  std::vector<std::thread> others;
+  others.reserve(4);
   for (int i = 0; i < 4; ++i) {
-    looking.emplace_back([&] {
-      while (!is_over && !is_late()) {
-        const Gate::Stop view(gate);
-        std::this_thread::sleep_for(2ms);
-      }
+    others.emplace_back([&, i] {
+      while (!is_over && !is_late()) take_turn(i);
     });
   }
-  for (int i = 0; i < 20; ++i) const Gate::Pass change(gate);
-  CHECK_FALSE(is_late());
+  work();
+  const bool is_in_time = !is_late();
   is_over = true;
-  for (std::thread& thread : looking) thread.join();
+  for (std::thread& other : others) other.join();
+  return is_in_time;
+}
+
+}  // namespace
+
+TEST_CASE("stops that follow one another without end keep nobody away for ever") {
+  Gate gate;
+  const auto look = [&](int) {
+    const Gate::Stop view(gate);
+    std::this_thread::sleep_for(2ms);
+  };
+  CHECK(is_done_beside(look, [&] {
+    for (int i = 0; i < 20; ++i) const Gate::Pass change(gate);
+  }));
 }
 
 TEST_CASE("passes that queue without end keep no stop away for ever") {
   Gate gate;
-  std::atomic<bool> is_over = false;
-  const auto deadline = std::chrono::steady_clock::now() + 30s;
-  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
-  std::vector<std::thread> changing;
-  changing.reserve(4);
-  for (int i = 0; i < 4; ++i) {
-    changing.emplace_back([&, i] {
-      while (!is_over && !is_late()) {
-        const Gate::Pass change(gate, i > 0);
-        std::this_thread::sleep_for(2ms);
-      }
-    });
-  }
-  for (int i = 0; i < 20; ++i) const Gate::Stop view(gate, i % 2 == 0);
-  CHECK_FALSE(is_late());
-  is_over = true;
-  for (std::thread& thread : changing) thread.join();
+  const auto change = [&](int thread) {
+    const Gate::Pass pass(gate, thread > 0);
+    std::this_thread::sleep_for(2ms);
+  };
+  CHECK(is_done_beside(change, [&] {
+    for (int i = 0; i < 20; ++i) const Gate::Stop view(gate, i % 2 == 0);
+  }));
 }
 
 TEST_CASE("beside a stop that is alone others begin, whoever waits to pass") {
