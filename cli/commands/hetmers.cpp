@@ -166,8 +166,7 @@ Examples:
       command, "--min-count,-L", 1, kMostMinCount, options->min_count,
       "K-mers with a smaller count are taken for errors. Default: one more than the error cut-off, the count "
       "at the bottom of the valley before the first peak (see 'warpmer stats'); 4 where there is no clear "
-      "one, "
-      "with a warning.");
+      "one, with a warning.");
   add_text_output_flag(command, options->output);
   command.add_option("--svg", options->pictures.svg, "Also draw the pairs by their counts, as SVG.")
       ->type_name("FILE");
