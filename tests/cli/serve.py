@@ -253,7 +253,7 @@ class Changes(Serve):
     @without_sanitizers
     def test_end_where_memory_does_and_what_is_in_is_whole(self):
         chance = random.Random(2)
-        reads = [(f"r{i}", "".join(chance.choices("ACGT", k=200))) for i in range(50000)]
+        reads = [(f"r{i}", "".join(chance.choices("ACGT", k=200))) for i in range(100000)]
         self.file("random.fa", fasta(reads))
         server = self.serve("-k", 31, "-t", 2, "-m", "78M", "--save", "saved.wmi")
         added = self.run_process("add", "-t", 1, "--server", SOCKET, "random.fa")

@@ -1,6 +1,6 @@
 #pragma once
 /// Looking up the k-mers of batches in a live table: like StringFinder (cpu/lookup), in the strings, and then
-/// in what has changed since.
+/// in what has changed since; what is pending in a shard that is asked is settled first.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@ namespace warpmer::cpu {
 template <class Key, int Words>
 class LiveFinder : public Finder {
  public:
-  LiveFinder(const LiveShards<Key>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient)
+  LiveFinder(LiveShards<Key, Words>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient)
       : live_(shards),
         kernels_(best_kernels()),
         k_(kmers.k),
@@ -47,7 +47,7 @@ class LiveFinder : public Finder {
   }
 
  private:
-  static constexpr std::size_t kShards = LiveShards<Key>::kShards;
+  static constexpr std::size_t kShards = LiveShards<Key, Words>::kShards;
   static constexpr std::uint64_t kNotOpen = UINT64_MAX;
   /// Super-k-mers whose k-mers are looked up in changes at a time.
   static constexpr std::size_t kWordsAtOnce = 64;
@@ -55,26 +55,30 @@ class LiveFinder : public Finder {
 
   /// Returns whether a count is large.
   bool look_up(std::uint32_t* counts) {
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      if (!asked_.of_shard(shard).empty()) open(shard);
+    there_.clear();
+    for (std::uint32_t i = 0, first = live_.next_first(); i < kShards; ++i) {
+      const std::uint32_t shard = (first + i) % kShards;
+      if (!asked_.of_shard(shard).empty()) there_.push_back(static_cast<std::uint16_t>(shard));
     }
+    live_.for_each_free_first(there_, busy_, [&](std::uint16_t shard) { open(shard); });
     bool has_large = find_strings(kernels_, strings_.data(), k_, asked_.all(), counts);
-    for (std::uint32_t shard = 0; shard < kShards; ++shard) {
-      if (!asked_.of_shard(shard).empty()) has_large = add_changes(shard, counts) || has_large;
-    }
+    live_.for_each_free_first(
+        there_, busy_, [&](std::uint16_t shard) { has_large = add_changes(shard, counts) || has_large; });
     close();
     return has_large;
   }
 
-  /// Remembers the strings of a shard as they are now.
+  /// Remembers the strings of a shard as they are now. What is pending there is settled before: else strings
+  /// would be looked up that are folded next.
   void open(std::uint32_t number) {
-    const LiveShard<Key>& shard = live_[number];
-    if (folds_[number] == shard.moment().folds) return;
-    const std::shared_lock lock(shard.mutex);
-    open_locked(number);
+    const LiveShard<Key, Words>& shard = live_[number];
+    if (const ShardMoment now = shard.moment(); folds_[number] == now.folds && !now.has_changes) return;
+    live_.ask(number, [&] {
+      if (folds_[number] != shard.moment().folds) open_locked(number);
+    });
   }
   void open_locked(std::uint32_t number) {
-    const LiveShard<Key>& shard = live_[number];
+    const LiveShard<Key, Words>& shard = live_[number];
     strings_[number] = live_.strings(number);
     folds_[number] = shard.moment().folds;
     if (shard.folded == nullptr) return;  // the base's stay
@@ -89,9 +93,12 @@ class LiveFinder : public Finder {
   }
 
   bool add_changes(std::uint32_t number, std::uint32_t* counts) {
-    const LiveShard<Key>& shard = live_[number];
+    const LiveShard<Key, Words>& shard = live_[number];
     if (const ShardMoment now = shard.moment(); now.folds == folds_[number] && !now.has_changes) return false;
-    const std::shared_lock lock(shard.mutex);
+    return live_.ask(number, [&] { return add_changes_locked(number, counts); });
+  }
+  bool add_changes_locked(std::uint32_t number, std::uint32_t* counts) {
+    const LiveShard<Key, Words>& shard = live_[number];
     const auto asked = asked_.of_shard(number);
     bool has_large = false;
     if (shard.moment().folds != folds_[number]) {
@@ -101,7 +108,7 @@ class LiveFinder : public Finder {
     if (!shard.moment().has_changes) return has_large;
     for (std::size_t at = 0; at < asked.size(); at += kWordsAtOnce) {
       const auto some = asked.subspan(at, std::min(kWordsAtOnce, asked.size() - at));
-      has_large = add_changes_to(*shard.changes, some, counts) || has_large;
+      has_large = add_changes_to(*shard.changes.store, some, counts) || has_large;
     }
     return has_large;
   }
@@ -131,13 +138,14 @@ class LiveFinder : public Finder {
     return has_large;
   }
 
-  const LiveShards<Key>& live_;
+  LiveShards<Key, Words>& live_;
   const Kernels& kernels_;
   const std::uint32_t k_;
   const WordFormat<groups::FlankedWord<Words>> format_;
   AskedBatch<Words> asked_;
   std::vector<groups::ShardBits> strings_;
-  std::vector<std::uint64_t> folds_;  ///< which strings of a shard these are
+  std::vector<std::uint64_t> folds_;         ///< which strings of a shard these are
+  std::vector<std::uint16_t> there_, busy_;  ///< shards that are asked; those that are held meanwhile
   std::vector<std::uint32_t> opened_;
   std::vector<std::shared_ptr<const FoldedStrings>> kept_;  ///< strings of these
   StoredFlankedWord<Words> words_[kWordsAtOnce];

@@ -1,5 +1,5 @@
 #pragma once
-/// The live table for k > 12: shards of strings with what has changed since.
+/// The live table for k > 12: shards of strings, with what has changed since and what is pending.
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ std::uint64_t count_in(const groups::ShardBits& strings, const groups::GroupKeys
 template <class Key, int Words>
 class ShardedLiveLookup : public backend::Lookup {
  public:
-  ShardedLiveLookup(const LiveShards<Key>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient,
+  ShardedLiveLookup(LiveShards<Key, Words>& shards, LiveBudget& budget, const KmerParams& kmers, bool lenient,
                     unsigned threads)
       : Lookup(kmers),
         shards_(shards),
@@ -85,9 +85,11 @@ class ShardedLiveLookup : public backend::Lookup {
   /// K-mers whose groups are on their way from memory at a time.
   static constexpr std::size_t kAskedAtOnce = 32;
 
+  using Place = typename groups::GroupKeys<Key, Key>::Place;
+
   /// A k-mer on its way to its group.
   struct AskedKmer {
-    typename groups::GroupKeys<Key, Key>::Place place;
+    Place place;
     std::optional<groups::ShardBits> strings;  ///< those of its shard, if it was untouched
   };
 
@@ -102,18 +104,20 @@ class ShardedLiveLookup : public backend::Lookup {
   [[nodiscard]] std::uint64_t count_of(const AskedKmer& kmer) const {
     const auto& place = kmer.place;
     if (kmer.strings) return count_in(*kmer.strings, keys_, place.key);
-    const LiveShard<Key>& shard = shards_[place.shard];
-    const std::shared_lock lock(shard.mutex);
+    return shards_.ask(place.shard, [&] { return count_locked(place); });
+  }
+  [[nodiscard]] std::uint64_t count_locked(const Place& place) const {
+    const LiveShard<Key, Words>& shard = shards_[place.shard];
     const auto in_strings = [&] { return count_in(shards_.strings(place.shard), keys_, place.key); };
     if (!shard.moment().has_changes) return in_strings();
     const Key hash = hash_(place.key);
     std::uint32_t low = 0;
     std::uint64_t change = 0;
-    shard.changes->find(&hash, 1, &low, &change);
+    shard.changes.store->find(&hash, 1, &low, &change);
     return count_after(change, in_strings);
   }
 
-  const LiveShards<Key>& shards_;
+  LiveShards<Key, Words>& shards_;
   LiveBudget& budget_;
   const bool lenient_;
   const groups::GroupKeys<Key, Key> keys_;
@@ -128,7 +132,7 @@ class ShardedLiveLookup : public backend::Lookup {
 
 template <class Key, int Words>
 class ShardedLiveTable : public backend::LiveTable {
-  using Shards = LiveShards<Key>;
+  using Shards = LiveShards<Key, Words>;
 
  public:
   explicit ShardedLiveTable(const backend::LiveTablePlan& plan)
@@ -138,7 +142,7 @@ class ShardedLiveTable : public backend::LiveTable {
         keys_(plan.kmers.k),
         hash_(plan.kmers.k),
         budget_(plan.memory_bytes),
-        shards_(kernels_, plan, budget_),
+        shards_(kernels_, plan, params_, budget_),
         fixed_bytes_(budget_, fixed_bytes(plan)),
         totals_(plan.base),
         strict_(shards_, budget_, plan.kmers, false, plan.threads),
@@ -151,8 +155,8 @@ class ShardedLiveTable : public backend::LiveTable {
   std::uint64_t add(const io::Batch& batch, bool lenient) override {
     return in_turn([&](Changer& changer) {
       const Work work(*this, changer, batch, lenient, LiveUse::addition);
-      Reservation reservation(*this, changer, changer.cut.shards(), LiveUse::addition);
-      reservation.use([&](std::uint16_t shard, std::size_t room) { add_to(shard, room, changer); });
+      Reservation reservation(*this, changer, changer.cut.shards(), LiveUse::addition, true);
+      reservation.use([&](std::uint16_t shard, ShardRoom room) { add_to(shard, room, changer); });
       totals_.add(batch, plan_.kmers.k);
       return changer.cut.kmers();
     });
@@ -182,9 +186,8 @@ class ShardedLiveTable : public backend::LiveTable {
     backend::LiveTally all{backend::Tally(), totals_.get()};
     std::mutex mutex;
     share_numbers(plan_.threads, 0, Shards::kShards, [&](unsigned /*thread*/, SharedNumbers& numbers) {
-      ShardFolder<Key> folder(kernels_.shard<Key, Words>(), params_);
       backend::Tally mine;
-      for (std::uint32_t shard; numbers.take(shard);) note(shard, folder, mine);
+      for (std::uint32_t shard; numbers.take(shard);) note(shard, mine);
       const std::lock_guard lock(mutex);
       all.merge(mine);
     });
@@ -198,57 +201,39 @@ class ShardedLiveTable : public backend::LiveTable {
   [[nodiscard]] std::string describe() const override { return describe_live(plan_.scheme); }
 
  private:
-  /// Super-k-mers that are made k-mers of at a time.
-  static constexpr std::size_t kWordsAtOnce = 128;
   /// So many k-mers of a batch in one shard may be few that are there often, and are looked at twice.
   static constexpr std::size_t kMany = 4096;
   /// From batch to batch, all threads together keep one of so many parts of the memory, at most.
   static constexpr std::uint64_t kKeptShare = 8;
-  /// Threads that go through shards in the same order get behind each other and stay there, waiting for one
-  /// shard after the other. So each batch begins with another shard: the golden section of all further on,
-  /// which is far from where the batches before it began.
-  static constexpr std::uint32_t kFirstStep = 2531;
 
   /// Working memory of a thread that adds or removes.
   struct Changer {
     explicit Changer(ShardedLiveTable& table)
         : cut(table.kernels_, table.plan_.kmers),
-          folder(table.kernels_.template shard<Key, Words>(), table.params_),
-          bytes(table.budget_, 0) {
-      std::fill_n(twos, kWordsAtOnce, 2u);
-      get_room(0, false);
-    }
+          kmers(table.kernels_, table.plan_.kmers.k),
+          bytes(table.budget_, 0) {}
+
     [[nodiscard]] std::uint64_t memory_bytes() const {
-      return cut.memory_bytes() + hashes.bytes() + weights.bytes() + low.bytes() + changes.bytes();
-    }
-    /// Returns how many keys there is to be room for when a shard gets so many k-mers, and more words are
-    /// made k-mers of.
-    static std::size_t room_for(std::size_t kmers) {
-      return std::bit_ceil(kmers + kWordsAtOnce * kMostWordKmers<Words> + 8);
+      return cut.memory_bytes() + kmers.memory_bytes() + low.bytes() + changes.bytes();
     }
     /// Returns `memory_bytes` with room for so many k-mers of a shard.
-    [[nodiscard]] std::uint64_t bytes_with_room(std::size_t kmers, bool removes) const {
-      const std::size_t room = room_for(kmers), more = removes ? room : 0;
-      const auto larger = [](const auto& scratch, std::size_t n) {
-        return std::max<std::uint64_t>(scratch.bytes(), n * sizeof(*scratch.data()));
-      };
-      return cut.memory_bytes() + larger(hashes, room) + larger(weights, room) + larger(low, more) +
-             larger(changes, more);
+    [[nodiscard]] std::uint64_t bytes_with_room(std::size_t n, bool removes) const {
+      const std::size_t room = removes ? kmers.room_for(n) : 0;
+      return cut.memory_bytes() + kmers.bytes_with_room(n) +
+             std::max<std::uint64_t>(low.bytes(), room * sizeof(std::uint32_t)) +
+             std::max<std::uint64_t>(changes.bytes(), room * sizeof(std::uint64_t));
     }
-    void get_room(std::size_t kmers, bool removes) {
-      const std::size_t room = room_for(kmers);
-      hashes.get(room);
-      weights.get(room);
+    void get_room(std::size_t n, bool removes) {
+      kmers.get_room(n);
       if (!removes) return;
-      low.get(room);
-      changes.get(room);
+      low.get(kmers.room_for(n));
+      changes.get(kmers.room_for(n));
     }
     /// Gives all memory back if it is more than `kept` bytes.
     void give_back(std::uint64_t kept) {
       if (memory_bytes() > kept) {
         cut.trim();
-        hashes.clear();
-        weights.clear();
+        kmers.clear();
         low.clear();
         changes.clear();
       }
@@ -256,13 +241,12 @@ class ShardedLiveTable : public backend::LiveTable {
     }
 
     CutBatch<Words> cut;
-    ShardFolder<Key> folder;
+    WordKmers<Key, Words> kmers;
     LiveBytes bytes;
     TableLists<Key> lists;
-    std::uint32_t twos[kWordsAtOnce];
-    Scratch<Key> hashes;
-    Scratch<std::uint32_t> weights, low;
+    Scratch<std::uint32_t> low;
     Scratch<std::uint64_t> changes;
+    std::vector<std::uint16_t> busy;
   };
 
   /// Memory to work on a batch, of which the budget knows before it is taken. If it is much, it is given
@@ -290,12 +274,13 @@ class ShardedLiveTable : public backend::LiveTable {
     void cut(const io::Batch& batch, bool lenient, LiveUse use) {
       const bool removes = use == LiveUse::removal;
       const std::uint64_t others = changer_.memory_bytes() - changer_.cut.memory_bytes();
-      changer_.cut.cut(batch, lenient, table_.next_first_.fetch_add(kFirstStep),
+      changer_.cut.cut(batch, lenient, table_.shards_.next_first(),
                        [&](std::uint64_t bytes) { hold(others + bytes, use); });
       std::size_t kmers = 0;
       for (const std::uint16_t shard : changer_.cut.shards()) {
         const std::size_t of_shard = changer_.cut.kmers(shard);
-        if (removes || of_shard > kMany) kmers = std::max(kmers, of_shard);
+        if (removes || (of_shard > kMany && !table_.can_be_pending(shard, changer_)))
+          kmers = std::max(kmers, of_shard);
       }
       hold(changer_.bytes_with_room(kmers, removes), use);
       changer_.get_room(kmers, removes);
@@ -303,7 +288,7 @@ class ShardedLiveTable : public backend::LiveTable {
     void give_back() { changer_.give_back(table_.budget_.most() / (kKeptShare * table_.plan_.threads)); }
     void hold(std::uint64_t bytes, LiveUse use) {
       if (changer_.bytes.try_set(bytes, use)) return;
-      table_.make_room(bytes - changer_.bytes.bytes(), use, changer_);
+      table_.make_room(bytes - changer_.bytes.bytes(), use);
       changer_.bytes.set(bytes);
     }
 
@@ -311,21 +296,25 @@ class ShardedLiveTable : public backend::LiveTable {
     Changer& changer_;
   };
 
-  /// Room for a batch in the tables of its shards, until they have been changed. When it is made nothing can
-  /// fail any more for want of memory.
+  /// ShardRoom for what a batch may bring to a shard: for k-mers among its changes, or for bytes of words
+  /// that are pending.
+  struct ShardRoom {
+    std::size_t size;
+    bool is_for_words;
+  };
+
+  /// ShardRoom for a batch in its shards, until they have been changed. When it is made nothing can fail any
+  /// more for want of memory.
   class Reservation {
    public:
-    Reservation(ShardedLiveTable& table, Changer& changer, std::span<const std::uint16_t> shards, LiveUse use)
-        : table_(table), shards_(shards) {
+    Reservation(ShardedLiveTable& table, Changer& changer, std::span<const std::uint16_t> shards, LiveUse use,
+                bool may_be_pending)
+        : table_(table) {
       try {
         rooms_.reserve(shards.size());
-        for (const std::uint16_t shard : shards) {
-          const std::size_t room = table.most_keys(shard, changer);
-          std::uint64_t wanted = 0;
-          while (!table.shards_.reserve(shard, room, use, changer.folder, wanted))
-            table.make_room(wanted, use, changer);
-          rooms_.push_back(room);
-        }
+        table.shards_.for_each_free_first(shards, changer.busy, [&](std::uint16_t shard) {
+          rooms_.emplace_back(shard, table.reserve(shard, changer, use, may_be_pending));
+        });
       } catch (const std::bad_alloc&) {
         release();
         throw_no_memory();
@@ -341,21 +330,20 @@ class ShardedLiveTable : public backend::LiveTable {
     /// Calls `change(shard, room)` for all shards, one after the other, which is to give the room back.
     template <class Change>
     void use(Change&& change) {
-      for (; used_ < rooms_.size(); ++used_) change(shards_[used_], rooms_[used_]);
+      for (; used_ < rooms_.size(); ++used_) change(rooms_[used_].first, rooms_[used_].second);
     }
 
    private:
     void release() {
-      use([&](std::uint16_t number, std::size_t room) {
+      use([&](std::uint16_t number, ShardRoom room) {
         auto& shard = table_.shards_[number];
         const std::lock_guard lock(shard.mutex);
-        shard.reserved -= room;
+        give_back(shard, room);
       });
     }
 
     ShardedLiveTable& table_;
-    const std::span<const std::uint16_t> shards_;
-    std::vector<std::size_t> rooms_;
+    std::vector<std::pair<std::uint16_t, ShardRoom>> rooms_;
     std::size_t used_ = 0;
   };
 
@@ -366,10 +354,9 @@ class ShardedLiveTable : public backend::LiveTable {
 
     void finish(unsigned /*thread*/, const backend::ShardSink& sink,
                 const std::function<void()>& shard_done) override {
-      ShardFolder<Key> folder(table_.kernels_.template shard<Key, Words>(), table_.params_);
       backend::Tally mine;
       for (std::uint32_t shard; (shard = next_.fetch_add(1)) < Shards::kShards; shard_done())
-        sink(shard, table_.freeze(shard, folder, mine, sink.take_payload()));
+        sink(shard, table_.freeze(shard, mine, sink.take_payload()));
       const std::lock_guard lock(mutex_);
       tally_.merge(mine);
     }
@@ -386,8 +373,8 @@ class ShardedLiveTable : public backend::LiveTable {
   };
 
   static std::uint64_t fixed_bytes(const backend::LiveTablePlan& plan) {
-    constexpr std::uint64_t kShardBytes = sizeof(LiveShard<Key>) + sizeof(groups::ShardBits) + 512;
-    constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
+    constexpr std::uint64_t kShardBytes = sizeof(LiveShard<Key, Words>) + sizeof(groups::ShardBits) + 512;
+    constexpr std::uint64_t kThreadBytes = std::uint64_t{3} << 20;
     return Shards::kShards * kShardBytes + plan.threads * kThreadBytes;
   }
 
@@ -417,12 +404,12 @@ class ShardedLiveTable : public backend::LiveTable {
   bool remove_at_once(Changer& changer, backend::Shortfall& shortfall) {
     std::optional<Reservation> reservation;
     try {
-      reservation.emplace(*this, changer, changer.cut.shards(), LiveUse::addition);
+      reservation.emplace(*this, changer, changer.cut.shards(), LiveUse::addition, false);
     } catch (const ResourceError&) {
       return false;
     }
     reservation->use(
-        [&](std::uint16_t shard, std::size_t room) { remove_from(shard, room, changer, shortfall); });
+        [&](std::uint16_t shard, ShardRoom room) { remove_from(shard, room, changer, shortfall); });
     return true;
   }
   /// Does so from shard to shard, in the memory that additions leave free. What has been removed makes room
@@ -433,17 +420,17 @@ class ShardedLiveTable : public backend::LiveTable {
     for (const std::uint16_t& shard : changer.cut.shards()) {
       std::optional<Reservation> reservation;
       try {
-        reservation.emplace(*this, changer, std::span(&shard, 1), LiveUse::removal);
+        reservation.emplace(*this, changer, std::span(&shard, 1), LiveUse::removal, false);
       } catch (...) {
         if (!is_begun) throw;
       }
-      const auto remove = [&](std::uint16_t number, std::size_t room) {
+      const auto remove = [&](std::uint16_t number, ShardRoom room) {
         remove_from(number, room, changer, shortfall);
       };
       if (reservation) {
         reservation->use(remove);
       } else {
-        remove(shard, shards_.reserve_anyway(shard, most_keys(shard, changer)));
+        remove(shard, {shards_.reserve_anyway(shard, most_keys(shard, changer)), false});
       }
       is_begun = true;
     }
@@ -451,10 +438,10 @@ class ShardedLiveTable : public backend::LiveTable {
 
   /// Takes back what idle changers have kept, and folds shards, until there are so many bytes. ResourceError
   /// when that is no help.
-  void make_room(std::uint64_t bytes, LiveUse use, Changer& changer) {
+  void make_room(std::uint64_t bytes, LiveUse use) {
     changers_.for_each_idle([](Changer& idle) { idle.give_back(0); });
     for (std::uint32_t tried = 0; tried < Shards::kShards && !budget_.has(bytes, use); ++tried)
-      shards_.shrink(next_shrunk_.fetch_add(1) % Shards::kShards, changer.folder);
+      shards_.shrink(next_shrunk_.fetch_add(1) % Shards::kShards);
     if (budget_.has(bytes, use)) return;
     throw ResourceError(fmt::format("the live table holds {} of {} and has no room {}; {}",
                                     mebibytes_needed(budget_.held()), mebibytes(budget_.most()),
@@ -462,45 +449,64 @@ class ShardedLiveTable : public backend::LiveTable {
                                     memory_advice(plan_.threads)));
   }
 
-  /// Appends the hashes of the keys of all k-mers of words.
-  void expand(std::span<const StoredFlankedWord<Words>> words, Changer& changer, HashList<Key>& list) const {
-    const std::size_t room = list.size + words.size() * kMostWordKmers<Words> + 8;
-    list.keys = changer.hashes.grow(room, list.size);
-    list.weights = changer.weights.grow(room, list.size);
-    kernels_.shard<Key, Words>().append(words.data(), changer.twos, words.size(), plan_.kmers.k, list);
+  [[nodiscard]] bool can_be_pending(std::uint32_t number, const Changer& changer) const {
+    return shards_.can_be_pending(number, changer.cut.words(number).size(), changer.cut.kmers(number));
+  }
+  /// Returns room for what a batch brings to a shard; where there is none, other shards are folded.
+  ShardRoom reserve(std::uint32_t number, Changer& changer, LiveUse use, bool may_be_pending) {
+    std::uint64_t wanted = 0;
+    if (may_be_pending && can_be_pending(number, changer)) {
+      const std::size_t words = changer.cut.words(number).size();
+      for (;; make_room(wanted, use)) {
+        if (const auto bytes = shards_.reserve_words(number, words, changer.cut.kmers(number), wanted))
+          return {*bytes, true};
+      }
+    }
+    const std::size_t kmers = most_keys(number, changer);
+    while (!shards_.reserve_kmers(number, kmers, use, wanted)) make_room(wanted, use);
+    return {kmers, false};
+  }
+  static void give_back(LiveShard<Key, Words>& shard, ShardRoom room) {
+    (room.is_for_words ? shard.pending.reserved : shard.changes.reserved) -= room.size;
   }
 
-  /// Adds the words of a shard. All that a batch adds to one k-mer is seen at once. Only the first words are
-  /// made k-mers of before the lock is taken: nearly always they are all.
-  void add_to(std::uint32_t number, std::size_t room, Changer& changer) {
+  /// Adds the words of a shard. All that a batch adds to one k-mer is seen at once. If they are not to be
+  /// pending, only the first words are made k-mers of before the lock is taken: nearly always they are all.
+  void add_to(std::uint32_t number, ShardRoom room, Changer& changer) {
     auto words = changer.cut.words(number);
     HashList<Key> list{};
-    const auto expand_next = [&] {
-      const std::size_t n = std::min(kWordsAtOnce, words.size());
+    const auto next_kmers = [&] {
+      const std::size_t n = std::min(changer.kmers.kWordsAtOnce, words.size());
       list.size = 0;
-      expand(words.first(n), changer, list);
+      changer.kmers.append(words.first(n), list);
       words = words.subspan(n);
     };
-    expand_next();
+    if (!room.is_for_words) next_kmers();
     auto& shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
-    shard.changes->add(list, changer.lists);
-    while (!words.empty()) {
-      expand_next();
-      shard.changes->add(list, changer.lists);
+    if (room.is_for_words) {
+      shard.pending.store->append(words, changer.cut.kmers(number));
+    } else {
+      shard.changes.store->add(list, changer.lists);
+      while (!words.empty()) {
+        next_kmers();
+        shard.changes.store->add(list, changer.lists);
+      }
     }
-    shard.reserved -= room;
+    give_back(shard, room);
     shard.set_moment({shard.moment().folds, true});
   }
 
-  void remove_from(std::uint32_t number, std::size_t room, Changer& changer, backend::Shortfall& shortfall) {
-    HashList<Key> list = distinct(number, changer);
+  void remove_from(std::uint32_t number, ShardRoom room, Changer& changer, backend::Shortfall& shortfall) {
+    const HashList<Key> list = changer.kmers.distinct(changer.cut.words(number));
     std::uint64_t* const changes = changer.changes.get(list.size);
     std::uint32_t* const low = changer.low.get(list.size);
     auto& shard = shards_[number];
     const std::lock_guard lock(shard.mutex);
+    shards_.settle(number, LiveUse::removal);
     const groups::ShardBits strings = shards_.strings(number);
-    shard.changes->find(list.keys, list.size, low, changes);
+    ChangeTable<Key>& table = *shard.changes.store;
+    table.find(list.keys, list.size, low, changes);
     for (std::size_t i = 0; i < list.size; ++i) {
       const Key hash = list.keys[i];
       const std::uint64_t wanted = list.weights[i], there = count_after(changes[i], [&] {
@@ -508,66 +514,29 @@ class ShardedLiveTable : public backend::LiveTable {
                                                     });
       if (wanted > there) shortfall.note(there, wanted - there);
       if (there == 0) continue;
-      shard.changes->set(hash, changes[i], whole_change(there - std::min(there, wanted)), changer.lists);
+      table.set(hash, changes[i], whole_change(there - std::min(there, wanted)), changer.lists);
     }
-    shard.reserved -= room;
-    if (shard.changes->size() > 0) shard.set_moment({shard.moment().folds, true});
+    give_back(shard, room);
+    if (table.size() > 0) shard.set_moment({shard.moment().folds, true});
   }
 
-  /// Returns the distinct hashes of a shard's k-mers in a batch, in order, with their numbers.
-  HashList<Key> distinct(std::uint32_t number, Changer& changer) const {
-    HashList<Key> list{};
-    const auto words = changer.cut.words(number);
-    for (std::size_t at = 0; at < words.size(); at += kWordsAtOnce)
-      expand(words.subspan(at, std::min(kWordsAtOnce, words.size() - at)), changer, list);
-    std::sort(list.keys, list.keys + list.size);
-    std::size_t size = 0;
-    for (std::size_t i = 0, next = 0; i < list.size; i = next) {
-      while (next < list.size && list.keys[next] == list.keys[i]) ++next;
-      list.keys[size] = list.keys[i];
-      list.weights[size++] = static_cast<std::uint32_t>(next - i);
-    }
-    list.size = size;
-    return list;
-  }
   /// Returns how many keys a batch may bring a shard, at most. Where there are many k-mers, few may be
   /// distinct.
   [[nodiscard]] std::size_t most_keys(std::uint32_t number, Changer& changer) const {
     const std::size_t kmers = changer.cut.kmers(number);
-    return kmers <= kMany ? kmers : distinct(number, changer).size;
+    return kmers <= kMany ? kmers : changer.kmers.distinct(changer.cut.words(number)).size;
   }
 
-  /// Returns the changes of a shard, or null; under its lock.
-  [[nodiscard]] const ChangeTable<Key>* changes_of(std::uint32_t number) const {
-    const LiveShard<Key>& shard = shards_[number];
-    return shard.moment().has_changes ? shard.changes.get() : nullptr;
-  }
-  [[nodiscard]] std::uint64_t folding_bytes(std::uint32_t number) const {
-    const ChangeTable<Key>* const changes = changes_of(number);
-    return ShardFolder<Key>::bytes_for(shards_.string_kmers(number), changes ? changes->size() : 0);
-  }
-
-  void note(std::uint32_t number, ShardFolder<Key>& folder, backend::Tally& tally) {
+  void note(std::uint32_t number, backend::Tally& tally) {
+    shards_.fold_if_much_is_pending(number);
     const std::shared_lock lock(shards_[number].mutex);
-    const ByteRoom::Held room(budget_.folding_room(), folding_bytes(number));
-    folder.note(shards_.strings(number), shards_.string_kmers(number), changes_of(number), tally);
+    shards_.note(number, tally);
   }
-  [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, ShardFolder<Key>& folder,
-                                          backend::Tally& tally, std::vector<std::uint64_t>&& spent) {
+  [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, backend::Tally& tally,
+                                          std::vector<std::uint64_t>&& spent) {
+    shards_.fold_if_much_is_pending(number);
     const std::shared_lock lock(shards_[number].mutex);
-    const ByteRoom::Held room(budget_.folding_room(), folding_bytes(number));
-    const groups::ShardBits strings = shards_.strings(number);
-    const std::uint64_t kmers = shards_.string_kmers(number);
-    groups::EncodedShard shard;
-    if (const ChangeTable<Key>* const changes = changes_of(number)) {
-      shard = folder.fold(strings, kmers, changes, tally, std::move(spent));
-    } else {
-      folder.note(strings, kmers, nullptr, tally);
-      shard.sizes = shards_.sizes(number);
-      shard.payload = std::move(spent);
-      shard.payload.assign(strings.words, strings.words + shard.sizes.words);
-    }
-    return {{}, std::move(shard.payload), {}, std::nullopt, shard.sizes};
+    return shards_.freeze(number, tally, std::move(spent));
   }
 
   const backend::LiveTablePlan plan_;
@@ -580,7 +549,7 @@ class ShardedLiveTable : public backend::LiveTable {
   const LiveBytes fixed_bytes_;
   backend::Gate gate_;
   backend::LiveReadTotals totals_;
-  std::atomic<std::uint32_t> next_shrunk_{0}, next_first_{0};
+  std::atomic<std::uint32_t> next_shrunk_{0};
   BufferPool<Changer> changers_{[this] { return std::make_unique<Changer>(*this); }, plan_.threads};
   const ShardedLiveLookup<Key, Words> strict_, lenient_;
 };

@@ -19,7 +19,7 @@ class Scratch {
   T* get(std::size_t n) {
     if (n > capacity_) {
       clear();
-      const std::size_t capacity = std::bit_ceil(n);
+      const std::size_t capacity = capacity_for(n);
       data_.reset(static_cast<T*>(::operator new[](capacity * sizeof(T), kAlignment)));
       capacity_ = capacity;
     }
@@ -35,6 +35,8 @@ class Scratch {
     return data_.get();
   }
   [[nodiscard]] T* data() const { return data_.get(); }
+  /// Returns what room for `n` elements takes.
+  [[nodiscard]] static std::uint64_t bytes_for(std::size_t n) { return capacity_for(n) * sizeof(T); }
   [[nodiscard]] std::uint64_t bytes() const { return capacity_ * sizeof(T); }
   /// Gives the memory back.
   void clear() {
@@ -47,6 +49,8 @@ class Scratch {
   }
 
  private:
+  static std::size_t capacity_for(std::size_t n) { return std::bit_ceil(n); }
+
   static constexpr std::align_val_t kAlignment{std::max<std::size_t>(64, alignof(T))};
   struct DeleteElements {
     void operator()(T* p) const { ::operator delete[](p, kAlignment); }

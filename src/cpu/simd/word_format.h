@@ -91,6 +91,10 @@ class WordFormat<groups::FlankedWord<Words>> {
   [[nodiscard]] std::uint32_t kmers(const Word& word) const {
     return stored_.bases(word.word[Words - 1] >> (64 - stored_.head_bits())) - stored_.flank_bases() + 1;
   }
+  /// Returns the bytes that so many words with so many k-mers take, at most.
+  [[nodiscard]] std::size_t bytes_for(std::size_t words, std::uint64_t kmers) const {
+    return words + (words * (stored_.head_bits() + 2 * (stored_.flank_bases() - 1)) + 2 * kmers) / 8;
+  }
   /// Turns a word so that it is as it comes from its page.
   [[nodiscard]] Stored turned(const Word& word) const {
     const std::uint32_t head = stored_.head_bits();
@@ -100,10 +104,11 @@ class WordFormat<groups::FlankedWord<Words>> {
     return turned;
   }
   /// Writes a word, and returns where the next one goes.
-  char* write(const Word& word, char* to) const {
-    const Stored stored = turned(word);
-    std::memcpy(to, stored.word, sizeof stored.word);
-    return to + bytes(stored.word[0]);
+  char* write(const Word& word, char* to) const { return write(turned(word), to); }
+  /// Does so with a word that has been turned.
+  char* write(const Stored& word, char* to) const {
+    std::memcpy(to, word.word, sizeof word.word);
+    return to + bytes(word.word[0]);
   }
   /// Reads a word, and returns where the next one is.
   const char* read(const char* from, Stored& word) const {

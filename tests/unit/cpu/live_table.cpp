@@ -243,6 +243,33 @@ TEST_CASE("the cap on memory is kept, and a batch for which there is no room is 
   }
 }
 
+TEST_CASE("the same reads are added again and again in memory that has no room for all of them") {
+  for (const std::uint32_t k : {31u, 64u}) {
+    backend::LiveTablePlan plan = live_plan(k);
+    plan.threads = 1;
+    plan.fold_kmers = 1000000;  // never but for want of memory
+    plan.memory_bytes = std::uint64_t{24} << 20;
+    const auto table = backend::make_cpu_live_table(plan);
+    std::mt19937_64 random(k);
+    const std::string text = random_bases(random, 400000), other = random_bases(random, 1000);
+    const io::Batch batch = std::move(batches_of({text}, 1).front());
+    const int times = by_tier(100, 60);
+    for (int i = 0; i < times; ++i) {
+      table->add(batch, false);
+      CHECK(table->memory_bytes() <= plan.memory_bytes);
+      // Some shards are asked in between, and so have changes besides.
+      if (i % 7 == 0) CHECK(table->lookup(false).find(text.substr(100 * i, k)) == i + 1u);
+    }
+    CHECK(table->lookup(false).find(text.substr(200000, k)) == static_cast<unsigned>(times));
+    CHECK(table->lookup(false).find(other.substr(0, k)) == 0);
+    CHECK(table->remove(batch, false).shortfall.is_none());
+    const index::Totals totals = freeze(*table, 1).totals;
+    CHECK(totals.counted_distinct == 400001 - k);
+    CHECK(totals.counted_kmers == static_cast<std::uint64_t>(times - 1) * (400001 - k));
+    CHECK(table->memory_bytes() <= plan.memory_bytes);
+  }
+}
+
 TEST_CASE("k-mers that come very often in one batch") {
   for (const std::uint32_t k : {5u, 31u, 64u}) {
     backend::LiveTablePlan plan = live_plan(k);
