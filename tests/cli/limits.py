@@ -108,7 +108,7 @@ def main():
         status, _, errors = count(folder, ["-t", "2", "-m", "400M", reads])
         check("an index for what follows", status == 0, errors)
         for check_caps in (
-            check_other_caps, check_watch_cap, check_merqury_cap, check_profile_cap, check_caps_of_several_indexes, check_long_records,
+            check_other_caps, check_sorting_caps, check_watch_cap, check_merqury_cap, check_profile_cap, check_caps_of_several_indexes, check_long_records,
             check_long_headers, check_large_slices, check_lists, check_many_indexes, check_many_pairs,
             check_foreign_headers,
         ):
@@ -165,6 +165,15 @@ def check_other_caps(folder):
         peak([*command, "-t", "2", "-o", folder / "wanted"])
         check_cap(name, int(needed[1]), [*command, "-t", "2", "-o", output])
         check(f"{name}: the same with little memory", filecmp.cmp(output, folder / "wanted", shallow=False))
+
+
+def check_sorting_caps(folder):
+    """K-mers of one minimizer, which are one shard, are sorted within any cap that is accepted."""
+    index = folder / "one_shard.wmi"
+    (folder / "one_shard.fa").write_text(hot(random.Random(12), 2_500_000, 31, 15))
+    peak(["count", "-t", "2", "-o", index, folder / "one_shard.fa"])
+    for command, ending in (("dump --sort", "txt"), ("convert --to kff", "kff"), ("convert --to fastk", "ktab")):
+        check_cap(f"{command} of one shard", 70, [*command.split(), "-q", "-t", "2", index, "-o", folder / f"one_shard.{ending}"])
 
 
 def check_watch_cap(folder):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@
 #include "base/memory_text.h"
 #include "cpu/memory/bin_chunks.h"
 #include "cpu/memory/scratch.h"
-#include "cpu/sets/sorted_lists.h"
+#include "cpu/sets/kmer_scan.h"
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "kmer/kmer.h"
@@ -89,21 +90,30 @@ class EntrySorter {
     std::vector<LargeCounts> large(threads_);
     std::vector<typename Chunks::ChunkWriter> writers;
     for (unsigned t = 0; t < threads_; ++t) writers.emplace_back(*chunks_, t);
-    visit_kmers_of_shards<Key>(
-        index_, bounds_, threads_, [&](unsigned thread, std::uint32_t, ListBuffer<Key>& list) {
-          keep_ranks(range, list);
-          typename Chunks::ChunkWriter& writer = writers[thread];
-          for (std::size_t i = 0; i < list.size; ++i) {
-            const Key rank = list.hashes()[i];
-            const std::uint64_t count = list.counts()[i];
-            if (count >= large_count()) large[thread].emplace_back(rank, count);
-            const Key rest = rank & low_bits(rest_bits_);
-            const auto word = static_cast<Key>((rest << count_bits_) | std::min(count, large_count()));
-            if (!writer.put(bin_of(rank), word)) refuse_more();
-          }
-        });
-    for (auto& writer : writers) {
-      if (!writer.flush()) refuse_more();
+    std::vector<RangeEntries> waiting(threads_);
+    const auto empty = [&](unsigned thread) {
+      RangeEntries& entries = waiting[thread];
+      for (std::size_t i = 0; i < entries.size; ++i) {
+        const auto [rank, count] = entries.of[i];
+        if (count >= large_count()) large[thread].emplace_back(rank, count);
+        const Key rest = rank & low_bits(rest_bits_);
+        const auto word = static_cast<Key>((rest << count_bits_) | std::min(count, large_count()));
+        if (!writers[thread].put(bin_of(rank), word)) refuse_more();
+      }
+      entries.size = 0;
+    };
+    const std::uint32_t bins = range.end - range.first;
+    scan_kmers<Key>(index_, bounds_, threads_,
+                    [&](unsigned thread, std::uint32_t, Key kmer, std::uint64_t count) {
+                      const Key rank = order_.rank(kmer);
+                      RangeEntries& entries = waiting[thread];
+                      entries.of[entries.size] = {rank, count};
+                      entries.size += bin_of(rank) - range.first < bins ? 1 : 0;
+                      if (entries.size == entries.of.size()) empty(thread);
+                    });
+    for (unsigned t = 0; t < threads_; ++t) {
+      empty(t);
+      if (!writers[t].flush()) refuse_more();
     }
     large_.clear();
     for (const LargeCounts& each : large) large_.insert(large_.end(), each.begin(), each.end());
@@ -146,6 +156,12 @@ class EntrySorter {
     std::uint64_t large = 0;  ///< counts that are kept apart
   };
   using LargeCounts = std::vector<std::pair<Key, std::uint64_t>>;
+  /// Entries of a range that a thread has found: which k-mers these are is as good as random, so nothing
+  /// branches on it.
+  struct RangeEntries {
+    std::array<std::pair<Key, std::uint64_t>, 256> of;
+    std::size_t size = 0;
+  };
   /// Entries of a bin, about. A thread has a line of entries for each bin, so there are not too many; and so
   /// many at least that they leave room for counts in any word.
   static constexpr std::uint64_t kBinEntries = std::uint64_t{1} << 15;
@@ -173,23 +189,6 @@ class EntrySorter {
     return static_cast<std::uint64_t>(low_bits(count_bits_));
   }
 
-  /// Puts ranks in the place of k-mers, and keeps those of bins in a range. Which these are is as good as
-  /// random: nothing branches on it.
-  void keep_ranks(const LoadedBins& range, ListBuffer<Key>& list) const {
-    Key* const kmers = list.hashes();
-    std::uint64_t* const counts = list.counts();
-    const std::uint32_t bins = range.end - range.first;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < list.size; ++i) {
-      const Key rank = order_.rank(kmers[i]);
-      const std::uint64_t count = counts[i];
-      kmers[kept] = rank;
-      counts[kept] = count;
-      kept += bin_of(rank) - range.first < bins ? 1 : 0;
-    }
-    list.size = kept;
-  }
-
   static void sort(Key* begin, Key* end) {
     if (end - begin > kFewEntries) {
       std::sort(begin, end);
@@ -210,14 +209,12 @@ class EntrySorter {
       counts[t].resize(bins());
       large[t].resize(bins());
     }
-    visit_kmers_of_shards<Key>(index_, bounds_, threads_,
-                               [&](unsigned thread, std::uint32_t, ListBuffer<Key>& list) {
-                                 for (std::size_t i = 0; i < list.size; ++i) {
-                                   const std::uint32_t bin = bin_of(order_.rank(list.hashes()[i]));
-                                   ++counts[thread][bin];
-                                   if (list.counts()[i] >= large_count()) ++large[thread][bin];
-                                 }
-                               });
+    scan_kmers<Key>(index_, bounds_, threads_,
+                    [&](unsigned thread, std::uint32_t, Key kmer, std::uint64_t count) {
+                      const std::uint32_t bin = bin_of(order_.rank(kmer));
+                      ++counts[thread][bin];
+                      if (count >= large_count()) ++large[thread][bin];
+                    });
     sizes_.resize(bins());
     for (std::uint32_t bin = 0; bin < bins(); ++bin) {
       for (unsigned t = 0; t < threads_; ++t) {
