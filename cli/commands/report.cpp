@@ -454,6 +454,7 @@ Examples:
           "several times.")
       ->type_name("FILE")
       ->expected(1)
+      ->allow_extra_args(false)  // what follows is INDEX
       ->take_all();
   add_whole_number(
       command, "--solid-count", 1, UINT64_MAX, options->solid_count,

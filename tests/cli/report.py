@@ -219,6 +219,7 @@ class Reports(CliTest):
         one = self.warpmer("report", index, *options, "-t", 1)
         self.assertEqual(one, self.warpmer("report", index, *options, "-t", 4))
         self.assertTrue(one.startswith("<!DOCTYPE html>"))
+        self.assertEqual(one, self.warpmer("report", *options[:2], index, *options[2:]))  # the index after an assembly
         self.assertEqual([name for name in self.files() if "tmp" in name or name.startswith(".")], [])
 
     @without_sanitizers
