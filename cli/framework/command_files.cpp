@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -174,7 +175,8 @@ void check_files(const std::vector<std::string>& outputs, const std::vector<std:
 
 void check_can_be_read_again(const std::vector<std::string>& files, std::string_view what) {
   for (const std::string& name : files) {
-    if (file::is_stream(name)) {
+    std::error_code ignored;
+    if (file::is_stream(name) && !std::filesystem::is_directory(name, ignored)) {
       throw UsageError(
           fmt::format("{} more than once; give a file in the place of {}", what, shown_input(name)));
     }

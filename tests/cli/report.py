@@ -253,6 +253,7 @@ class Reports(CliTest):
             self.file("short.wmi", file.read()[:-50])
         shutil.copy(self.folder / index, self.folder / "copy")
         self.file("list", "copy")
+        (self.folder / "folder").mkdir()
         out = ("-o", "x.html")
         for status, pattern, *arguments in (
             (USAGE, "missing INDEX", *out),
@@ -267,6 +268,8 @@ class Reports(CliTest):
             (USAGE, "would replace it", "@list", "-o", "copy"),
             (USAGE, "--solid-count must be", index, *out, "--solid-count", 0),
             (INPUT, "no_such", "no_such.wmi", *out),
+            (INPUT, "is a directory", index, "folder", *out),
+            (INPUT, "is a folder", index, "--assembly", "folder", *out),
             (INPUT, "no_such", index, "--assembly", "no_such.fa", *out, "--multiqc", "x_mqc.json"),
             (INPUT, "bad_character", index, "--assembly", DATA / "bad_character.fq", *out),
             (INPUT, "short.wmi", "short.wmi", *out),
