@@ -5,6 +5,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,27 @@ namespace {
 
 using Numbers = nb::ndarray<nb::numpy, std::uint64_t>;
 using GivenNumbers = nb::ndarray<const std::uint64_t, nb::c_contig, nb::device::cpu>;
-using WithoutGil = nb::call_guard<nb::gil_scoped_release>;
+
+/// Lets other threads have the GIL while it lives. nanobind's does so, too, but a daemon thread that comes
+/// back when the interpreter ends is ended by Python, by unwinding its stack, which would abort the process
+/// in a destructor: here it stays where it is. (From Python 3.14 on Python sees to it.)
+class GilRelease {
+ public:
+  GilRelease() : thread_(PyEval_SaveThread()) {}
+  ~GilRelease() {
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (...) {
+      while (true) ::pause();
+    }
+  }
+  GilRelease(const GilRelease&) = delete;
+  GilRelease& operator=(const GilRelease&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+using WithoutGil = nb::call_guard<GilRelease>;
 
 /// An array of the numbers at `data`, which Python owns from now on as a part of `owned`.
 template <class Owned>
@@ -150,7 +171,7 @@ void count(const nb::tuple& inputs, const nb::bytes& output, std::uint32_t k, bo
   options.warning_listener = warning_listener_for(warn);
   const std::vector<std::string> paths = paths_of(inputs);
   const std::string path = path_of(output);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   warpmer::count(paths, options, path);
 }
 
@@ -168,7 +189,7 @@ void combine(warpmer::SetOperation operation, const nb::tuple& indexes, const nb
                                     .warning_listener = warning_listener_for(warn)};
   const std::vector<std::string> paths = paths_of(indexes);
   const std::string path = path_of(output);
-  const nb::gil_scoped_release no_gil;
+  const GilRelease no_gil;
   warpmer::combine(operation, paths, options, path);
 }
 
@@ -178,7 +199,7 @@ Numbers counts_of_texts(const warpmer::Index& index, const nb::tuple& kmers, uns
   const std::vector<std::string_view> texts = texts_of(kmers);
   std::vector<std::uint64_t> counts;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     counts = index.counts_of(texts, threads);
   }
   return array_of(std::move(counts));
@@ -209,7 +230,7 @@ Numbers counts_of_bytes(const warpmer::Index& index, const nb::bytes& kmers, uns
   std::vector<std::uint64_t> counts;
   const std::string_view text(kmers.c_str(), kmers.size());
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     counts = index.counts_of(kmers_in(text, index.k()), threads);
   }
   return array_of(std::move(counts));
@@ -219,7 +240,7 @@ Numbers counts_of_packed(const warpmer::Index& index, const GivenNumbers& kmers,
   std::vector<std::uint64_t> counts;
   const std::span<const std::uint64_t> words(kmers.data(), kmers.size());
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     counts = index.counts_of_packed(words, threads);
   }
   return array_of(std::move(counts));
@@ -229,7 +250,7 @@ Numbers counts_in(const warpmer::Index& index, nb::handle sequence) {
   const std::string_view text = text_of(sequence);
   std::vector<std::uint64_t> counts;
   {
-    const nb::gil_scoped_release no_gil;
+    const GilRelease no_gil;
     counts = index.counts_in(text);
   }
   return array_of(std::move(counts));
@@ -256,7 +277,7 @@ class Chunks {
     warpmer::PackedChunk chunk;
     bool is_there = false;
     {
-      const nb::gil_scoped_release no_gil;
+      const GilRelease no_gil;
       is_there = reader_.next(chunk);
     }
     if (!is_there) throw nb::stop_iteration();
@@ -319,7 +340,7 @@ void bind_index(nb::module_& module) {
       .def("__init__",
            [](Index* self, const nb::bytes& path) {
              const std::string name = path_of(path);
-             const nb::gil_scoped_release no_gil;
+             const GilRelease no_gil;
              new (self) Index(name);
            })
       .def_prop_ro("path",
@@ -371,6 +392,7 @@ void bind_jobs(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_native, module) {
+  nb::set_leak_warnings(false);  // daemon threads have objects to the end, which is no fault to print
   nb::register_exception_translator(&raise);
   bind_index(module);
   bind_jobs(module);

@@ -359,6 +359,29 @@ class Threads(ModuleTest):
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
             self.assertEqual(self.files(), ["in.fa"])
 
+    def test_daemons_that_ask_end_with_the_interpreter(self):
+        """They are in the midst of it, or hold an Index and sleep: the program ends well, and nothing is printed."""
+        warpmer.count(self.fasta([random_sequence(1 << 16, 3)]), 31, output=self.folder / "out.wmi")
+        program = (
+            "import warpmer, sys, threading, time\n"
+            "index = warpmer.open('out.wmi')\n"
+            "kmers = b'ACGTT' * 31 * 1000\n"
+            "def walk():\n"
+            "  for _ in index.chunks(size=1000): pass\n"
+            "questions = [lambda: index.query(kmers, threads=1), lambda: index.profile(kmers), walk, lambda: warpmer.open('out.wmi')]\n"
+            "def ask(question):\n"
+            "  mine = index\n"
+            "  while True: question()\n"
+            "for question in [questions[int(n)] for n in sys.argv[1:]] or [lambda: time.sleep(60)]:\n"
+            "  for _ in range(3): threading.Thread(target=ask, args=(question,), daemon=True).start()\n"
+            "time.sleep(0.2)\n"
+        )
+        for questions in [], ["0"], ["1"], ["2"], ["3"], ["0", "1", "2", "3"]:
+            with self.subTest(questions):
+                done = subprocess.run(
+                    [sys.executable, "-c", program, *questions], cwd=self.folder, capture_output=True, text=True, timeout=60)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
     def test_the_gil_is_released(self):
         """While one thread is in the library, another goes on in Python."""
         path = self.fasta([random_sequence(1 << 20, 1)])
