@@ -31,7 +31,8 @@ struct ChunkReader::Impl {
   Impl(const index::IndexFile& file, unsigned threads, std::uint64_t kmers)
       : process(::getpid()),
         most_waiting(2 * std::size_t{threads}),
-        walker(start_thread_without_signals([this, &file, threads, kmers] { walk(file, threads, kmers); })) {}
+        walker(start_thread_without_signals([this, &file, threads, kmers] { walk(file, threads, kmers); },
+                                            "to unpack k-mers")) {}
   ~Impl() {
     {
       const std::lock_guard lock(mutex);

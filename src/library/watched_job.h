@@ -1,5 +1,5 @@
 #pragma once
-/// A job whose caller is told how far it is, and what it warns of.
+/// A job on a thread of its own, whose caller is told how far it is, and what it warns of.
 
 #include <chrono>
 #include <condition_variable>
@@ -65,7 +65,7 @@ class WatchedJob {
   WatchedJob(const JobListeners& listeners, Work work, Hold hold)
       : listeners_(listeners),
         thread_(start_thread_without_signals(
-            [this, work = std::move(work), hold = std::move(hold)] { run(work, hold); })) {}
+            [this, work = std::move(work), hold = std::move(hold)] { run(work, hold); }, "for the job")) {}
   ~WatchedJob() {
     {
       const std::lock_guard lock(mutex_);
@@ -170,17 +170,12 @@ class WatchedJob {
   std::thread thread_;  ///< the last member: it uses all others
 };
 
-/// Returns what `work(progress)` returns, or throws an Error; if there are listeners, they hear of it. What
-/// `hold(progress)` returns lives until the output has its name.
+/// Returns what `work(progress)` returns, or throws an Error or what a listener throws. What `hold(progress)`
+/// returns lives until the output has its name. The caller's own thread does none of it: a write beyond the
+/// limit on file sizes, or to a pipe that nobody reads, is an error on a thread without signals, and would
+/// end the process on another.
 template <class Work, class Hold>
 auto run_job(const JobListeners& listeners, Work work, Hold hold) {
-  if (!listeners.status && !listeners.warnings) {
-    backend::JobProgress progress;
-    return with_errors([&] {
-      [[maybe_unused]] const auto held = hold(progress);
-      return work(progress);
-    });
-  }
   using Result = decltype(work(std::declval<backend::JobProgress&>()));
   return WatchedJob<Result>(listeners, std::move(work), std::move(hold)).wait();
 }

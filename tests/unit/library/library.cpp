@@ -1,8 +1,12 @@
 // The public library: answers against a naive count, and errors of each kind.
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -253,6 +257,28 @@ TEST_CASE("counting that cannot be done leaves nothing behind") {
   CHECK_THROWS_AS(warpmer::count({input}, options_of(5), input), warpmer::UsageError);
   CHECK_THROWS_AS(warpmer::count({input}, options_of(5), folder / "no/folder.wmi"), warpmer::ResourceError);
   CHECK(folder.files() == 2);
+}
+
+TEST_CASE("a limit on file sizes is an error, and no signal to the caller") {
+  const LibraryFolder folder;
+  const std::string input = folder.fasta("in.fa", library_bases(100000, 1)), output = folder / "out.wmi";
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{4096, 4096};
+    std::signal(SIGXFSZ, SIG_DFL);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int status = 1;
+    try {
+      warpmer::count({input}, {}, output);
+    } catch (const warpmer::ResourceError&) {
+      status = 0;
+    }
+    _exit(status);
+  }
+  int status = 1;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(folder.files() == 1);
 }
 
 TEST_CASE("names that cannot be an output's, and files that an output must not replace") {
