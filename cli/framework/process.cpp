@@ -24,8 +24,9 @@ namespace {
 constexpr int kHandledSignals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGPIPE, SIGQUIT,
                                    SIGUSR1, SIGUSR2, SIGXCPU, SIGALRM, SIGVTALRM};
 
-/// Ends the process by `signal` with its default action; async-signal-safe.
-void die_by(int signal) {
+/// Ends the process by `signal` with its default action, as which the first process of a container, which no
+/// signal ends, ends with the status that shells give it; async-signal-safe.
+[[noreturn]] void die_by(int signal) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   sigemptyset(&action.sa_mask);
@@ -35,6 +36,7 @@ void die_by(int signal) {
   sigaddset(&just_this, signal);
   raise(signal);
   pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);  // a handler runs with its own signal blocked
+  _exit(128 + signal);
 }
 
 std::atomic_flag is_cleaning_up = ATOMIC_FLAG_INIT;

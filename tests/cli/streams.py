@@ -5,12 +5,14 @@ import contextlib
 import gzip
 import json
 import os
+import pathlib
 import pty
 import shutil
 import signal
 import subprocess
 import threading
 import time
+import types
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, has_files_without_names, main
 from common_tier import FULL, UNDER_TSAN, by_tier, some
@@ -274,6 +276,31 @@ class Interrupts(CliTest):
             with self.subTest(signal_number):
                 self.interrupt(signal_number, ["count", "-k", "15", "-o", "out.wmi", "--stats", "s.json", "-"])
                 self.assertEqual(self.files(), [])
+
+    def test_the_first_process_of_a_container(self):
+        """No signal ends it by itself."""
+        container = ["unshare", "--pid", "--fork", "--kill-child"]
+        if UNDER_TSAN or not shutil.which("unshare") or subprocess.run([*container, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no namespace of processes here")
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            process = subprocess.Popen(
+                [*container, WARPMER, "count", "-k", "15", "-o", "out.wmi", "-"], cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            process.stdin.write(READS.read_bytes())
+            process.stdin.flush()
+            deadline = time.monotonic() + 30
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            while time.monotonic() < deadline and not (first := children.read_text().split()):
+                time.sleep(0.02)
+            while time.monotonic() < deadline and not self.unfinished_bytes(types.SimpleNamespace(pid=first[0])):
+                time.sleep(0.02)
+            os.kill(int(first[0]), signal_number)
+            try:
+                self.assertEqual(process.wait(timeout=20), 128 + signal_number)
+            finally:
+                process.kill()
+                process.communicate()
+            self.assertEqual(self.files(), [])
 
     def test_killed(self):
         """Nothing is left where files need no name."""
