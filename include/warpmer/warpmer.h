@@ -71,8 +71,8 @@ struct HistogramRow {
 /// lives, the file may be renamed, replaced or removed, but must not be written to: when a mapped file
 /// becomes shorter, the system ends the process with SIGBUS.
 ///
-/// Any number of threads may call const functions of one Index at once. A moved-from Index can only be
-/// assigned to or destroyed.
+/// Any number of threads may call const functions of one Index at once, and so may processes that are forked
+/// off meanwhile. A moved-from Index can only be assigned to or destroyed.
 class WARPMER_PUBLIC Index {
  public:
   /// Stands in `counts_in` at a position without a k-mer. A count of 2^64 - 1 is given there as one less.

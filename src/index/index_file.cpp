@@ -1,6 +1,7 @@
 #include "index/index_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -36,6 +37,8 @@ struct IndexFile::Impl {
   /// True when nobody has checked the shard or does: then the caller has to, by `verify_claimed`.
   [[nodiscard]] bool claim(std::uint32_t shard) const;
   void verify_claimed(std::uint32_t shard) const;
+  /// In a process that was forked off since, ends the checks of threads that it does not have.
+  void forget_checks_of_parent() const;
 
   std::string path;
   file::MappedInput input;
@@ -55,7 +58,8 @@ struct IndexFile::Impl {
     checks[shard].notify_all();
   }
 
-  std::unique_ptr<std::atomic<Check>[]> checks;  ///< by shard
+  std::unique_ptr<std::atomic<Check>[]> checks;     ///< by shard
+  mutable std::atomic<pid_t> process = ::getpid();  ///< whose threads check
 };
 
 IndexFile::Impl::Impl(const std::string& given_path, std::uint64_t most_bytes)
@@ -137,7 +141,19 @@ void IndexFile::Impl::check(std::uint32_t shard, const std::uint64_t* payload, s
 void IndexFile::Impl::verify(std::uint32_t shard) const {
   while (!is_verified(shard)) {
     if (claim(shard)) return verify_claimed(shard);
+    forget_checks_of_parent();
     checks[shard].wait(Check::under_way);
+  }
+}
+
+void IndexFile::Impl::forget_checks_of_parent() const {
+  const pid_t now = ::getpid();
+  if (process.exchange(now) == now) return;
+  for (std::size_t shard = 0; shard < directory.size(); ++shard) {
+    // One that a thread of this process has begun meanwhile is done twice, which does no harm.
+    Check under_way = Check::under_way;
+    checks[shard].compare_exchange_strong(under_way, Check::none);
+    checks[shard].notify_all();
   }
 }
 
