@@ -48,7 +48,9 @@ int fail(mpi::ProcessGroup& ranks, const mpi::JobFailure& own) {
   const mpi::JobFailure job_failure = ranks.settle(own);
   const int status = exit_status_of(job_failure.kind);
   if (ranks.is_first()) {
-    fail(status, job_failure.message);
+    // Machines differ in what they have and lack.
+    const bool is_of_machine = job_failure.kind == ErrorKind::resource;
+    fail(status, (is_of_machine ? job_failure.place + ": " : "") + job_failure.message);
   }
   ranks.leave(status);
   return status;

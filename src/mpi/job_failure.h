@@ -12,6 +12,7 @@ namespace warpmer::mpi {
 struct JobFailure {
   ErrorKind kind = ErrorKind::internal;
   std::string message;
+  std::string place = {};  ///< the rank that failed, and its machine; empty for a single process
 };
 
 /// Returns the job_failure of anything that was thrown. An Error says it by itself; memory and threads that

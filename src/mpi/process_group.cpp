@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/memory_text.h"
+#include "host/node_share.h"
 
 namespace warpmer::mpi {
 
@@ -37,13 +38,15 @@ Message encode(const JobFailure& job_failure) {
   Message message;
   put_plain(message, job_failure.kind);
   put_text(message, job_failure.message);
+  put_text(message, job_failure.place);
   return message;
 }
 
 JobFailure decode_job_failure(const Message& message) {
   MessageReader in(message);
   const auto kind = in.plain<ErrorKind>();
-  return {kind, std::string(in.text())};
+  std::string text(in.text());
+  return {kind, std::move(text), std::string(in.text())};
 }
 
 }  // namespace
@@ -364,15 +367,20 @@ std::optional<unsigned> ProcessGroup::first_other(std::uint64_t number) {
 
 // --- Failing.
 
+JobFailure ProcessGroup::placed(const JobFailure& own) const {
+  if (!are_several()) return own;
+  return {own.kind, own.message, fmt::format("rank {} on {}", rank_, host::machine_name())};
+}
+
 void ProcessGroup::report(const JobFailure& own) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (job_failure_ || !are_several()) return;
     if (rank_ == 0) {
-      decide(JobFailure(own));
+      decide(placed(own));
       return;
     }
-    enqueue(0, Channel::failure, encode(own));
+    enqueue(0, Channel::failure, encode(placed(own)));
   } catch (...) {
     // Without memory for a message: the others learn of it when this rank does not come to the end.
   }
@@ -390,7 +398,7 @@ JobFailure ProcessGroup::settle(const JobFailure& own) {
   report(own);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, kFailurePatience, [&] { return job_failure_.has_value(); });
-  if (!job_failure_) conclude(JobFailure(own));
+  if (!job_failure_) conclude(placed(own));
   return *job_failure_;
 }
 

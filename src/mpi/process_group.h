@@ -132,6 +132,7 @@ class ProcessGroup {
   bool finish_sends();
   bool receive_all();
   void take_failure(Message&& message);
+  [[nodiscard]] JobFailure placed(const JobFailure& own) const;
   void report(const JobFailure& own) noexcept;
   void decide(JobFailure&& job_failure);
   void conclude(JobFailure&& job_failure);

@@ -60,7 +60,7 @@ class RanksMemory(RanksTest):
         script = self.file("limited", f'#!/bin/sh\n{limit}\nexec "{common.WARPMER}" "$@"\n')
         script.chmod(0o755)
         for output in "out.wmi", "-":
-            pattern = r"write \d+ more bytes, after \d+, of the temporary file in 'tmp'.*too large.*-m"
+            pattern = rf"error: rank 1 on {re.escape(os.uname().nodename)}: cannot write \d+ more bytes, after \d+, of the temporary file in 'tmp'.*too large.*-m"
             self.check_refused(3, RESOURCE, pattern, *self.command(cap, output), program=script)
             self.assertEqual(os.listdir(self.tmp), [])
 

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "host/node_share.h"
 #include "jobs/count_job.h"
 #include "mpi/process_group.h"
 #include "unit/index/index_file_common.h"
@@ -122,6 +123,19 @@ TEST_CASE("ranks count all on CPUs or all on GPUs, and not on more than can coun
   for (const std::string& error : errors_with([](unsigned rank) { return std::vector<int>(21 + rank); }))
     CHECK(says(error, "3 ranks were told to count on 66 GPUs"));
   CHECK(folder.files() == before);
+}
+
+TEST_CASE("all ranks know which one has failed, and on which machine") {
+  std::vector<std::string> places(3);
+  on_ranks(3, [&](mpi::ProcessGroup& ranks) {
+    try {
+      if (ranks.rank() == 1) throw ResourceError("full");
+      ranks.all_gather(1);
+    } catch (const Error&) {
+      places[ranks.rank()] = ranks.settle(mpi::job_failure_of(std::current_exception())).place;
+    }
+  });
+  CHECK(places == std::vector<std::string>(3, "rank 1 on " + host::machine_name()));
 }
 
 TEST_CASE("what becomes of an exception does not depend on which rank throws it") {
