@@ -43,7 +43,7 @@ class Jobs:
     def __init__(self, folder):
         self.folder = folder
         self.samples = folder / "samples.tsv"
-        self.samples.write_bytes(f"a\t{PAIR[0]}\r\n\nb\t{PAIR[1]}\r\n\r\nboth\t{PAIR[0]}\t{PAIR[1]}".encode())
+        self.samples.write_bytes(f"a\t{PAIR[0]}\r\n\nb\t{PAIR[1]}\r\n\r\n  \nboth\t{PAIR[0]}\t{PAIR[1]}".encode())
         count = ["-k", "31", *PAIR]
         on_cpu = {"WARPMER_DEVICE": "cpu"}
         self.one_gpu = self.submit(SCRIPTS / "one_gpu.sbatch", "-o", "one_gpu.wmi", *count, environment=on_cpu)
