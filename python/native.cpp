@@ -296,7 +296,12 @@ class Chunks {
 // --- Packed k-mers
 
 Numbers pack(const nb::tuple& kmers, std::uint32_t k) {
-  std::vector<std::uint64_t> words = warpmer::pack(texts_of(kmers), k);
+  const std::vector<std::string_view> texts = texts_of(kmers);
+  std::vector<std::uint64_t> words;
+  {
+    const GilRelease no_gil;
+    words = warpmer::pack(texts, k);
+  }
   if (k <= 32) return array_of(std::move(words));
   const std::size_t rows = words.size() / 2;
   std::uint64_t* const data = words.data();
@@ -304,7 +309,11 @@ Numbers pack(const nb::tuple& kmers, std::uint32_t k) {
 }
 
 nb::bytes unpack(const GivenNumbers& kmers, std::uint32_t k) {
-  const std::string texts = warpmer::unpack({kmers.data(), kmers.size()}, k);
+  std::string texts;
+  {
+    const GilRelease no_gil;
+    texts = warpmer::unpack({kmers.data(), kmers.size()}, k);
+  }
   return nb::bytes(texts.data(), texts.size());
 }
 

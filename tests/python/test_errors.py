@@ -388,11 +388,14 @@ class Threads(ModuleTest):
         index = warpmer.count(path, 31, output=self.folder / "x.wmi")
         text = path.read_text().split()[1] * 4
         other = warpmer.count(self.fasta([random_sequence(1 << 20, 2)], "other.fa"), 31)
-        kmers = warpmer.pack([text[i : i + 31] for i in range(0, 1 << 20, 2)])
+        texts = [text[i : i + 31] for i in range(0, 1 << 20, 2)]
+        kmers = warpmer.pack(texts)
         calls = {
             "count": lambda: warpmer.count(path, 31, threads=1),
             "profile": lambda: index.profile(text),
             "query": lambda: index.query(kmers, threads=1),
+            "pack": lambda: warpmer.pack(texts),
+            "unpack": lambda: warpmer.unpack(kmers, 31),
             "union": lambda: index | other,
             "chunks": lambda: sum(len(counts) for _, counts in index.chunks(threads=1)),
         }
