@@ -50,6 +50,7 @@ void fail_at(const InputPlace& place, std::string_view what) {
 }
 
 void fail_opening(std::string_view file, int error_number) {
+  if (file.empty()) throw InputError("the name of an input is empty; see whether a variable is not set");
   const std::string what = fmt::format("cannot be opened: {}", system_message(error_number));
   switch (error_number) {
     case EMFILE:

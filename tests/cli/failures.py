@@ -74,6 +74,10 @@ class IndexFailures(CliTest):
         for command in (["count", "-k", 5], ["convert"], ["merge"], ["matrix"]):
             self.refused(INPUT, pattern, *command, "-o", "x.tsv" if "matrix" in command else "x.wmi", "no.wmi")
 
+    def test_a_name_that_is_empty(self):
+        for command in "info", "stats", "dump":
+            self.refused(INPUT, "error: the name of an input is empty; see whether a variable is not set", command, "")
+
     def test_truncated(self):
         content = (self.folder / self.count(READS, k=15)).read_bytes()
         for size in some((1, 8, 100, len(content) // 2, len(content) - 1), 2):
