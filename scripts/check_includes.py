@@ -37,8 +37,9 @@ ALLOWED = {
     "library": BELOW_BACKEND | {"backend", "mpi", "jobs"},
     "cli": {"base", "system", "file", "host", "io", "index", "formats", "backend", "mpi", "serve", "stats", "jobs"},
 }
-# Of base, the command line sees errors, warnings, and what its own threads need; nothing of how the library works.
-CLI_SEES_OF_BASE = {"error", "warning", "ordered_stage", "progress", "thread_team"}
+# Of base, the command line sees errors, warnings, numbers in text, and what its own threads need; nothing of how the
+# library works.
+CLI_SEES_OF_BASE = {"error", "warning", "number_text", "ordered_stage", "progress", "thread_team"}
 # Folders within a folder, the lowest first: each may see those before it. BESIDE is what lies beside them; where the
 # list does not have it, it sees them all, and none sees it.
 BESIDE = "."

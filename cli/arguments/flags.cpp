@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "cli/arguments/asked_table.h"
 #include "cli/arguments/quantity.h"
 #include "file/byte_file.h"
@@ -66,7 +67,7 @@ std::uint64_t parse_memory(const std::string& name, const std::string& text) {
     throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", name, text));
   }
   if (*bytes < kLeastMemoryBytes) {
-    const bool lacks_unit = *bytes > 0 && parse_whole_number(text);
+    const bool lacks_unit = *bytes > 0 && whole_number(text);
     throw UsageError(fmt::format("{} {} means {} bytes; give {}", name, text, *bytes,
                                  lacks_unit ? fmt::format("a unit, for example {}G", text)
                                             : std::string("a larger size, for example 512M")));
@@ -78,7 +79,7 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
                               std::uint64_t largest, std::function<void(std::uint64_t)> store,
                               const std::string& help) {
   const auto parse = [=, shown = shown_name(names), store = std::move(store)](const std::string& text) {
-    const std::optional<std::uint64_t> value = parse_whole_number(text);
+    const std::optional<std::uint64_t> value = whole_number(text);
     if (!value || *value < smallest || *value > largest) {
       throw UsageError(fmt::format("{} must be {}, not '{}'", shown, range_text(smallest, largest), text));
     }

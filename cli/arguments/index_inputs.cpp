@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "cli/arguments/flags.h"
-#include "cli/arguments/quantity.h"
 #include "io/text/input_list.h"
 #include "jobs/output_check.h"
 
@@ -21,7 +21,7 @@ std::vector<std::uint64_t> parse_numbers(const char* flag, const std::string& te
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::optional<std::uint64_t> number =
-        parse_whole_number(std::string_view(text).substr(begin, end - begin));
+        whole_number(std::string_view(text).substr(begin, end - begin));
     if (!number || *number < 1) {
       throw UsageError(
           fmt::format("{} must be a whole number, at least 1, or several with commas between them, not '{}'",

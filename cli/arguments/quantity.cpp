@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/number_text.h"
+
 namespace warpmer::cli {
 namespace {
 
@@ -36,22 +38,13 @@ std::string scaled(double value, const std::array<const char*, 6>& units) {
   return *units[unit] == '\0' ? number : number + " " + units[unit];
 }
 
-/// Returns the number that is all of a text.
-template <class Number>
-std::optional<Number> parse(std::string_view text) {
-  Number value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::optional(value) : std::nullopt;
-}
-
 }  // namespace
 
-std::optional<std::uint64_t> parse_whole_number(std::string_view text) { return parse<std::uint64_t>(text); }
-
 std::optional<double> parse_decimal(std::string_view text) {
-  const std::optional<double> value = parse<double>(text);
-  return value && std::isfinite(*value) ? value : std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_all = error == std::errc() && end == text.data() + text.size();
+  return is_all && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<std::uint64_t> parse_size(std::string_view text) {
@@ -63,7 +56,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   if (!bits) {
     return std::nullopt;
   }
-  if (const auto whole = parse_whole_number(number)) {
+  if (const auto whole = whole_number(number)) {
     return *whole <= (UINT64_MAX >> *bits) ? std::optional(*whole << *bits) : std::nullopt;
   }
   const std::optional<double> value = parse_decimal(number);

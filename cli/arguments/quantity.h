@@ -9,9 +9,6 @@
 
 namespace warpmer::cli {
 
-/// Returns the decimal whole number that is all of `text`; nothing when it is malformed or beyond 64 bits.
-std::optional<std::uint64_t> parse_whole_number(std::string_view text);
-
 /// Returns the finite number in decimal notation, perhaps with a fraction or an exponent, that is all of
 /// `text`.
 std::optional<double> parse_decimal(std::string_view text);

@@ -12,6 +12,7 @@
 
 #include "backend/indexes/copy_spectra.h"
 #include "backend/indexes/similarity.h"
+#include "base/number_text.h"
 #include "cli/arguments/flags.h"
 #include "cli/arguments/index_inputs.h"
 #include "cli/arguments/quantity.h"
@@ -77,7 +78,7 @@ struct ReportedSample {
 
 /// Returns a number with commas, if it is a whole one.
 std::string grouped(const std::string& text) {
-  const auto number = parse_whole_number(text);
+  const auto number = whole_number(text);
   return number ? with_thousands(*number) : text;
 }
 

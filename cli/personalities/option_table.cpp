@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/warning.h"
-#include "cli/arguments/quantity.h"
 #include "cli/framework/suggestion.h"
 
 namespace warpmer::cli {
@@ -170,7 +170,7 @@ TakeOption set_flag(bool& to, bool value) {
 
 TakeOption store_number(std::uint64_t& to, std::uint64_t least, std::uint64_t most) {
   return [&to, least, most](const GivenOption& given) {
-    const std::optional<std::uint64_t> number = parse_whole_number(given.value);
+    const std::optional<std::uint64_t> number = whole_number(given.value);
     if (!number || *number < least || *number > most) {
       const std::string range = most == UINT64_MAX ? fmt::format("of {} or more", least)
                                                    : fmt::format("from {} to {}", least, most);

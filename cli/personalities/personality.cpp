@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/warning.h"
 #include "cli/arguments/flags.h"
-#include "cli/arguments/quantity.h"
 #include "cli/framework/application.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/text_output.h"
@@ -50,7 +50,7 @@ std::string variable(const char* name) {
 unsigned threads_of_environment() {
   const std::string text = variable("WARPMER_THREADS");
   if (text.empty()) return 0;
-  const std::optional<std::uint64_t> threads = parse_whole_number(text);
+  const std::optional<std::uint64_t> threads = whole_number(text);
   constexpr std::uint64_t kMost = 4096;
   if (!threads || *threads < 1 || *threads > kMost) {
     throw UsageError(

@@ -17,7 +17,7 @@ inline std::optional<std::uint64_t> number_in(std::string_view text) {
   return value;
 }
 
-/// Returns the whole number that all of a text is.
+/// Returns the decimal whole number that is all of `text`; nothing when it is malformed or too large.
 template <class Number = std::uint64_t>
 std::optional<Number> whole_number(std::string_view text) {
   Number value = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "base/warning.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/command_files.h"
@@ -50,9 +51,9 @@ void take_range(HistexCall& call, const GivenOption& given) {
   const std::string_view text = given.value;
   const std::size_t colon = text.find(':');
   const std::string_view last = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  const auto first = colon == std::string_view::npos ? std::optional<std::uint64_t>(1)
-                                                     : parse_whole_number(text.substr(0, colon));
-  const auto end = parse_whole_number(last);
+  const auto first =
+      colon == std::string_view::npos ? std::optional<std::uint64_t>(1) : whole_number(text.substr(0, colon));
+  const auto end = whole_number(last);
   constexpr std::uint64_t kMost = formats::kLargestFastkCount;
   if (!first || !end || *first < 1 || *first > kMost || *first > *end)
     throw UsageError(fmt::format("Histex: -h must have a range such as 100 or 5:100, not '{}'", text));
@@ -173,7 +174,7 @@ struct TableAddress {
 TableAddress address_of(const std::string& text, std::uint32_t k, std::uint64_t entries) {
   TableAddress address;
   if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0) {
-    address.number = parse_whole_number(text);
+    address.number = whole_number(text);
     if (!address.number) throw UsageError(fmt::format("Tabex: '{}' is no number", text));
     if (*address.number >= entries)
       throw UsageError(fmt::format("Tabex: there is no entry {}; the table has {}", text, entries));

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "cli/arguments/quantity.h"
+#include "base/number_text.h"
 #include "cli/framework/exit_status.h"
 #include "cli/framework/suggestion.h"
 #include "cli/personalities/programs.h"
@@ -143,7 +143,7 @@ TakeOption store_suffixed(std::uint64_t& to) {
       for (std::size_t i = 0; i <= at; ++i) factor *= 1000;
       digits.remove_suffix(1);
     }
-    const std::optional<std::uint64_t> number = parse_whole_number(digits);
+    const std::optional<std::uint64_t> number = whole_number(digits);
     if (!number)
       throw UsageError(fmt::format("{} must have a number such as 100M, not '{}'", given.name, given.value));
     to = *number > UINT64_MAX / factor ? UINT64_MAX : *number * factor;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
@@ -71,7 +72,7 @@ TransformKind transform_named(const CommandWords& words, const std::string& name
 
 std::uint64_t take_value(CommandWords& words) {
   const std::string text = words.take("the count of set_counts");
-  const std::optional<std::uint64_t> value = parse_whole_number(text);
+  const std::optional<std::uint64_t> value = whole_number(text);
   if (!value || *value > formats::kLargestKmcCount) {
     throw UsageError(fmt::format("{}: set_counts needs a whole number up to {}, not '{}'", words.program(),
                                  formats::kLargestKmcCount, text));

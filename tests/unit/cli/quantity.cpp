@@ -4,15 +4,18 @@
 
 #include <doctest/doctest.h>
 
+#include "base/number_text.h"
+
+using namespace warpmer;
 using namespace warpmer::cli;
 
 TEST_CASE("whole numbers are decimal digits and nothing else") {
-  CHECK(parse_whole_number("0") == 0);
-  CHECK(parse_whole_number("031") == 31);  // not octal
-  CHECK(parse_whole_number("18446744073709551615") == UINT64_MAX);
+  CHECK(whole_number("0") == 0);
+  CHECK(whole_number("031") == 31);  // not octal
+  CHECK(whole_number("18446744073709551615") == UINT64_MAX);
   for (const char* bad : {"", "-1", "+1", " 1", "1 ", "1x", "0x10", "1.0", "18446744073709551616"}) {
     CAPTURE(bad);
-    CHECK_FALSE(parse_whole_number(bad).has_value());
+    CHECK_FALSE(whole_number(bad).has_value());
   }
 }
 
