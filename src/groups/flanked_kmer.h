@@ -112,6 +112,8 @@ struct FlankedSuperKmer {
   std::uint32_t mmer;
   std::uint32_t left_bases, right_bases;  ///< at most n each, at least n together
   Flank left, right;
+
+  friend bool operator==(const FlankedSuperKmer&, const FlankedSuperKmer&) = default;
 };
 
 /// Reverses the order of the lowest `bases` bases of a flank; those above them are zero.

@@ -97,11 +97,9 @@ void check_words(std::uint32_t k, std::mt19937_64& random) {
       const std::uint32_t rest = shape.rest_of(hash(cut.super.mmer));
       const FlankedWord<Words> word = format.pack(rest, cut.super);
       CHECK(format.rest(word) == rest);
-      const FlankedSuperKmer<Flanks> again = format.super_kmer(word);
-      CHECK(again.left_bases == cut.super.left_bases);
-      CHECK(again.right_bases == cut.super.right_bases);
-      CHECK(again.left == cut.super.left);
-      CHECK(again.right == cut.super.right);
+      FlankedSuperKmer<Flanks> again = format.super_kmer(word);
+      again.mmer = cut.super.mmer;  // which words do not have
+      CHECK(again == cut.super);
     });
   }
 }

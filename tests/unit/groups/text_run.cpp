@@ -10,7 +10,6 @@
 
 #include "bench/flanked_cut.h"
 #include "groups/group_key.h"
-#include "unit/groups/equal_flanks.h"
 #include "unit/groups/random_sequences.h"
 
 namespace {
@@ -37,11 +36,6 @@ std::size_t end_of_run(const std::vector<std::uint32_t>& hashes, std::size_t fro
   std::size_t end = from + 1;
   while (end < hashes.size() && hashes[end] == hashes[from]) ++end;
   return end;
-}
-
-template <class Flanks>
-bool are_equal(const FlankedSuperKmer<Flanks>& a, const FlankedSuperKmer<Flanks>& b) {
-  return a.mmer == b.mmer && have_equal_flanks(a, b);
 }
 
 struct SeenRuns {
@@ -77,15 +71,15 @@ void check_text(const std::string& text, std::uint32_t k, bool canonical, SeenRu
       CHECK(cuts[next].first == from);
       CHECK(cuts[next].kmers == run.kmers);
       CHECK(cuts[next].is_forward == got.is_forward);
-      CHECK(are_equal(cuts[next++].super, got.super));
+      CHECK(cuts[next++].super == got.super);
       continue;
     }
     for (std::uint32_t i = 0; i < run.kmers; ++i) {
       ++seen.several;
       REQUIRE(next < cuts.size());
       CHECK(cuts[next].first == from + i);
-      CHECK(are_equal(cuts[next++].super,
-                      kmer_at<Key, Flanks>(packed.data(), run.start + i, shape, canonical)));
+      const auto got = kmer_at<Key, Flanks>(packed.data(), run.start + i, shape, canonical);
+      CHECK(cuts[next++].super == got);
     }
   }
   CHECK(next == cuts.size());
