@@ -69,13 +69,6 @@ class HashedBuckets {
     if (found.slot >= 0) found.slot += slot_in(buckets_, 0);
     return found;
   }
-  /// True when the stash is empty. No tile may put anything into it meanwhile.
-  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const {
-    int filled = 0;
-    for (std::uint32_t number = 0; number < stash_.windows(); ++number)
-      filled += kBucket - slots_in(tile.empty(tile.load(stash_.window(number))));
-    return filled == 0;
-  }
   /// Lookups do without it from now on.
   WARPMER_HD void forget_stash() { has_stash_ = false; }
   /// Adds `n` to the count in a slot, and tells what became of the key: nothing, when the slot is -1.
@@ -129,7 +122,6 @@ class InHashedBuckets {
     static_cast<InHashedBuckets&>(other).buckets_.forget_stash();
     return other;
   }
-  [[nodiscard]] WARPMER_HD bool stash_is_empty(const T& tile) const { return buckets_.stash_is_empty(tile); }
 
   /// Returns the key's bucket by one of its hash functions.
   [[nodiscard]] WARPMER_HD std::uint32_t bucket_of(Key key, int function) const {

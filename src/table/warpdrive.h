@@ -2,9 +2,9 @@
 /// The WarpDrive scheme (Juenger, Hundt, Schmidt 2018, section IV): a group of lanes looks at adjacent slots
 /// at once; windows of slots follow one another by double hashing (table/probing.h), boundedly.
 ///
-/// These may run side by side, on tiles that share a table: insertions of any keys, by `insert` or by
-/// `insert_over_tombstones`; replacements; erasures; and lookups with any of them. Two of the first four may
-/// not: the paper, too, has a global barrier between insertions and deletions.
+/// These may run side by side, on tiles that share a table: insertions of any keys, by `insert` or by `take`;
+/// replacements; erasures; and lookups with any of them. Two of the first four may not: the paper, too, has a
+/// global barrier between insertions and deletions.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,6 @@ class WarpDrive {
   WARPMER_HD WarpDrive(Layout slots, std::uint32_t window_bits, std::uint32_t key_bits)
       : WarpDrive(slots, Probing(window_bits, key_bits)) {}
 
-  [[nodiscard]] WARPMER_HD std::size_t windows() const { return probing_.groups(); }
   [[nodiscard]] WARPMER_HD std::uint32_t home(Key key) const { return probing_.home(key); }
   [[nodiscard]] WARPMER_HD Slots<Key> window(std::uint32_t number) const {
     return slots_.template group<kWindow>(number);
@@ -73,19 +72,11 @@ class WarpDrive {
     return {false, false, false};
   }
 
-  /// Does the same as `insert` for a table that has been erased from: takes the first slot of the probe
-  /// sequence that is empty or a tombstone, once it is certain that the key is nowhere behind it. Exact for
-  /// any keys side by side: a free slot that a tile passed over holds another key for good, so two tiles with
-  /// one key cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
-  WARPMER_HD Insertion insert_over_tombstones(const T& tile, Key key, std::uint32_t n) const {
-    const TakenSlot taken = take(tile, key);
-    if (taken.slot < 0) return {false, false, false};
-    const std::uint32_t before = tile.add(slots_.at(static_cast<std::size_t>(taken.slot)), 0, n);
-    return {true, taken.is_new, before + n < before};
-  }
-
-  /// Returns the key's slot, claimed with a count of 0 where it had none: see `insert_over_tombstones`, which
-  /// then adds to the count.
+  /// Inserts into a table that has been erased from, but for the count, which the caller adds to: returns the
+  /// key's slot, claimed with a count of 0 where it had none. That is the first slot of the probe sequence
+  /// that is empty or a tombstone, once it is certain that the key is nowhere behind it. Exact for any keys
+  /// side by side: a free slot that a tile passed over holds another key for good, so two tiles with one key
+  /// cannot succeed in different slots. `key` is neither kEmptyKey nor kTombstoneKey.
   [[nodiscard]] WARPMER_HD TakenSlot take(const T& tile, Key key) const {
     for (;;) {
       const ProbedSlot place = look_for(tile, key);
@@ -97,7 +88,7 @@ class WarpDrive {
   }
 
   /// Sets the key's value, kept where counts are: the last one written stays. If values are written side by
-  /// side, one of them stays, whole. `key` and tombstones as for `insert_over_tombstones`; never wraps.
+  /// side, one of them stays, whole. `key` and tombstones as for `take`; never wraps.
   WARPMER_HD Insertion replace(const T& tile, Key key, std::uint32_t value) const {
     const TakenSlot taken = take(tile, key);
     if (taken.slot < 0) return {false, false, false};

@@ -36,6 +36,17 @@ WARPMER_HD Done<typename T::Key> look_up(const Scheme& scheme, const T& tile, ty
   return done;
 }
 
+/// Adds to a key's count as live tables do, in the slot that the key takes.
+template <class T, class Scheme>
+WARPMER_HD table::Insertion insert_over_tombstones(const Scheme& scheme, const T& tile,
+                                                   table::Slot<typename T::Key> in) {
+  const table::TakenSlot taken = scheme.take(tile, in.key);
+  if (taken.slot < 0) return {false, false, false};
+  const auto window = scheme.window(static_cast<std::uint32_t>(taken.slot / T::kWidth));
+  const std::uint32_t before = tile.add(window, static_cast<int>(taken.slot % T::kWidth), in.count);
+  return {true, taken.is_new, before + in.count < before};
+}
+
 /// The common part of WarpDrive's cases, with any probing and layout.
 template <class T, class SchemeType>
 struct WarpDriveCase {
@@ -50,7 +61,7 @@ struct WarpDriveCase {
       case Operation::insert_distinct:
         return done_with(scheme.insert(tile, in.key, in.count), in.key, in.count);
       case Operation::insert_over_tombstones:
-        return done_with(scheme.insert_over_tombstones(tile, in.key, in.count), in.key, in.count);
+        return done_with(insert_over_tombstones(scheme, tile, in), in.key, in.count);
       case Operation::replace:
         return done_with(scheme.replace(tile, in.key, in.count), in.key, in.count);
       case Operation::find:
