@@ -37,8 +37,8 @@ struct WorkingMemory {
 /// Opens indexes that are to be compared k-mer by k-mer; any may be "-". Each is opened once: a file that is
 /// replaced later is read as it was. Then `working_bytes` are among the memory's other bytes. InputError for
 /// one that cannot be read; UsageError for the first that differs from the first in k, strand, minimizers or
-/// shards, saying how; ResourceError for pipes with more than the cap on the process leaves, and as of
-/// `refuse_too_many`.
+/// shards, saying how; ResourceError for pipes with more than the cap on the process leaves, and for files of
+/// which more is kept than that.
 std::vector<index::IndexFile> open_alike(const std::vector<std::string>& paths, WorkingMemory& memory);
 
 }  // namespace warpmer::backend
