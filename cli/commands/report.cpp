@@ -21,7 +21,6 @@
 #include "cli/framework/command_files.h"
 #include "cli/framework/commands.h"
 #include "cli/framework/exit_status.h"
-#include "cli/framework/messages.h"
 #include "cli/output/assembly_reads.h"
 #include "cli/output/html_page.h"
 #include "cli/output/multiqc.h"

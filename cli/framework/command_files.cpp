@@ -21,7 +21,6 @@
 #include "formats/fastk/fastk_table.h"
 #include "formats/format.h"
 #include "formats/kmc_database.h"
-#include "formats/text/ending.h"
 #include "jobs/output_check.h"
 
 namespace warpmer::cli {

@@ -1,7 +1,6 @@
 #include "cli/pictures/merqury_chart.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "cli/pictures/spectrum_chart.h"

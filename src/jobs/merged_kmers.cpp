@@ -1,7 +1,5 @@
 #include "jobs/merged_kmers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>

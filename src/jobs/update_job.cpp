@@ -14,7 +14,6 @@
 #include "host/limits.h"
 #include "index/index_file.h"
 #include "index/known_totals.h"
-#include "io/input_set.h"
 #include "jobs/changeable_index.h"
 #include "jobs/device_choice.h"
 #include "jobs/session_run.h"

@@ -1,7 +1,5 @@
 #include "serve/client_session.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <new>
 #include <span>

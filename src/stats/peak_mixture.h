@@ -2,7 +2,6 @@
 /// A spectrum as a sum of negative binomial peaks at c, 2c, 3c, ..., for a genome of a given ploidy, fitted
 /// by maximum likelihood. The model is described in docs/spectrum.md.
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "backend/live/live_table.h"
 #include "io/text/batch.h"

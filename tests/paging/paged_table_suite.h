@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
-#include <set>
 #include <unordered_map>
 #include <vector>
 

@@ -1,7 +1,5 @@
 /// `jellyfish histo`, `dump`, `stats`: what is in a database.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <map>

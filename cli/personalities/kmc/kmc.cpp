@@ -24,7 +24,6 @@
 #include "cli/personalities/personality.h"
 #include "cli/personalities/programs.h"
 #include "formats/format.h"
-#include "formats/kmc_database.h"
 #include "io/text/line_reader.h"
 #include "jobs/count_job.h"
 #include "jobs/temporary_index.h"

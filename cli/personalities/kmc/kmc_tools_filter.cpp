@@ -11,7 +11,6 @@
 #include "cli/arguments/flags.h"
 #include "cli/arguments/quantity.h"
 #include "cli/framework/ordered_team.h"
-#include "cli/output/read_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"

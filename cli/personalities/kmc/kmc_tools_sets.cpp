@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
-#include "cli/arguments/quantity.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/kmc/kmc_tools.h"
 #include "cli/personalities/option_table.h"

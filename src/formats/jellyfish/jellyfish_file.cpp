@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "file/input_error.h"
 #include "formats/jellyfish/jellyfish_order.h"
 #include "formats/stream/count_width.h"
 

@@ -7,7 +7,6 @@
 
 #include "file/mapped_input.h"
 #include "index/index_layout.h"
-#include "index/positions/position_codec.h"
 #include "index/positions/position_layout.h"
 
 namespace warpmer::index {

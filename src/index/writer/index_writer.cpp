@@ -1,7 +1,5 @@
 #include "index/writer/index_writer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

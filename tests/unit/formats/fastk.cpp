@@ -2,7 +2,6 @@
 // read; damage. ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <random>

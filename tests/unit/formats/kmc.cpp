@@ -2,7 +2,6 @@
 // ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "formats/kmc_database.h"
 #include "formats/kmc_range.h"

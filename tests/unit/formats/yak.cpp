@@ -2,7 +2,6 @@
 // ctest: one thread
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include "formats/yak_file.h"
 #include "unit/formats/counted_kmers.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <string>
 #include <vector>
 
 #include "doctest/doctest.h"

@@ -15,7 +15,6 @@
 #include "base/thread_team.h"
 #include "index/early_checks.h"
 #include "index/index_file.h"
-#include "index/index_layout.h"
 #include "unit/index/index_file_common.h"
 
 namespace warpmer::index::test {

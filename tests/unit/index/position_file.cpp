@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "index/positions/position_codec.h"
-#include "index/positions/position_layout.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
 #include "unit/index/index_file_common.h"

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/warning.h"
-#include "file/input_error.h"
 #include "io/blocks/file_blocks.h"
 #include "io/blocks/read_ahead.h"
 #include "tier.h"

@@ -7,7 +7,6 @@
 
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
