@@ -71,7 +71,7 @@ class MergedInputs {
     // A larger hash fits into no memory, and warpmer 0.2 named 4^k.
     constexpr std::uint32_t kLargestBits = 40;
     const formats::JellyfishHeader header = formats::read_jellyfish_header(*file, {});
-    if (header.size < std::uint64_t{1} << std::min(2 * header.k, kLargestBits))
+    if (header.size < std::uint64_t{1} << std::min(2 * header.facts.k, kLargestBits))
       size_ = std::max(size_, header.size);
     formats::JellyfishSource source(std::move(file), formats::JellyfishZeros::leave_out);
     facts_.push_back(source.facts());

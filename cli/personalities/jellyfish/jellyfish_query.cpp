@@ -43,10 +43,11 @@ QueriedCounts open_queried(const std::string& path) {
   const formats::JellyfishHeader header = formats::read_jellyfish_header(*file, {});
   if (header.format == formats::kJellyfishBloom) {
     const auto bloom = std::make_shared<const formats::JellyfishBloom>(std::move(file));
-    return {header.k, header.canonical, [bloom](Key128 kmer) { return bloom->occurrences(kmer); }};
+    return {header.facts.k, header.facts.canonical,
+            [bloom](Key128 kmer) { return bloom->occurrences(kmer); }};
   }
   const auto database = std::make_shared<const formats::JellyfishLookup>(std::move(file));
-  return {header.k, header.canonical, [database](Key128 kmer) { return database->find(kmer); }};
+  return {header.facts.k, header.facts.canonical, [database](Key128 kmer) { return database->find(kmer); }};
 }
 
 /// Takes the k-mers that words begin with, as Jellyfish does: anything may stand behind them, and from a

@@ -38,14 +38,11 @@ JellyfishSource::JellyfishSource(std::unique_ptr<file::MappedInput> file, Jellyf
 
 void JellyfishSource::read_header() {
   const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishBinary);
-  facts_.k = header.k;
-  facts_.canonical = header.canonical;
-  facts_.min_count = header.min_count;
-  facts_.max_count = header.max_count;
+  facts_ = header.facts;
   count_bytes_ = header.count_bytes;
   facts_.largest_count = largest_of_bytes(count_bytes_);
   limit_.set(count_bytes_, facts_.max_count);
-  key_bytes_ = (2 * header.k + 7) / 8;
+  key_bytes_ = (2 * facts_.k + 7) / 8;
   at_ = header.bytes;
   const std::uint64_t size = file_->bytes().size();
   if (const std::uint64_t rest = (size - at_) % (key_bytes_ + count_bytes_); rest != 0) {

@@ -92,22 +92,22 @@ std::optional<std::uint64_t> option_in(const std::vector<std::string>& words, st
 }
 
 /// Notes which k-mers were left out: as we write it, or as Jellyfish was told when it counted or merged.
-void note_bounds(const Json& fields, JellyfishHeader& header) {
+void note_bounds(const Json& fields, StreamFacts& facts) {
   const auto note = [&](const char* name, std::uint64_t& bound) {
     const auto field = fields.find(name);
     if (field != fields.end() && field->is_number_unsigned()) bound = field->get<std::uint64_t>();
   };
-  note(kMinCount, header.min_count);
-  note(kMaxCount, header.max_count);
+  note(kMinCount, facts.min_count);
+  note(kMaxCount, facts.max_count);
   std::vector<std::string> words;
   for (const Json& word : fields.value(kCommandLine, Json::array())) {
     if (word.is_string()) words.push_back(word);
   }
   if (!words.empty() && (words[0] == "count" || words[0] == "merge")) {
-    header.min_count = option_in(words, "-L", "--lower-count").value_or(header.min_count);
-    header.max_count = option_in(words, "-U", "--upper-count").value_or(header.max_count);
+    facts.min_count = option_in(words, "-L", "--lower-count").value_or(facts.min_count);
+    facts.max_count = option_in(words, "-U", "--upper-count").value_or(facts.max_count);
   }
-  header.min_count = std::max<std::uint64_t>(header.min_count, 1);
+  facts.min_count = std::max<std::uint64_t>(facts.min_count, 1);
 }
 
 std::string format_fault(const std::string& format, std::string_view wanted) {
@@ -176,6 +176,7 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
     return field->get<std::uint32_t>();
   };
   JellyfishHeader header;
+  StreamFacts& facts = header.facts;
   header.bytes = bytes;
   const auto format = fields.find("format");
   if (format == fields.end() || !format->is_string())
@@ -185,15 +186,14 @@ JellyfishHeader read_jellyfish_header(const file::MappedInput& file, std::string
   const std::uint32_t key_bits = number("key_len", UINT32_MAX);
   if (key_bits % 2 != 0)
     file.refuse(fmt::format("this Jellyfish database is damaged: 'key_len' is {}", key_bits));
-  header.k = key_bits / 2;
-  if (header.k > kMaxK)
-    file.refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", header.k, kMaxK));
+  facts.k = key_bits / 2;
+  if (facts.k > kMaxK) file.refuse(fmt::format("k-mers of {} bases; warpmer's have 1 to {}", facts.k, kMaxK));
   if (header.format == kJellyfishBinary) header.count_bytes = number("counter_len", kMostJellyfishCountBytes);
   const auto is_canonical = fields.find("canonical");
-  header.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
+  facts.canonical = is_canonical != fields.end() && is_canonical->is_boolean() && is_canonical->get<bool>();
   const auto size = fields.find("size");
   if (size != fields.end() && size->is_number_unsigned()) header.size = size->get<std::uint64_t>();
-  note_bounds(fields, header);
+  note_bounds(fields, facts);
   return header;
 }
 

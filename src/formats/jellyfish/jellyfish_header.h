@@ -25,14 +25,10 @@ inline constexpr std::uint32_t kMostJellyfishCountBytes = 8;
 
 struct JellyfishHeader {
   std::string format;
-  std::uint32_t k = 0;
+  StreamFacts facts;              ///< k, strand and which counts were left out
   std::uint32_t count_bytes = 0;  ///< of records
-  bool canonical = false;
-  // K-mers that occur less often, or more often, were left out.
-  std::uint64_t min_count = 1;
-  std::uint64_t max_count = UINT64_MAX;
-  std::uint64_t size = 0;   ///< of the hash; 0 where it is not told
-  std::uint64_t bytes = 0;  ///< before the first record or line
+  std::uint64_t size = 0;         ///< of the hash; 0 where it is not told
+  std::uint64_t bytes = 0;        ///< before the first record or line
 };
 
 /// The header of a Bloom counter (jellyfish_bloom.h).

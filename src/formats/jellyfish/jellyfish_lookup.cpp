@@ -10,7 +10,7 @@ namespace warpmer::formats {
 JellyfishLookup::JellyfishLookup(std::unique_ptr<file::MappedInput> file)
     : file_(std::move(file)),
       header_(read_jellyfish_header(*file_, kJellyfishBinary)),
-      key_bytes_((2 * header_.k + 7) / 8),
+      key_bytes_((2 * header_.facts.k + 7) / 8),
       records_((file_->bytes().size() - header_.bytes) / (key_bytes_ + header_.count_bytes)) {
   if (header_.bytes + records_ * (key_bytes_ + header_.count_bytes) != file_->bytes().size())
     file_->refuse("this Jellyfish database is cut off in its last record");
@@ -30,7 +30,7 @@ void JellyfishLookup::read_matrix() {
     const auto is_number = [](const Json& each) { return each.is_number_unsigned(); };
     const bool has_columns = columns != matrix->end() && columns->is_array();
     const bool is_identity = matrix->value("identity", Json(false)) == Json(true);
-    is_sound = is_identity || (has_columns && columns->size() == 2 * header_.k &&
+    is_sound = is_identity || (has_columns && columns->size() == 2 * header_.facts.k &&
                                std::all_of(columns->begin(), columns->end(), is_number));
     if (is_sound)
       multiply(is_identity ? std::vector<std::uint64_t>() : columns->get<std::vector<std::uint64_t>>());
@@ -70,7 +70,7 @@ Key128 JellyfishLookup::kmer_at(std::uint64_t record) const {
   Key128 kmer = 0;
   std::memcpy(&kmer, file_->bytes().data() + header_.bytes + record * (key_bytes_ + header_.count_bytes),
               key_bytes_);
-  return kmer & key_mask<Key128>(header_.k);
+  return kmer & key_mask<Key128>(header_.facts.k);
 }
 
 std::uint64_t JellyfishLookup::find(Key128 kmer) const {

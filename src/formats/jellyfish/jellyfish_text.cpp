@@ -10,10 +10,7 @@ namespace warpmer::formats {
 
 JellyfishTextSource::JellyfishTextSource(std::unique_ptr<file::MappedInput> file) : file_(std::move(file)) {
   const JellyfishHeader header = read_jellyfish_header(*file_, kJellyfishText);
-  facts_.k = header.k;
-  facts_.canonical = header.canonical;
-  facts_.min_count = header.min_count;
-  facts_.max_count = header.max_count;
+  facts_ = header.facts;
   at_ = header.bytes;
 }
 
