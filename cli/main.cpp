@@ -42,9 +42,7 @@ int fail(int status, const std::string& message) {
 
 /// All ranks end with the same status, and one of them says why.
 int fail(mpi::ProcessGroup& ranks, const mpi::JobFailure& own) {
-  if (!ranks.are_several()) {
-    return fail(exit_status_of(own.kind), own.message);
-  }
+  if (!ranks.are_several()) return fail(exit_status_of(own.kind), own.message);
   const mpi::JobFailure job_failure = ranks.settle(own);
   const int status = exit_status_of(job_failure.kind);
   if (ranks.is_first()) {
@@ -58,14 +56,11 @@ int fail(mpi::ProcessGroup& ranks, const mpi::JobFailure& own) {
 
 /// `--help` and `--version` reach us as exceptions, too.
 int finish_parsing(const Application& application, const CLI::ParseError& error) {
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success))
     return fail(application.ranks(), {ErrorKind::usage, application.render_parse_error(error)});
-  }
   const bool version = dynamic_cast<const CLI::CallForVersion*>(&error) != nullptr;
   application.check_told_alike(version ? "--version" : "--help");
-  if (!application.ranks().is_first()) {
-    return kDone;
-  }
+  if (!application.ranks().is_first()) return kDone;
   TextOutput output("-");
   output.write(version ? std::string(error.what()) + "\n" : application.root().help());
   output.finish();
@@ -107,9 +102,7 @@ std::unique_ptr<mpi::ProcessGroup> join() {
   try {
     return mpi::join_ranks();
   } catch (const Error& error) {
-    if (mpi::launched_rank() == 0) {
-      fail(exit_status_of(error.kind()), error.what());
-    }
+    if (mpi::launched_rank() == 0) fail(exit_status_of(error.kind()), error.what());
     return nullptr;
   }
 }
@@ -124,9 +117,7 @@ int main(int argc, char** argv) {
   print_warnings();
   const std::vector<std::string> words(argv, argv + argc);
   const std::unique_ptr<warpmer::mpi::ProcessGroup> ranks = join();
-  if (!ranks) {
-    return kResourceError;
-  }
+  if (!ranks) return kResourceError;
   const int status = run(*ranks, words);
   print_left_behind();
   return leave(*ranks, status);

@@ -31,9 +31,8 @@ constexpr std::uint64_t kMaxBaseQuality = 93;
 constexpr std::uint64_t kLeastMemoryBytes = std::uint64_t{1} << 20;
 
 std::string range_text(std::uint64_t smallest, std::uint64_t largest) {
-  if (largest == UINT64_MAX) {
+  if (largest == UINT64_MAX)
     return smallest == 0 ? "a whole number" : fmt::format("a whole number, at least {}", smallest);
-  }
   return fmt::format("a whole number from {} to {}", smallest, largest);
 }
 
@@ -63,9 +62,7 @@ std::uint64_t known_bytes(const std::vector<std::string>& inputs) {
 
 std::uint64_t parse_memory(const std::string& name, const std::string& text) {
   const std::optional<std::uint64_t> bytes = parse_size(text);
-  if (!bytes) {
-    throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", name, text));
-  }
+  if (!bytes) throw UsageError(fmt::format("{} must be a size such as 16G or 512M, not '{}'", name, text));
   if (*bytes < kLeastMemoryBytes) {
     const bool lacks_unit = *bytes > 0 && whole_number(text);
     throw UsageError(fmt::format("{} {} means {} bytes; give {}", name, text, *bytes,
@@ -80,9 +77,8 @@ CLI::Option* add_whole_number(CLI::App& app, const std::string& names, std::uint
                               const std::string& help) {
   const auto parse = [=, shown = shown_name(names), store = std::move(store)](const std::string& text) {
     const std::optional<std::uint64_t> value = whole_number(text);
-    if (!value || *value < smallest || *value > largest) {
+    if (!value || *value < smallest || *value > largest)
       throw UsageError(fmt::format("{} must be {}, not '{}'", shown, range_text(smallest, largest), text));
-    }
     store(*value);
   };
   return app.add_option_function<std::string>(names, parse, help)->type_name("N");
@@ -97,9 +93,8 @@ CLI::Option* add_fraction(CLI::App& app, const std::string& names, std::optional
                           const std::string& help) {
   const auto parse = [=, &fraction](const std::string& text) {
     const std::optional<double> value = parse_decimal(text);
-    if (!value || *value < 0 || *value > 1) {
+    if (!value || *value < 0 || *value > 1)
       throw UsageError(fmt::format("{} must be a number from 0 to 1, such as 0.5, not '{}'", names, text));
-    }
     fraction = *value;
   };
   return app.add_option_function<std::string>(names, parse, help)->type_name("X");
@@ -263,12 +258,9 @@ void Questions::take_server() {
 void Questions::check(const io::ReadingOptions& reading) const {
   const int kinds = static_cast<int>(!kmers.empty()) + static_cast<int>(!kmer_file.empty()) +
                     static_cast<int>(!reads.empty());
-  if (kinds == 0) {
+  if (kinds == 0)
     throw UsageError("nothing to look up: give k-mers as arguments, --kmers FILE or --reads FILE");
-  }
-  if (kinds > 1) {
-    throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
-  }
+  if (kinds > 1) throw UsageError("k-mers as arguments, --kmers and --reads exclude each other");
   for (const std::string& kmer : kmers) {
     std::error_code ignored;
     if (kmer.find_first_of("./") == std::string::npos || !std::filesystem::exists(kmer, ignored)) continue;

@@ -26,9 +26,8 @@ namespace {
 Format format_of(const IndexTargetFlags& flags) {
   if (flags.to.empty()) return formats::format_of_path(flags.output).value_or(Format::wmi);
   const std::optional<Format> format = formats::format_of_name(flags.to);
-  if (!format) {
+  if (!format)
     throw UsageError(fmt::format("--to must be one of {}, not '{}'", formats::format_names(), flags.to));
-  }
   return *format;
 }
 

@@ -14,16 +14,12 @@ namespace {
 
 /// Bits of a binary unit; 0 for none; nothing for what is no unit.
 std::optional<unsigned> unit_bits(std::string_view unit) {
-  if (unit.empty() || unit == "B" || unit == "b") {
-    return 0;
-  }
+  if (unit.empty() || unit == "B" || unit == "b") return 0;
   const std::size_t place = std::string_view("KMGT").find(
       static_cast<char>(std::toupper(static_cast<unsigned char>(unit.front()))));
   const std::string_view rest = unit.substr(1);
   const bool known_rest = rest.empty() || rest == "B" || rest == "b" || rest == "iB" || rest == "ib";
-  if (place == std::string_view::npos || !known_rest) {
-    return std::nullopt;
-  }
+  if (place == std::string_view::npos || !known_rest) return std::nullopt;
   return 10 * (static_cast<unsigned>(place) + 1);
 }
 
@@ -53,16 +49,11 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   const std::string_view unit =
       digits_end == std::string_view::npos ? std::string_view() : text.substr(digits_end);
   const std::optional<unsigned> bits = unit_bits(unit);
-  if (!bits) {
-    return std::nullopt;
-  }
-  if (const auto whole = whole_number(number)) {
+  if (!bits) return std::nullopt;
+  if (const auto whole = whole_number(number))
     return *whole <= (UINT64_MAX >> *bits) ? std::optional(*whole << *bits) : std::nullopt;
-  }
   const std::optional<double> value = parse_decimal(number);
-  if (!value) {
-    return std::nullopt;
-  }
+  if (!value) return std::nullopt;
   const double bytes = std::ldexp(*value, static_cast<int>(*bits));
   return bytes < 0x1p64 ? std::optional(static_cast<std::uint64_t>(bytes)) : std::nullopt;
 }
@@ -74,9 +65,7 @@ void append_number(std::string& out, std::uint64_t number) {
 
 std::string with_thousands(std::uint64_t number) {
   std::string text = std::to_string(number);
-  for (std::size_t place = text.size(); place > 3; place -= 3) {
-    text.insert(place - 3, 1, ',');
-  }
+  for (std::size_t place = text.size(); place > 3; place -= 3) text.insert(place - 3, 1, ',');
   return text;
 }
 
@@ -95,9 +84,7 @@ std::string format_amount(std::uint64_t amount) {
 std::string format_clock(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::llround(std::max(0.0, seconds)));
   const std::uint64_t minutes = whole / 60;
-  if (minutes < 60) {
-    return fmt::format("{}:{:02}", minutes, whole % 60);
-  }
+  if (minutes < 60) return fmt::format("{}:{:02}", minutes, whole % 60);
   return fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, whole % 60);
 }
 

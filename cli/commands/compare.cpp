@@ -155,9 +155,8 @@ void write_phylip(const Comparison& comparison, const Measure& measure, const st
   output.write(fmt::format("{}\n", names.size()), {0, names.size()});
   for (std::size_t a = 0; a < names.size(); ++a) {
     output.write(names[a]);
-    for (std::size_t b = 0; b < names.size(); ++b) {
+    for (std::size_t b = 0; b < names.size(); ++b)
       output.print(" {:.9f}", distance_of(measure, comparison, a, b));
-    }
     output.write("\n", {a + 1, names.size()});
   }
 }

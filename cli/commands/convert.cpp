@@ -124,9 +124,8 @@ void check_flags(const ConvertOptions& options) {
         fmt::format("--forward is for text; a {} file says itself whether its k-mers are canonical",
                     formats::name_of(options.from)));
   }
-  if (options.import.canonical && options.forward) {
+  if (options.import.canonical && options.forward)
     throw UsageError("--canonical and --forward exclude each other");
-  }
   if ((options.import.sum_duplicates || options.import.canonical) && options.to != Format::wmi) {
     throw UsageError(fmt::format("{} is for making an index",
                                  options.import.canonical ? "--canonical" : "--sum-duplicates"));
@@ -223,9 +222,7 @@ void import_kmers(const ConvertOptions& options) {
 }
 
 int run_convert(ConvertOptions options) {
-  if (options.import.output.empty()) {
-    throw UsageError("where to write the result? Add -o FILE");
-  }
+  if (options.import.output.empty()) throw UsageError("where to write the result? Add -o FILE");
   choose_formats(options);
   check_flags(options);
   check_output_path(options);

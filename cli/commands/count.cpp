@@ -90,9 +90,7 @@ void print_summary(const IndexTarget& target, const jobs::CountReport& report, d
 /// Returns the directory of an index that is not the output. One that several processes write must be in a
 /// place that all of them find.
 std::string directory_of_index(const jobs::CountOptions& job, const std::string& output) {
-  if (job.ranks->are_several() && !file::is_stream(output)) {
-    return file::parent_of(file::resolve(output));
-  }
+  if (job.ranks->are_several() && !file::is_stream(output)) return file::parent_of(file::resolve(output));
   return host::tmp_directory(job.tmp_directory, output);
 }
 
@@ -119,12 +117,10 @@ void complete(CountCommand& command, IndexTarget& target) {
 
 /// `--dry-run`: nothing is written, so there is nothing to write to.
 int run_dry(const CountCommand& command) {
-  if (command.flags.job.ranks->are_several()) {
+  if (command.flags.job.ranks->are_several())
     throw UsageError("--dry-run plans a job of one process; start it without mpirun or srun");
-  }
-  if (!command.stats.empty()) {
+  if (!command.stats.empty())
     throw UsageError("--dry-run counts nothing that --stats could tell about; leave one of them out");
-  }
   PlanRequest request;
   request.flags = command.flags;
   request.progress = command.progress;
@@ -143,9 +139,8 @@ std::string advice_of_histo(std::uint32_t k, const std::string& output) {
 /// `--histogram-only`: rows go to the output, as `warpmer histo` prints them of an index.
 int run_histogram(CountCommand command) {
   IndexTargetFlags& target = command.flags.target;
-  if (!target.to.empty()) {
+  if (!target.to.empty())
     throw UsageError("--histogram-only writes no k-mers that --to could be for; leave one of them out");
-  }
   if (target.output.empty()) target.output = "-";
   formats::check_ending(target.output, {formats::Content::text, formats::Content::tsv},
                         advice_of_histo(command.flags.job.kmers.k, target.output));
@@ -165,9 +160,8 @@ int run_histogram(CountCommand command) {
 int run_count(CountCommand command) {
   const jobs::CountOptions& job = command.flags.job;
   check_standard_input({{"as an input", job.inputs}, {"for --only", {job.only}}});
-  if (command.dry_run && command.histogram_only) {
+  if (command.dry_run && command.histogram_only)
     throw UsageError("--dry-run plans an index, and --histogram-only makes none; leave one of them out");
-  }
   if (command.dry_run) return run_dry(command);
   if (command.histogram_only) return run_histogram(std::move(command));
   // Under mpirun standard output may be a terminal that passes bytes on.

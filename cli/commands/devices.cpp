@@ -25,9 +25,7 @@ namespace {
 host::GpuSurvey measured_gpus() {
   host::GpuSurvey survey = host::survey_gpus();
   std::vector<int> all;
-  for (const host::Gpu& gpu : survey.gpus) {
-    all.push_back(gpu.ordinal);
-  }
+  for (const host::Gpu& gpu : survey.gpus) all.push_back(gpu.ordinal);
   host::measure_gpus(survey, all);
   survey.measure = nullptr;
   return survey;
@@ -44,9 +42,7 @@ struct DeviceReport {
 
 Json devices_json(const DeviceReport& report) {
   Json gpus = Json::array();
-  for (const host::Gpu& gpu : report.survey.gpus) {
-    gpus.push_back(gpu_json(gpu));
-  }
+  for (const host::Gpu& gpu : report.survey.gpus) gpus.push_back(gpu_json(gpu));
   return {{"version", WARPMER_VERSION},
           {"cpu",
            {{"instruction_set", backend::cpu_instruction_set()},
@@ -63,15 +59,9 @@ void print_devices(const DeviceReport& report, TextOutput& output) {
   print_field(output, "  instruction set", backend::cpu_instruction_set());
   print_field(output, "  cores", host::usable_cores());
   print_field(output, "  memory", format_bytes(host::usable_memory_bytes()));
-  for (const host::Gpu& gpu : report.survey.gpus) {
-    print_gpu(gpu, output);
-  }
-  if (!report.survey.driver.empty()) {
-    print_field(output, "CUDA driver", report.survey.driver);
-  }
-  if (!report.survey.problem.empty()) {
-    print_field(output, "no GPU", report.survey.problem);
-  }
+  for (const host::Gpu& gpu : report.survey.gpus) print_gpu(gpu, output);
+  if (!report.survey.driver.empty()) print_field(output, "CUDA driver", report.survey.driver);
+  if (!report.survey.problem.empty()) print_field(output, "no GPU", report.survey.problem);
   print_field(output, "auto", fmt::format("{} ({})", report.automatic_name(), report.automatic.note));
 }
 

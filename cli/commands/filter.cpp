@@ -75,9 +75,8 @@ io::Pairing pairing_of(const FilterOptions& options) {
 
 void check_inputs(const FilterOptions& options) {
   if (options.first.empty() != options.second.empty()) throw UsageError("-1 and -2 go together");
-  if (!options.first.empty() && (!options.reads.empty() || options.interleaved)) {
+  if (!options.first.empty() && (!options.reads.empty() || options.interleaved))
     throw UsageError("-1 and -2 have all the reads: no others, and no --interleaved");
-  }
   if (options.pairs && *options.pairs != "any" && *options.pairs != "both")
     throw UsageError(fmt::format("--pairs must be any or both, not '{}'", *options.pairs));
   if ((options.by_order || options.pairs) && !options.is_paired()) {
@@ -286,9 +285,8 @@ int run_filter(FilterOptions options) {
   const backend::Lookup& lookup =
       table.lookup({.lenient = options.reading.lenient, .threads = threads}, device);
   std::vector<std::unique_ptr<ReadOutput>> outputs;
-  for (const std::string& path : options.outputs()) {
+  for (const std::string& path : options.outputs())
     outputs.push_back(std::make_unique<ReadOutput>(path, options.form));
-  }
   StatsFile stats(options.stats);
 
   const FilterTotals totals =

@@ -165,9 +165,8 @@ void print_for_kat(const HistoOptions& options, const Spectrum& spectrum, TextOu
 void print_columns(const std::vector<index::Histogram>& histograms, bool dense, TextOutput& output) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> rows;
   for (std::size_t i = 0; i < histograms.size(); ++i) {
-    for (const auto& [count, kmers] : histograms[i]) {
+    for (const auto& [count, kmers] : histograms[i])
       rows.try_emplace(count, histograms.size(), 0).first->second[i] = kmers;
-    }
   }
   std::uint64_t next = 1;
   const std::vector<std::uint64_t> none(histograms.size(), 0);
@@ -299,9 +298,8 @@ void check_picture(const HistoOptions& options) {
 void check(const HistoOptions& options) {
   const std::string& format = options.format;
   format_named(format);
-  if (options.dense && format != "plain") {
+  if (options.dense && format != "plain")
     throw UsageError("--dense is for --format plain; the other formats have a row for every count");
-  }
   if (options.cut && (!options.max_count || format != "plain")) {
     throw UsageError(
         "--cut is for --max-count with --format plain: without it, a last row has all larger counts");

@@ -33,9 +33,7 @@ Json info_json(const index::IndexFile& index) {
 void print_origin(const index::Provenance& provenance, TextOutput& output) {
   print_field(output, "written by", "warpmer " + provenance.tool_version);
   print_field(output, "command line", provenance.command_line);
-  for (const std::string& input : provenance.inputs) {
-    print_field(output, "input", input);
-  }
+  for (const std::string& input : provenance.inputs) print_field(output, "input", input);
 }
 
 void print_info(const index::IndexFile& index, TextOutput& output) {

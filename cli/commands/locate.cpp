@@ -70,9 +70,7 @@ struct Locate {
     return hits.size() > options.max_hits ? 0 : hits.size();
   }
   void note_found(bool found) {
-    if (found) {
-      found_any.store(true, std::memory_order_relaxed);
-    }
+    if (found) found_any.store(true, std::memory_order_relaxed);
   }
 };
 
@@ -270,9 +268,7 @@ void summarise_reads(Locate& locate) {
 
 void check(const LocateOptions& options) {
   options.check(options.reading);
-  if (options.summary && options.reads.empty()) {
-    throw UsageError("--summary needs --reads");
-  }
+  if (options.summary && options.reads.empty()) throw UsageError("--summary needs --reads");
 }
 
 /// Answers all that is asked; returns what that was, for the line at the end: nothing of single k-mers, whose
@@ -302,9 +298,7 @@ int run_locate(LocateOptions options) {
   const auto locator = backend::make_cpu_locator(index, options.reading.lenient);
   const unsigned threads = threads_or_default(options.threads);
   TextOutput output(options.output, threads);
-  if (!options.no_header) {
-    output.write(options.summary ? kReadHeader : kHitHeader);
-  }
+  if (!options.no_header) output.write(options.summary ? kReadHeader : kHitHeader);
   bool found_any = false;
   const auto [asked, seconds] =
       run_with_meter(progress_style(options.progress), [&](backend::JobProgress& progress) {

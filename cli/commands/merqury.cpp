@@ -321,9 +321,8 @@ void complete(MerquryCommand& command, const MerquryFiles& files) {
   indexes.push_back(job.reads);
   check_can_be_read_again(indexes, "merqury opens an index");
   for (const io::InputFile& file : io::list_inputs(job.assemblies)) {
-    if (!io::can_be_opened_again(file)) {
+    if (!io::can_be_opened_again(file))
       throw UsageError(file.shown + " is an assembly, which is read twice; give a file");
-    }
   }
   if (files.is_pair() && files.assemblies().front() == files.assemblies().back()) {
     throw UsageError("both assemblies are called '" + files.assemblies().front() +

@@ -77,9 +77,7 @@ struct Query {
   /// A line of numbers is asked for each read.
   [[nodiscard]] bool is_summary() const { return !is_track() && !options.profile; }
   void note_found(bool found) {
-    if (found) {
-      found_any.store(true, std::memory_order_relaxed);
-    }
+    if (found) found_any.store(true, std::memory_order_relaxed);
   }
 };
 
@@ -151,9 +149,8 @@ void query_file(Query& query) {
 
 /// Appends to the text that is under way, or begins one.
 std::string& text_of(BatchText& result) {
-  if (result.empty() || !std::holds_alternative<std::string>(result.back())) {
+  if (result.empty() || !std::holds_alternative<std::string>(result.back()))
     result.emplace_back(std::string());
-  }
   return std::get<std::string>(result.back());
 }
 
@@ -313,9 +310,7 @@ void read_together(Query& query, BatchJoiner& joiner) {
 
 void query_reads(Query& query) {
   const bool has_header = !query.options.no_header && !formats::table_named(query.options.format);
-  if (query.is_summary() && has_header && query.options.ranks->is_first()) {
-    query.output.write(kSummaryHeader);
-  }
+  if (query.is_summary() && has_header && query.options.ranks->is_first()) query.output.write(kSummaryHeader);
   BatchJoiner joiner(query.track.format, query.output);
   if (query.options.ranks->are_several()) {
     read_together(query, joiner);
@@ -340,22 +335,17 @@ void check_format(const QueryOptions& options) {
     throw UsageError("--format must be tsv, bedgraph, bed, npz, arrow or parquet, not '" + options.format +
                      "'");
   }
-  if (is_track && options.reads.empty()) {
-    throw UsageError("--format " + options.format + " needs --reads");
-  }
-  if (is_track && options.profile) {
+  if (is_track && options.reads.empty()) throw UsageError("--format " + options.format + " needs --reads");
+  if (is_track && options.profile)
     throw UsageError("--profile and --format " + options.format + " exclude each other");
-  }
   if (is_table && options.profile) {
     throw UsageError("--profile has a number for each position, and reads are not of one length; " +
                      options.format + " is for a line per read: leave out --profile, or write text");
   }
-  if (is_table && options.no_header) {
+  if (is_table && options.no_header)
     throw UsageError("--no-header is for text; the columns of " + options.format + " have names");
-  }
-  if (!is_bed && (options.found.min != 1 || options.found.max != UINT64_MAX)) {
+  if (!is_bed && (options.found.min != 1 || options.found.max != UINT64_MAX))
     throw UsageError("--min-count and --max-count need --format bed");
-  }
   check_count_range(options.found);
 }
 
@@ -379,12 +369,9 @@ void check(const QueryOptions& options) {
   options.check(options.reading);
   check_server_device(options.server, options.device.device);
   check_format(options);
-  if (options.profile && options.reads.empty()) {
-    throw UsageError("--profile needs --reads");
-  }
-  if (options.ranks->are_several() && options.reads.empty()) {
+  if (options.profile && options.reads.empty()) throw UsageError("--profile needs --reads");
+  if (options.ranks->are_several() && options.reads.empty())
     throw UsageError("only --reads are looked up by several ranks; start it without mpirun or srun");
-  }
 }
 
 /// For a server's answer to a few k-mers one thread will do: to find out how many there may be takes as long.
@@ -397,9 +384,7 @@ unsigned threads_for(const QueryOptions& options) {
 /// Single k-mers are looked up on the CPU, whatever profiles reads.
 jobs::DeviceChoice device_for(const QueryOptions& options, const AskedTable& table, unsigned threads) {
   DeviceFlags flags = options.device;
-  if (flags.device == "auto" && (options.reads.empty() || !options.server.empty())) {
-    flags.device = "cpu";
-  }
+  if (flags.device == "auto" && (options.reads.empty() || !options.server.empty())) flags.device = "cpu";
   return table.choose_device(flags, options.reads, threads);
 }
 
@@ -414,14 +399,10 @@ class GroupOutput {
  public:
   GroupOutput(mpi::ProcessGroup& ranks, const std::string& path, unsigned threads)
       : ranks_(ranks), text_(ranks.is_first() ? path : "-", threads) {
-    if (!ranks.are_several()) {
-      return;
-    }
+    if (!ranks.are_several()) return;
     const std::string& name = text_.temporary();
     const mpi::Message shared = ranks.broadcast(mpi::Message(name.begin(), name.end()));
-    if (!ranks.is_first() && !shared.empty()) {
-      unfinished_.emplace(std::string(shared.begin(), shared.end()));
-    }
+    if (!ranks.is_first() && !shared.empty()) unfinished_.emplace(std::string(shared.begin(), shared.end()));
     ranks.all_gather(0);  // from here on whichever is killed
   }
 
@@ -430,9 +411,7 @@ class GroupOutput {
 
   /// On all ranks together: the file gets its name.
   void finish() {
-    if (ranks_.is_first()) {
-      text_.finish();
-    }
+    if (ranks_.is_first()) text_.finish();
     if (ranks_.are_several()) {
       ranks_.all_gather(0);  // none takes it for finished before
     }

@@ -92,9 +92,8 @@ HtmlTable fields_table(std::string caption, const ReportFields& fields) {
 
 /// Says in words how far the estimate is to be trusted.
 std::string trust_text(const stats::SpectrumModel& model) {
-  if (!model.estimate) {
+  if (!model.estimate)
     return fmt::format("The spectrum tells neither coverage nor genome size: {}.", model.reason);
-  }
   const double fit = model.estimate->fit;
   std::string text =
       fmt::format("The model explains {:.3g} % of the k-mers around the peaks{}. ", 100 * fit,

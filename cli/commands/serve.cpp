@@ -87,9 +87,8 @@ KmerParams kmers_of(const ServeCommand& command, const index::IndexFile* base) {
     throw UsageError(fmt::format("-k {} is not that of {}, which has k-mers of {}; leave it out", *command.k,
                                  base->path(), params.k));
   }
-  if (command.forward && params.canonical) {
+  if (command.forward && params.canonical)
     throw UsageError(fmt::format("--forward is not how {} was counted; leave it out", base->path()));
-  }
   return {params.k, params.canonical};
 }
 

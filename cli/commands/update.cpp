@@ -59,9 +59,8 @@ void check_read_once(const jobs::UpdateOptions& job) {
 /// Rejects what no job could do; fills in what the job needs to know besides its flags.
 void complete(UpdateCommand& command) {
   jobs::UpdateOptions& job = command.job;
-  if (job.added.empty() && job.removed.empty()) {
+  if (job.added.empty() && job.removed.empty())
     throw UsageError("nothing to do: give --add FILE or --remove FILE, or both");
-  }
   check_index_output(job.count.output);
   check_read_once(job);  // a list from standard input among them
   for (auto* reads : {&job.added, &job.removed})

@@ -330,9 +330,8 @@ std::string Application::render_parse_error(const CLI::ParseError& error) const 
     message = render_mismatch(message);
   } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     const std::string suffix = " is required";
-    if (message.size() > suffix.size() && message.ends_with(suffix)) {
+    if (message.size() > suffix.size() && message.ends_with(suffix))
       message = missing_text(app, message.substr(0, message.size() - suffix.size()));
-    }
   }
   return message + " (see '" + program + " --help')";
 }

@@ -11,15 +11,9 @@ namespace {
 
 OptionDoc describe_option(const CLI::Option& option) {
   OptionDoc doc;
-  if (option.get_positional()) {
-    doc.names.push_back(option.get_name(true));
-  }
-  for (const std::string& name : option.get_snames()) {
-    doc.names.push_back("-" + name);
-  }
-  for (const std::string& name : option.get_lnames()) {
-    doc.names.push_back("--" + name);
-  }
+  if (option.get_positional()) doc.names.push_back(option.get_name(true));
+  for (const std::string& name : option.get_snames()) doc.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) doc.names.push_back("--" + name);
   const bool takes_value = option.get_items_expected_max() > 0;
   doc.value = takes_value ? option.get_type_name() : "";
   doc.text = option.get_description();
@@ -48,13 +42,9 @@ std::vector<SectionDoc> split_sections(const std::string& footer) {
 
 std::string OptionDoc::heading() const {
   std::string heading;
-  for (const std::string& name : names) {
-    heading += (heading.empty() ? "" : ", ") + name;
-  }
+  for (const std::string& name : names) heading += (heading.empty() ? "" : ", ") + name;
   const bool is_argument = !names.empty() && names.front().front() != '-';
-  if (!value.empty() && !is_argument) {
-    heading += " " + value;
-  }
+  if (!value.empty() && !is_argument) heading += " " + value;
   return repeated ? heading + "..." : heading;
 }
 
@@ -62,13 +52,10 @@ std::string CommandDoc::program() const { return name.empty() ? "warpmer" : "war
 
 std::string CommandDoc::usage() const {
   std::string usage = program();
-  if (!commands.empty()) {
-    return usage + " COMMAND [OPTION]... [FILE]...";
-  }
+  if (!commands.empty()) return usage + " COMMAND [OPTION]... [FILE]...";
   usage += " [OPTION]...";
-  for (const OptionDoc& argument : arguments) {
+  for (const OptionDoc& argument : arguments)
     usage += argument.required ? " " + argument.heading() : " [" + argument.heading() + "]";
-  }
   return usage;
 }
 
@@ -79,13 +66,10 @@ CommandDoc describe(const CLI::App& app) {
   const std::size_t summary_end = description.find('\n');
   doc.summary = description.substr(0, summary_end);
   doc.details = summary_end == std::string::npos ? "" : description.substr(summary_end + 1);
-  for (const CLI::Option* option : app.get_options()) {
+  for (const CLI::Option* option : app.get_options())
     (option->get_positional() ? doc.arguments : doc.options).push_back(describe_option(*option));
-  }
   doc.sections = split_sections(app.get_footer());
-  for (const CLI::App* command : app.get_subcommands({})) {
-    doc.commands.push_back(describe(*command));
-  }
+  for (const CLI::App* command : app.get_subcommands({})) doc.commands.push_back(describe(*command));
   return doc;
 }
 

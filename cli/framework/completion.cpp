@@ -20,9 +20,7 @@ namespace {
 /// `tsv|fasta` names the values to choose from.
 std::vector<std::string> choices_of(const OptionDoc& option) {
   std::vector<std::string> choices;
-  if (option.value.find('|') == std::string::npos) {
-    return choices;
-  }
+  if (option.value.find('|') == std::string::npos) return choices;
   std::size_t begin = 0;
   for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
     end = option.value.find('|', begin);
@@ -38,9 +36,7 @@ std::string join(const std::vector<std::string>& words, const char* separator) {
 std::vector<std::string> names_of(const std::vector<CommandDoc>& commands) {
   std::vector<std::string> names;
   names.reserve(commands.size());
-  for (const CommandDoc& command : commands) {
-    names.push_back(command.name);
-  }
+  for (const CommandDoc& command : commands) names.push_back(command.name);
   return names;
 }
 
@@ -48,9 +44,7 @@ std::vector<std::string> names_of(const std::vector<CommandDoc>& commands) {
 void append_bash_values(std::string& out, const CommandDoc& command) {
   std::vector<std::string> plain;  // values that cannot be completed
   for (const OptionDoc& option : command.options) {
-    if (option.value.empty()) {
-      continue;
-    }
+    if (option.value.empty()) continue;
     const std::vector<std::string> choices = choices_of(option);
     if (!choices.empty()) {
       out += fmt::format("        {}) _warpmer_offer -W '{}'; return ;;\n", join(option.names, "|"),
@@ -61,16 +55,13 @@ void append_bash_values(std::string& out, const CommandDoc& command) {
       plain.insert(plain.end(), option.names.begin(), option.names.end());
     }
   }
-  if (!plain.empty()) {
-    out += fmt::format("        {}) return ;;\n", join(plain, "|"));
-  }
+  if (!plain.empty()) out += fmt::format("        {}) return ;;\n", join(plain, "|"));
 }
 
 void append_bash_command(std::string& out, const CommandDoc& command, const std::string& argument_words) {
   std::vector<std::string> flags;
-  for (const OptionDoc& option : command.options) {
+  for (const OptionDoc& option : command.options)
     flags.insert(flags.end(), option.names.begin(), option.names.end());
-  }
   out += fmt::format("    {})\n      case $previous in\n", command.name);
   append_bash_values(out, command);
   out += fmt::format("      esac\n      options='{}'\n      arguments='{}' ;;\n", join(flags, " "),
@@ -84,9 +75,7 @@ constexpr const char* kZshFiles = "{ compset -P @; _files }";
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
-    if (c == '[' || c == ']' || c == ':' || c == '\\') {
-      out += '\\';
-    }
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
     out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   }
   return out;
@@ -102,13 +91,9 @@ std::string first_sentence(const std::string& text) {
 }
 
 std::string zsh_value(const OptionDoc& option) {
-  if (option.value.empty()) {
-    return "";
-  }
+  if (option.value.empty()) return "";
   const std::vector<std::string> choices = choices_of(option);
-  if (!choices.empty()) {
-    return ":value:(" + join(choices, " ") + ")";
-  }
+  if (!choices.empty()) return ":value:(" + join(choices, " ") + ")";
   return ":" + option.value + ":" + (is_path(option.value) ? kZshFiles : "");
 }
 
@@ -150,9 +135,7 @@ std::string fish_option(const std::string& condition, const OptionDoc& option) {
 
 /// Returns the arguments of the two commands about the program itself; the others take files.
 std::string argument_choices(const CommandDoc& root, const CommandDoc& command) {
-  if (command.name == "help") {
-    return join(names_of(root.commands), " ");
-  }
+  if (command.name == "help") return join(names_of(root.commands), " ");
   return command.name == "completion" ? "bash zsh fish" : "";
 }
 
@@ -182,9 +165,8 @@ std::string render_bash_completion(const CommandDoc& root) {
   out += fmt::format("    _warpmer_offer -W '{} --help --version'\n    return\n  fi\n",
                      join(names_of(root.commands), " "));
   out += "  case ${COMP_WORDS[1]} in\n";
-  for (const CommandDoc& command : root.commands) {
+  for (const CommandDoc& command : root.commands)
     append_bash_command(out, command, argument_choices(root, command));
-  }
   out +=
       "  esac\n"
       "  if [[ $word == -* ]]; then\n"
@@ -207,9 +189,8 @@ std::string render_zsh_completion(const CommandDoc& root) {
       "  local curcontext=$curcontext state line\n"
       "  local -a commands\n"
       "  commands=(\n";
-  for (const CommandDoc& command : root.commands) {
+  for (const CommandDoc& command : root.commands)
     out += fmt::format("    '{}:{}'\n", command.name, zsh_text(first_sentence(command.summary)));
-  }
   out +=
       "  )\n"
       "  _arguments -C '(- *)--help[Print the help]' '(- *)--version[Print the version]' "
@@ -263,9 +244,8 @@ void add_completion_command(Application& application) {
 )");
   command.add_option("SHELL", *shell, "bash, zsh or fish.")->required();
   application.on_run(command, [&application, shell] {
-    if (*shell != "bash" && *shell != "zsh" && *shell != "fish") {
+    if (*shell != "bash" && *shell != "zsh" && *shell != "fish")
       throw UsageError("completion exists for bash, zsh and fish, not for '" + *shell + "'");
-    }
     const CommandDoc root = describe(application.root());
     TextOutput output("-");
     output.write(*shell == "bash"  ? render_bash_completion(root)

@@ -24,9 +24,7 @@ void append_wrapped(std::string& out, const std::string& text, std::size_t inden
   std::istringstream paragraphs(text);
   bool first = true;
   for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    if (!first) {
-      out.append(indent, ' ');
-    }
+    if (!first) out.append(indent, ' ');
     first = false;
     std::istringstream words(paragraph);
     std::size_t column = indent;
@@ -61,13 +59,9 @@ void append_entry(std::string& out, const std::string& heading, const std::strin
 }
 
 void append_entries(std::string& out, const std::string& title, const std::vector<OptionDoc>& entries) {
-  if (entries.empty()) {
-    return;
-  }
+  if (entries.empty()) return;
   out += "\n" + title + ":\n";
-  for (const OptionDoc& entry : entries) {
-    append_entry(out, entry.heading(), entry.text);
-  }
+  for (const OptionDoc& entry : entries) append_entry(out, entry.heading(), entry.text);
 }
 
 struct HelpOptions {
@@ -81,9 +75,7 @@ int run_help(const Application& application, const HelpOptions& options) {
     const auto found = std::find_if(doc.commands.begin(), doc.commands.end(), [&](const CommandDoc& command) {
       return command.name == options.command;
     });
-    if (found == doc.commands.end()) {
-      throw UsageError(application.no_command_text(options.command));
-    }
+    if (found == doc.commands.end()) throw UsageError(application.no_command_text(options.command));
     doc = CommandDoc(*found);
   }
   TextOutput output("-");
@@ -100,17 +92,13 @@ std::string render_help(const CommandDoc& doc) {
   append_wrapped(out, doc.details, 0);
   if (!doc.commands.empty()) {
     out += "\nCommands:\n";
-    for (const CommandDoc& command : doc.commands) {
-      append_entry(out, command.name, command.summary);
-    }
+    for (const CommandDoc& command : doc.commands) append_entry(out, command.name, command.summary);
   }
   append_entries(out, "Arguments", doc.arguments);
   append_entries(out, "Options", doc.options);
   for (const SectionDoc& section : doc.sections) {
     out += "\n" + section.title + ":\n";
-    for (const std::string& line : section.lines) {
-      out += line + "\n";
-    }
+    for (const std::string& line : section.lines) out += line + "\n";
   }
   return out;
 }

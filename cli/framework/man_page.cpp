@@ -40,42 +40,30 @@ std::string page_name(const CommandDoc& doc) { return doc.name.empty() ? "warpme
 void append_option(std::string& out, const OptionDoc& option) {
   out += ".TP\n";
   const bool is_argument = option.names.front().front() != '-';
-  for (std::size_t i = 0; i < option.names.size(); ++i) {
+  for (std::size_t i = 0; i < option.names.size(); ++i)
     out += (i == 0 ? "" : ", ") + std::string(is_argument ? "\\fI" : "\\fB") + roff(option.names[i]) + "\\fR";
-  }
-  if (!option.value.empty() && !is_argument) {
-    out += " \\fI" + roff(option.value) + "\\fR";
-  }
+  if (!option.value.empty() && !is_argument) out += " \\fI" + roff(option.value) + "\\fR";
   out += option.repeated ? "...\n" : "\n";
   out += roff(option.text) + "\n";
 }
 
 void append_options(std::string& out, const std::string& title, const std::vector<OptionDoc>& options) {
-  if (options.empty()) {
-    return;
-  }
+  if (options.empty()) return;
   out += ".SH " + title + "\n";
-  for (const OptionDoc& option : options) {
-    append_option(out, option);
-  }
+  for (const OptionDoc& option : options) append_option(out, option);
 }
 
 void append_commands(std::string& out, const CommandDoc& doc) {
-  if (doc.commands.empty()) {
-    return;
-  }
+  if (doc.commands.empty()) return;
   out += ".SH COMMANDS\n";
-  for (const CommandDoc& command : doc.commands) {
+  for (const CommandDoc& command : doc.commands)
     out += ".TP\n\\fB" + roff(page_name(command)) + "\\fR(1)\n" + roff(command.summary) + "\n";
-  }
 }
 
 void append_description(std::string& out, const CommandDoc& doc) {
   out += ".SH DESCRIPTION\n" + roff(doc.summary) + "\n";
   std::istringstream paragraphs(doc.details);
-  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
-    out += ".PP\n" + roff(paragraph) + "\n";
-  }
+  for (std::string paragraph; std::getline(paragraphs, paragraph);) out += ".PP\n" + roff(paragraph) + "\n";
 }
 
 /// A page name cannot hold a sentence: the first letter is lowered, the full stop dropped.
@@ -83,9 +71,7 @@ std::string name_line(const std::string& summary) {
   std::string line = summary;
   if (!line.empty()) {
     line.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(line.front())));
-    if (line.back() == '.') {
-      line.pop_back();
-    }
+    if (line.back() == '.') line.pop_back();
   }
   return line;
 }
@@ -104,9 +90,7 @@ std::string render_man_page(const CommandDoc& doc) {
   append_options(out, "OPTIONS", doc.options);
   for (const SectionDoc& section : doc.sections) {
     out += ".SH " + upper(section.title) + "\n.nf\n";
-    for (const std::string& line : section.lines) {
-      out += roff(line) + "\n";
-    }
+    for (const std::string& line : section.lines) out += roff(line) + "\n";
     out += ".fi\n";
   }
   out += ".SH SEE ALSO\n";

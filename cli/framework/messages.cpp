@@ -35,9 +35,7 @@ void print_line(const std::string& text) {
 }
 
 void take_warning(const std::string& message) {
-  if (message_flags().strict) {
-    throw InputError(message + " (a warning, which --strict makes an error)");
-  }
+  if (message_flags().strict) throw InputError(message + " (a warning, which --strict makes an error)");
   if (message_flags().quiet) return;
   {
     static std::set<std::string> printed;

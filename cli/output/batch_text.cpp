@@ -66,9 +66,8 @@ TrackPart take_track_part(MessageReader& in) {
 
 void BatchJoiner::write(BatchText&& batch, const Progress& so_far) {
   std::string text;
-  for (auto& item : batch) {
+  for (auto& item : batch)
     std::visit([&](auto&& part) { append(std::forward<decltype(part)>(part), text); }, std::move(item));
-  }
   const std::uint64_t begin = written_;
   written_ += text.size();
   if (written_ <= known_) return;

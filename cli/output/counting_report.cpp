@@ -28,9 +28,8 @@ Json device_memory_json(const std::optional<backend::DeviceMemoryReport>& memory
 /// Returns its stages, in their order.
 Json stages_json(const std::vector<backend::StageReport>& stages) {
   Json all = Json::array();
-  for (const backend::StageReport& stage : stages) {
+  for (const backend::StageReport& stage : stages)
     all.push_back({{"name", stage.name}, {"busy_seconds", stage.busy_seconds}, {"bytes", stage.bytes}});
-  }
   return all;
 }
 

@@ -42,9 +42,7 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr)
 
 Json gpu_json(const host::Gpu& gpu) {
   Json links = Json::object();
-  for (const auto& [other, link] : links_of(gpu)) {
-    links[other] = link;
-  }
+  for (const auto& [other, link] : links_of(gpu)) links[other] = link;
   return {{"device", device_name(gpu.ordinal)},       {"name", gpu.name},
           {"compute_capability", capability_of(gpu)}, {"multiprocessors", gpu.multiprocessors},
           {"memory_bytes", gpu.memory_bytes},         {"free_bytes", gpu.free_bytes},
@@ -59,12 +57,9 @@ void print_gpu(const host::Gpu& gpu, TextOutput& output) {
   print_field(output, "  memory", format_bytes(gpu.memory_bytes));
   print_field(output, "  free", format_bytes(gpu.free_bytes));
   print_field(output, "  PCI address", gpu.pci_address);
-  for (const auto& [other, link] : links_of(gpu)) {
+  for (const auto& [other, link] : links_of(gpu))
     print_field(output, fmt::format("  link to {}", other), link);
-  }
-  if (!gpu.problem.empty()) {
-    print_field(output, "  problem", gpu.problem);
-  }
+  if (!gpu.problem.empty()) print_field(output, "  problem", gpu.problem);
 }
 
 }  // namespace warpmer::cli

@@ -102,9 +102,8 @@ std::string basis_text(const PlanReport& report) {
 
 void print_text(const PlanReport& report, TextOutput& output) {
   print_field(output, "read", basis_text(report));
-  if (report.counted_shards < report.shards) {
+  if (report.counted_shards < report.shards)
     print_field(output, "counted", fmt::format("{} of {} shards", report.counted_shards, report.shards));
-  }
   print_range(output, "k-mers", report.kmers.occurrences, amount_text);
   print_range(output, "  distinct", report.kmers.distinct, amount_text);
   print_range(output, "  distinct, kept", report.kmers.stored, amount_text);
@@ -125,9 +124,8 @@ void print_text(const PlanReport& report, TextOutput& output) {
 }  // namespace
 
 int print_plan(PlanRequest request) {
-  if (request.full && request.sample_bytes > 0) {
+  if (request.full && request.sample_bytes > 0)
     throw UsageError("--full reads everything and --sample a part; leave one of them out");
-  }
   const jobs::CountOptions& count = request.flags.job;
   check_standard_input({{"as an input", count.inputs}, {"for --only", {count.only}}});
   // Refuses the outputs that the job would refuse.

@@ -21,9 +21,7 @@ constexpr double kSettledSeconds = 0.5;
 
 std::size_t terminal_columns() {
   winsize size = {};
-  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-    return 80;
-  }
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
 }
 
@@ -38,13 +36,10 @@ std::string render_reading(const ProgressSnapshot& now, double seconds) {
         static_cast<int>(100.0 * static_cast<double>(now.bytes_done) / static_cast<double>(total)));
   }
   const double rate = seconds > 0 ? static_cast<double>(now.bytes_done) / seconds : 0;
-  if (seconds >= kSettledSeconds) {
-    line += ", " + format_bytes(rate) + "/s";
-  }
+  if (seconds >= kSettledSeconds) line += ", " + format_bytes(rate) + "/s";
   if (now.stage == Stage::reading) line += ", " + format_amount(now.kmers) + " k-mers";
-  if (seconds >= kSettledSeconds && now.bytes_total > 0 && rate > 0) {
+  if (seconds >= kSettledSeconds && now.bytes_total > 0 && rate > 0)
     line += ", " + format_clock(static_cast<double>(total - now.bytes_done) / rate) + " left";
-  }
   return line;
 }
 
@@ -102,24 +97,18 @@ std::string render_progress(const ProgressSnapshot& snapshot, double seconds) {
 
 ProgressMeter::ProgressMeter(const backend::JobProgress& progress, ProgressStyle style)
     : progress_(progress), style_(style) {
-  if (style_ != ProgressStyle::none) {
-    thread_ = std::thread([this] { watch(); });
-  }
+  if (style_ != ProgressStyle::none) thread_ = std::thread([this] { watch(); });
 }
 
 ProgressMeter::~ProgressMeter() {
-  if (!thread_.joinable()) {
-    return;
-  }
+  if (!thread_.joinable()) return;
   {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
   }
   wake_.notify_one();
   thread_.join();
-  if (style_ == ProgressStyle::terminal) {
-    clear_progress();
-  }
+  if (style_ == ProgressStyle::terminal) clear_progress();
 }
 
 void ProgressMeter::watch() {
@@ -143,9 +132,7 @@ void ProgressMeter::show(const std::string& line) const {
 
 ProgressStyle progress_style(bool forced) {
   if (message_flags().quiet) return ProgressStyle::none;
-  if (isatty(STDERR_FILENO) != 0) {
-    return ProgressStyle::terminal;
-  }
+  if (isatty(STDERR_FILENO) != 0) return ProgressStyle::terminal;
   return forced ? ProgressStyle::lines : ProgressStyle::none;
 }
 

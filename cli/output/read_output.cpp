@@ -80,9 +80,8 @@ void check_read_output(const std::string& path, const ReadOutputOptions& options
 ReadOutput::ReadOutput(const std::string& path, const ReadOutputOptions& options)
     : path_(path), named_(formats::content_of_path(path).content), options_(options), output_(path) {
   options_.bgzf |= formats::is_compressed_name(path);
-  if (options_.bgzf && path_ == "-" && isatty(STDOUT_FILENO) != 0) {
+  if (options_.bgzf && path_ == "-" && isatty(STDOUT_FILENO) != 0)
     throw UsageError("compressed reads are binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
 }
 
 std::string ReadOutput::pack(std::string&& reads, bool are_alignments) const {
@@ -100,9 +99,8 @@ void ReadOutput::begin(const ReadBlock& block) {
   first_file_ = block.file;
   bam_header_ = block.bam_header;
   if (options_.names_only || !bam_header_) return;
-  if (path_ == "-" && isatty(STDOUT_FILENO) != 0) {
+  if (path_ == "-" && isatty(STDOUT_FILENO) != 0)
     throw UsageError("BAM is binary and standard output is a terminal; use -o FILE, or a pipe");
-  }
   output_.write(pack(std::string(*bam_header_), true));
 }
 

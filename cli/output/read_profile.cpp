@@ -17,12 +17,8 @@ void add_to_tally(std::span<const std::uint64_t> counts, CountTally& tally) {
   // Neighbours mostly share their count: one look-up in the map per run of equal ones.
   for (std::size_t i = 0; i < counts.size();) {
     std::size_t end = i + 1;
-    while (end < counts.size() && counts[end] == counts[i]) {
-      ++end;
-    }
-    if (counts[i] != kNoKmer) {
-      tally[counts[i]] += end - i;
-    }
+    while (end < counts.size() && counts[end] == counts[i]) ++end;
+    if (counts[i] != kNoKmer) tally[counts[i]] += end - i;
     i = end;
   }
 }
@@ -33,9 +29,7 @@ backend::ReadSummary summarise(const CountTally& tally) {
     summary.kmers += kmers;
     summary.found += count > 0 ? kmers : 0;
   }
-  if (summary.kmers == 0) {
-    return summary;
-  }
+  if (summary.kmers == 0) return summary;
   summary.smallest = tally.begin()->first;
   summary.largest = tally.rbegin()->first;
   std::uint64_t before = 0;
@@ -64,9 +58,7 @@ void append_profile(std::string& out, std::string_view name, std::span<const std
   }
   bool separate = !first;
   for (const std::uint64_t count : counts) {
-    if (separate) {
-      out += ' ';
-    }
+    if (separate) out += ' ';
     separate = true;
     if (count == kNoKmer) {
       out += '.';
@@ -74,19 +66,13 @@ void append_profile(std::string& out, std::string_view name, std::span<const std
       append_number(out, count);
     }
   }
-  if (last) {
-    out += '\n';
-  }
+  if (last) out += '\n';
 }
 
 std::string PartJoiner::add(ReadPart&& part) {
-  for (const auto& [count, kmers] : part.tally) {
-    tally_[count] += kmers;
-  }
+  for (const auto& [count, kmers] : part.tally) tally_[count] += kmers;
   std::string line;
-  if (part.last) {
-    append_summary_line(line, part.name, summarise(std::exchange(tally_, {})));
-  }
+  if (part.last) append_summary_line(line, part.name, summarise(std::exchange(tally_, {})));
   return line;
 }
 

@@ -132,9 +132,8 @@ std::size_t take_one(const OptionTable& table, std::span<const std::string> word
     take(table, *row, {name, glued.value_or("")});
     return row->is_last ? words.size() : 1;
   }
-  if (row->place == ValuePlace::glued) {
+  if (row->place == ValuePlace::glued)
     refuse(table, fmt::format("{0} needs a value in the same word, as {0}VALUE", name));
-  }
   if (words.size() < 2) refuse(table, fmt::format("{} needs a value", name));
   take(table, *row, {name, words[1]});
   return 2;

@@ -47,9 +47,8 @@ int run_kmc_dump(const NamedCall& named) {
   }
   KmcDumpCall call;
   const std::size_t options = take_options(kmc_dump_options(call), named.words);
-  if (named.words.size() < options + 2) {
+  if (named.words.size() < options + 2)
     throw UsageError("kmc_dump: it takes a database and the name of the output (see 'kmc_dump --help')");
-  }
   say_ignored("kmc_dump", std::span(named.words).subspan(options + 2));
   const NamedDatabase database(named.words[options], PreferredFiles::kmc);
   DatabaseOutput output;

@@ -123,9 +123,8 @@ int run_check(CommandWords& words) {
   words.check_end();
   const std::uint32_t k = input.database.facts().k;
   Key128 wanted = 0;
-  if (kmer.size() != k || !kmer_from_text(kmer, wanted)) {
+  if (kmer.size() != k || !kmer_from_text(kmer, wanted))
     throw UsageError(fmt::format("kmc_tools check: '{}' is no {}-mer, which the database has", kmer, k));
-  }
   std::uint64_t count = 0;
   const auto source = input.database.open(input.bounds);
   std::vector<formats::CountedKmer> kmers(4096);

@@ -122,9 +122,8 @@ class KmcReadFilter {
   std::string filter(const io::Batch& batch) {
     std::string text;
     lookup_.profile(batch, profile_);
-    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i)
       append(batch, batch.pieces[i], profile_.exact(i, counts_), text);
-    }
     return text;
   }
 

@@ -218,9 +218,8 @@ double bounded_share(double share, const YakRow& reads, const YakRow& assembly, 
         (assembly[2] - assembly.at(range.least)) / (result.coverage * (reads[2] - reads.at(range.least)));
     result.false_positives_least = std::max(result.false_positives_least, least);
   }
-  if (result.false_positives_least >= result.false_positives_most) {
+  if (result.false_positives_least >= result.false_positives_most)
     warn("yak: the upper bound of false k-mers that are found is not above the lower one; trust the lower");
-  }
   return std::max(share, result.false_positives_least);
 }
 
