@@ -81,15 +81,10 @@ struct OrderedWarpDrive : WarpDriveCase<T, table::WarpDrive<T>> {
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T>;
   static constexpr SchemeFacts kFacts{.name = "warpdrive",
-                                      .passes = 1,
-                                      .stash = 0,
                                       .sure_load = T::kWidth < 4 ? 0.5 : 0.8,
                                       .fills_up = true,
-                                      .may_spare = false,
                                       .erases = true,
-                                      .seeded = false,
-                                      .width_is_all_one = false,
-                                      .distinct_at_once = true};
+                                      .seeded = false};
 
   static std::size_t slots(TableShape shape) { return std::size_t{T::kWidth} << shape.bucket_bits; }
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
@@ -105,15 +100,10 @@ struct HashedWarpDrive : WarpDriveCase<T, table::WarpDrive<T, table::HashedWindo
   using Key = typename T::Key;
   using Scheme = table::WarpDrive<T, table::HashedWindows<T>>;
   static constexpr SchemeFacts kFacts{.name = "warpdrive, windows of 32",
-                                      .passes = 1,
-                                      .stash = 0,
                                       .sure_load = 0.98,
                                       .fills_up = true,
-                                      .may_spare = false,
                                       .erases = true,
-                                      .seeded = true,
-                                      .width_is_all_one = true,
-                                      .distinct_at_once = true};
+                                      .width_is_all_one = true};
 
   static std::size_t slots(TableShape shape) { return std::size_t{32} << shape.bucket_bits; }
   WARPMER_HD static Scheme scheme(table::Slots<Key> slots, TableShape shape) {
@@ -135,15 +125,9 @@ struct ScatteredCase
   static constexpr bool kInBlocks = !std::is_same_v<Layout, table::Slots<Key>>;
   static constexpr SchemeFacts kFacts{
       .name = kInBlocks ? "warpdrive, blocks" : "warpdrive, scattered windows",
-      .passes = 1,
-      .stash = 0,
       .sure_load = 0.98,
       .fills_up = true,
-      .may_spare = false,
       .erases = true,
-      .seeded = true,
-      .width_is_all_one = false,
-      .distinct_at_once = true,
       .in_blocks = kInBlocks};
 
   static std::size_t slots(TableShape shape) {
@@ -222,11 +206,7 @@ struct CuckooBuckets : KeyBuckets<table::Cuckoo<T, Hashes>, Hashes> {
                                       .sure_load = T::kWidth == 1   ? 0.88
                                                    : T::kWidth == 8 ? 0.9
                                                                     : 0.98,
-                                      .fills_up = false,
                                       .may_spare = true,
-                                      .erases = false,
-                                      .seeded = true,
-                                      .width_is_all_one = false,
                                       .distinct_at_once = Scheme::kMovesCounts};
 
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
@@ -265,12 +245,7 @@ struct IcebergBuckets : KeyBuckets<table::Iceberg<T>, 3> {
                                       .passes = T::kExclusive ? 1 : 2,
                                       .stash = table::kStashSlots,
                                       .sure_load = T::kWidth == 32 ? 0.9 : 0.8,
-                                      .fills_up = false,
-                                      .may_spare = true,
-                                      .erases = false,
-                                      .seeded = true,
-                                      .width_is_all_one = false,
-                                      .distinct_at_once = true};
+                                      .may_spare = true};
 
   WARPMER_HD static Done<Key> operate(Operation operation, int pass, const Scheme& scheme, const T& tile,
                                       table::Slot<Key> in, const Done<Key>& before) {
@@ -294,17 +269,7 @@ struct SlabBuckets {
     Hash hash;
     Slab* first;
   };
-  static constexpr SchemeFacts kFacts{.name = "slab hash",
-                                      .passes = 1,
-                                      .stash = 0,
-                                      .sure_load = 0.8,
-                                      .fills_up = false,
-                                      .may_spare = false,
-                                      .erases = true,
-                                      .seeded = true,
-                                      .width_is_all_one = false,
-                                      .distinct_at_once = true,
-                                      .chains = true};
+  static constexpr SchemeFacts kFacts{.name = "slab hash", .sure_load = 0.8, .erases = true, .chains = true};
   static constexpr std::uint32_t kUnitsPerBucket = 7;
 
   static std::size_t slots(TableShape shape) {

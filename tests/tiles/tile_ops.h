@@ -93,15 +93,15 @@ struct Done {
 /// The promises of a scheme.
 struct SchemeFacts {
   const char* name;
-  int passes;              ///< passes of an insertion over all keys, with a barrier between
-  std::size_t stash;       ///< slots behind those of the buckets
-  double sure_load;        ///< load of the buckets up to which every key finds a place in them
-  bool fills_up;           ///< places as many keys as there are slots
-  bool may_spare;          ///< keys brought side by side may leave copies with a count of 0
-  bool erases;             ///< has the operations of schemes that erase
-  bool seeded;             ///< another seed puts keys into other buckets
-  bool width_is_all_one;   ///< the same layout, whatever the tile's width
-  bool distinct_at_once;   ///< inserts distinct keys side by side in one pass, without loss or copies
+  int passes = 1;                 ///< passes of an insertion over all keys, with a barrier between
+  std::size_t stash = 0;          ///< slots behind those of the buckets
+  double sure_load;               ///< load of the buckets up to which every key finds a place in them
+  bool fills_up = false;          ///< places as many keys as there are slots
+  bool may_spare = false;         ///< keys brought side by side may leave copies with a count of 0
+  bool erases = false;            ///< has the operations of schemes that erase
+  bool seeded = true;             ///< another seed puts keys into other buckets
+  bool width_is_all_one = false;  ///< the same layout, whatever the tile's width
+  bool distinct_at_once = true;   ///< inserts distinct keys side by side in one pass, without loss or copies
   bool chains = false;     ///< a bucket takes any room there is, and a key that was erased keeps its slot
   bool in_blocks = false;  ///< slots lie in blocks (table/slot_blocks.h)
 };
