@@ -33,8 +33,6 @@ struct PositionReport {
   std::uint64_t peak_resident_bytes = 0;
   std::uint64_t index_bytes = 0;
   unsigned passes = 0;  ///< times the sequences were gone through, because memory did not hold all entries
-  double read_seconds = 0;   ///< wall time until the input was exhausted
-  double build_seconds = 0;  ///< wall time from there to a complete file
 };
 
 /// Reads sequences and writes the index of their k-mers' positions. In `progress`, shards are bins. Throws

@@ -9,7 +9,6 @@
 
 #include "backend/empty_input.h"
 #include "backend/lookup/positions.h"
-#include "base/clock.h"
 #include "base/memory_text.h"
 #include "base/thread_team.h"
 #include "cpu/memory/bin_splitter.h"
@@ -339,7 +338,6 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   const unsigned threads = report.resources.threads;
   const std::uint64_t memory_cap = report.resources.memory_bytes;
   index::Provenance provenance = options.provenance;
-  const auto start = Clock::now();
   PackedReference reference(options.kmers.k, options.reading.lenient);
   index::PositionWriter writer(options.output, threads);
   {
@@ -347,8 +345,6 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
     provenance.inputs = input.files();
     read(input, reference, memory_cap, progress);
   }
-  report.read_seconds = seconds_since(start);
-  const auto middle = Clock::now();
   report.totals.sequences = reference.sequences().size();
   report.totals.bases = reference.bases();
   // Now: bins go straight to an output that is a stream.
@@ -356,7 +352,6 @@ PositionReport index_positions(const PositionOptions& options, JobProgress& prog
   io::warn_of_phred64(options.reading.qualities);
   build({options, progress, threads, memory_cap, reference, writer, report});
   writer.finish(report.totals, reference.sequences(), provenance);
-  report.build_seconds = seconds_since(middle);
   report.index_bytes = writer.file_bytes();
   report.peak_resident_bytes = host::peak_resident_bytes();
   progress.stage = JobProgress::Stage::done;
