@@ -113,9 +113,10 @@ class LiveShards {
 
   /// Returns the shard that a thread which goes through shards begins with: the golden section of all further
   /// on than the one before. Threads that go through them in the same order get behind each other and stay
-  /// there, pending for one shard after the other.
+  /// there, and wait for one shard after the other.
   [[nodiscard]] std::uint32_t next_first() { return next_first_.fetch_add(2531) % kShards; }
-  /// Calls `work(number)` for some shards; those that others fold at the time come last.
+  /// Calls `work(number)` for some shards; those that others are changing come last, in `busy`, which is
+  /// memory to work in.
   template <class Numbers, class Work>
   void for_each_free_first(const Numbers& numbers, std::vector<std::uint16_t>& busy, Work&& work) const {
     busy.clear();
@@ -327,6 +328,7 @@ class LiveShards {
     return kmers > 0 && kmers >= plan_.fold_kmers &&
            static_cast<double>(kmers) >= most * static_cast<double>(string_kmers(number));
   }
+  /// True when a shard is folded before more is added to it.
   [[nodiscard]] bool is_large(std::uint32_t number) const {
     const Shard& shard = shards_[number];
     if (are_many(number, shard.changes.size(), kMostChanges)) return true;
@@ -334,6 +336,7 @@ class LiveShards {
     return are_many(number, shard.pending.store->kmers(), kMostPending) ||
            Folder::bytes_to_count(shard.pending.size()) > budget_.folding_room().bytes() / 2;
   }
+  /// True when a shard, in which something is pending, is folded before it is asked.
   [[nodiscard]] bool is_to_be_folded(std::uint32_t number) const {
     const Shard& shard = shards_[number];
     return are_many(number, shard.changes.size() + shard.pending.store->kmers(), kMostAsked);
@@ -413,8 +416,8 @@ class LiveShards {
     shard.changes.store = std::move(fresh);
     shard.changes.bytes.set(shard.changes.store ? shard.changes.store->memory_bytes() : 0);
     if (shard.pending.store) shard.pending.store->clear();
-    give_back(shard.pending);
     shard.set_moment({shard.moment().folds + 1, false});
+    give_back(shard.pending);
   }
 
   const Kernels& kernels_;
