@@ -296,15 +296,15 @@ class ShardedLiveTable : public backend::LiveTable {
     Changer& changer_;
   };
 
-  /// ShardRoom for what a batch may bring to a shard: for k-mers among its changes, or for bytes of words
-  /// that are pending.
+  /// Room for what a batch may bring to a shard: for k-mers among its changes, or for bytes of words that are
+  /// pending.
   struct ShardRoom {
     std::size_t size;
     bool is_for_words;
   };
 
-  /// ShardRoom for a batch in its shards, until they have been changed. When it is made nothing can fail any
-  /// more for want of memory.
+  /// Room for a batch in its shards, until they have been changed. When it is made nothing can fail any more
+  /// for want of memory.
   class Reservation {
    public:
     Reservation(ShardedLiveTable& table, Changer& changer, std::span<const std::uint16_t> shards, LiveUse use,
