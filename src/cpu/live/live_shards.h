@@ -221,12 +221,6 @@ class LiveShards {
     settle(number, LiveUse::addition);
     return question();
   }
-  /// Makes strings of what is pending if that is much, before it is counted without; takes the lock.
-  void fold_if_much_is_pending(std::uint32_t number) {
-    Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
-    if (shard.has_pending() && is_to_be_folded(number)) fold(number);
-  }
 
   /// Folds a shard if that makes memory free, and gives back room that is not reserved any more; takes the
   /// lock.
@@ -240,9 +234,11 @@ class LiveShards {
     if (shard.pending.size() + shard.pending.reserved == 0) shard.pending = {nullptr, LiveBytes(budget_, 0)};
   }
 
-  /// Returns the shard as an index has it, with what is in all its parts.
+  /// Returns the shard as an index has it, with what is in all its parts; takes the lock.
   [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, backend::Tally& tally,
                                           std::vector<std::uint64_t>&& spent) {
+    fold_if_much_is_pending(number);
+    const std::shared_lock lock(shards_[number].mutex);
     const Content content = content_of(number);
     const auto worker = workers_.take();
     const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
@@ -257,8 +253,10 @@ class LiveShards {
     }
     return {{}, std::move(shard.payload), {}, std::nullopt, shard.sizes};
   }
-  /// Takes note of all counts of a shard.
+  /// Takes note of all counts of a shard; takes the lock.
   void note(std::uint32_t number, backend::Tally& tally) {
+    fold_if_much_is_pending(number);
+    const std::shared_lock lock(shards_[number].mutex);
     const Content content = content_of(number);
     const auto worker = workers_.take();
     const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
@@ -398,6 +396,12 @@ class LiveShards {
     part.bytes.set(part.store->memory_bytes());
   }
 
+  /// Makes strings of what is pending if that is much, before it is counted only to be told; takes the lock.
+  void fold_if_much_is_pending(std::uint32_t number) {
+    Shard& shard = shards_[number];
+    const std::lock_guard lock(shard.mutex);
+    if (shard.has_pending() && is_to_be_folded(number)) fold(number);
+  }
   void fold(std::uint32_t number) {
     Shard& shard = shards_[number];
     const Content content = content_of(number);

@@ -187,7 +187,7 @@ class ShardedLiveTable : public backend::LiveTable {
     std::mutex mutex;
     share_numbers(plan_.threads, 0, Shards::kShards, [&](unsigned /*thread*/, SharedNumbers& numbers) {
       backend::Tally mine;
-      for (std::uint32_t shard; numbers.take(shard);) note(shard, mine);
+      for (std::uint32_t shard; numbers.take(shard);) shards_.note(shard, mine);
       const std::lock_guard lock(mutex);
       all.merge(mine);
     });
@@ -356,7 +356,7 @@ class ShardedLiveTable : public backend::LiveTable {
                 const std::function<void()>& shard_done) override {
       backend::Tally mine;
       for (std::uint32_t shard; (shard = next_.fetch_add(1)) < Shards::kShards; shard_done())
-        sink(shard, table_.freeze(shard, mine, sink.take_payload()));
+        sink(shard, table_.shards_.freeze(shard, mine, sink.take_payload()));
       const std::lock_guard lock(mutex_);
       tally_.merge(mine);
     }
@@ -525,18 +525,6 @@ class ShardedLiveTable : public backend::LiveTable {
   [[nodiscard]] std::size_t most_keys(std::uint32_t number, Changer& changer) const {
     const std::size_t kmers = changer.cut.kmers(number);
     return kmers <= kMany ? kmers : changer.kmers.distinct(changer.cut.words(number)).size;
-  }
-
-  void note(std::uint32_t number, backend::Tally& tally) {
-    shards_.fold_if_much_is_pending(number);
-    const std::shared_lock lock(shards_[number].mutex);
-    shards_.note(number, tally);
-  }
-  [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, backend::Tally& tally,
-                                          std::vector<std::uint64_t>&& spent) {
-    shards_.fold_if_much_is_pending(number);
-    const std::shared_lock lock(shards_[number].mutex);
-    return shards_.freeze(number, tally, std::move(spent));
   }
 
   const backend::LiveTablePlan plan_;
