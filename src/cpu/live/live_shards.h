@@ -239,28 +239,24 @@ class LiveShards {
                                           std::vector<std::uint64_t>&& spent) {
     fold_if_much_is_pending(number);
     const std::shared_lock lock(shards_[number].mutex);
-    const Content content = content_of(number);
-    const auto worker = workers_.take();
-    const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
     groups::EncodedShard shard;
-    if (content.changes != nullptr || content.pending != nullptr) {
-      shard = worker->folder.fold(content, tally, std::move(spent));
-    } else {
-      worker->folder.note(content, tally);
+    with_folder(number, [&](Folder& folder, const Content& content) {
+      if (content.changes != nullptr || content.pending != nullptr) {
+        shard = folder.fold(content, tally, std::move(spent));
+        return;
+      }
+      folder.note(content, tally);
       shard.sizes = sizes(number);
       shard.payload = std::move(spent);
       shard.payload.assign(content.strings.words, content.strings.words + shard.sizes.words);
-    }
+    });
     return {{}, std::move(shard.payload), {}, std::nullopt, shard.sizes};
   }
   /// Takes note of all counts of a shard; takes the lock.
   void note(std::uint32_t number, backend::Tally& tally) {
     fold_if_much_is_pending(number);
     const std::shared_lock lock(shards_[number].mutex);
-    const Content content = content_of(number);
-    const auto worker = workers_.take();
-    const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
-    worker->folder.note(content, tally);
+    with_folder(number, [&](Folder& folder, const Content& content) { folder.note(content, tally); });
   }
 
  private:
@@ -396,6 +392,14 @@ class LiveShards {
     part.bytes.set(part.store->memory_bytes());
   }
 
+  /// Calls `work(folder, content)` for a shard when there is memory to fold it in.
+  template <class Work>
+  void with_folder(std::uint32_t number, Work&& work) {
+    const Content content = content_of(number);
+    const auto worker = workers_.take();
+    const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
+    work(worker->folder, content);
+  }
   /// Makes strings of what is pending if that is much, before it is counted only to be told; takes the lock.
   void fold_if_much_is_pending(std::uint32_t number) {
     Shard& shard = shards_[number];
@@ -404,11 +408,10 @@ class LiveShards {
   }
   void fold(std::uint32_t number) {
     Shard& shard = shards_[number];
-    const Content content = content_of(number);
-    const auto worker = workers_.take();
-    const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
     backend::Tally tally;
-    groups::EncodedShard folded = worker->folder.fold(content, tally);
+    groups::EncodedShard folded;
+    with_folder(number,
+                [&](Folder& folder, const Content& content) { folded = folder.fold(content, tally); });
     const std::uint64_t bytes = folded.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);
     auto fresh = shard.changes.store ? no_changes() : nullptr;
     if (shard.changes.reserved > 0) fresh->make_room(shard.changes.reserved);
