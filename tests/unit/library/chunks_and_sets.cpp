@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -174,33 +173,6 @@ TEST_CASE("a reader of chunks is moved, left, and told of damage") {
   warpmer::ChunkReader walk(damaged, 2);
   CHECK_THROWS_AS(while (walk.next(chunk)), warpmer::InputError);
   CHECK_THROWS_AS((void)damaged.counts_of_packed(Words(10000), 2), warpmer::InputError);
-}
-
-TEST_CASE("a reader of chunks in a forked process says what it is, and does not wait for its thread") {
-  const LibraryFolder folder;
-  const Index index(counted(folder, "a.wmi", library_bases(5000, 1), 21));
-  warpmer::ChunkReader reader(index, 1, 10);
-  warpmer::PackedChunk chunk;
-  REQUIRE(reader.next(chunk));
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(60);
-    int status = 1;
-    try {
-      static_cast<void>(reader.next(chunk));
-    } catch (const warpmer::UsageError&) {
-      const warpmer::ChunkReader gone = std::move(reader);
-      status = 0;
-    }
-    _exit(status);
-  }
-  int status = 1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  std::size_t kmers = chunk.size;
-  while (reader.next(chunk)) kmers += chunk.size;
-  CHECK(kmers == index.totals().stored_distinct);
 }
 
 TEST_CASE("packed k-mers that are none") {
@@ -401,42 +373,6 @@ TEST_CASE("a listener of a count cannot count, and may do all else") {
   CHECK_THROWS_WITH_AS(warpmer::count({input, input}, options, folder / "d.wmi"), why, warpmer::UsageError);
   CHECK(folder.files() == 3);
   CHECK_NOTHROW(warpmer::count({input}, options_of(21), folder / "d.wmi"));
-}
-
-TEST_CASE("a process that was forked off while another thread counted cannot count") {
-  const LibraryFolder folder;
-  const std::string pipe = folder / "in.fifo", input = folder.fasta("in.fa", library_bases(100, 1));
-  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const int writer = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
-  std::atomic<bool> is_reading = false, is_enough = false, has_ended = false;
-  std::thread counter([&] {
-    warpmer::CountOptions options = options_of(21);
-    options.listener = [&](const warpmer::JobStatus& status) {
-      is_reading = status.stage == warpmer::JobStage::reading;
-      if (is_enough) throw std::out_of_range("enough");
-    };
-    CHECK_THROWS_AS(warpmer::count({pipe}, options, folder / "a.wmi"), std::out_of_range);
-    has_ended = true;
-  });
-  while (!is_reading && !has_ended) std::this_thread::yield();
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    int status = 1;
-    try {
-      warpmer::count({input}, options_of(21), folder / "b.wmi");
-    } catch (const warpmer::UsageError&) {
-      status = 0;
-    }
-    _exit(status);
-  }
-  int status = 1;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
-  is_enough = true;
-  counter.join();
-  close(writer);
-  CHECK_NOTHROW(warpmer::count({input}, options_of(21), folder / "b.wmi"));
 }
 
 TEST_CASE("what a listener throws ends the job and leaves no output") {

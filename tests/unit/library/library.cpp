@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -187,28 +186,6 @@ TEST_CASE("several threads ask one index, and count at the same time") {
   }
   for (std::thread& thread : threads) thread.join();
   for (const char right : is_right) CHECK(right);
-}
-
-TEST_CASE("a process that is forked off while another thread asks can ask, too") {
-  const LibraryFolder folder;
-  { const Index index = counted(folder, library_bases(1 << 18, 3), {}); }
-  bool can_ask = true;
-  for (int i = 0; i < 60 && can_ask; ++i) {  // now and then the thread is in the midst of checking a part
-    const Index index(folder / "out.wmi");
-    const auto walk = [&] { index.for_each([](std::string_view, std::uint64_t) {}); };
-    std::thread asker(walk);
-    std::this_thread::sleep_for(std::chrono::microseconds(20 * i));
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);  // which ends it if it waits for a thread that it does not have
-      walk();
-      _exit(0);
-    }
-    int status = 1;
-    can_ask = waitpid(child, &status, 0) == child && status == 0;
-    asker.join();
-  }
-  CHECK(can_ask);
 }
 
 TEST_CASE("what a visitor throws reaches the caller") {
