@@ -12,8 +12,8 @@
 
 namespace warpmer {
 
-/// Makes a buffer when one is wanted and none is idle, up to a number. Thread-safe. A pool outlives what was
-/// taken of it.
+/// Makes a buffer when one is wanted and none is idle, up to a number, and keeps as many idle ones as it is
+/// told. Thread-safe. A pool outlives what was taken of it.
 template <class T>
 class BufferPool {
   struct Return {
@@ -31,8 +31,8 @@ class BufferPool {
 
   explicit BufferPool(
       Make make = [] { return std::make_unique<T>(); }, std::size_t most = SIZE_MAX,
-      Order order = Order::last_returned)
-      : make_(std::move(make)), most_(most), order_(order) {}
+      Order order = Order::last_returned, std::size_t most_idle = SIZE_MAX)
+      : make_(std::move(make)), most_(most), most_idle_(most_idle), order_(order) {}
   /// Makes no more than these buffers, all of which are there from the beginning.
   BufferPool(std::vector<std::unique_ptr<T>> buffers, Order order)
       : most_(buffers.size()), order_(order), idle_(std::move(buffers)), made_(most_) {}
@@ -92,12 +92,16 @@ class BufferPool {
   }
   void return_buffer(std::unique_ptr<T> buffer) noexcept {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(buffer));
+    if (idle_.size() < most_idle_) {
+      idle_.push_back(std::move(buffer));
+    } else {
+      --made_;  // the caller ends it, without the lock
+    }
     returned_.notify_one();
   }
 
   const Make make_;
-  const std::size_t most_;
+  const std::size_t most_, most_idle_ = SIZE_MAX;
   const Order order_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable returned_;

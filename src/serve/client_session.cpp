@@ -16,13 +16,6 @@ namespace warpmer::serve {
 namespace {
 
 constexpr std::size_t kMostHelloBytes = 256;
-/// Memory of one kind that a connection keeps between requests: many may be idle.
-constexpr std::size_t kMostKeptBytes = std::size_t{64} << 10;
-
-template <class Number>
-void give_back_if_large(std::vector<Number>& numbers) {
-  if (numbers.capacity() * sizeof(Number) > kMostKeptBytes) std::vector<Number>().swap(numbers);
-}
 
 template <class Number>
 std::string_view bytes_of(const std::vector<Number>& numbers) {
@@ -59,17 +52,19 @@ void ClientSession::greet() {
   const Hello hello = take_hello(stream_.receive_payload(*header));
   if (hello.version != kProtocolVersion || hello.hash_version != kHashVersion)
     throw ResourceError("the server is of another version of warpmer; use the same for both");
-  payload_.clear();
-  put(payload_, Hello{.kmers = terms_.kmers});
-  stream_.send(FrameKind::hello, payload_);
+  Payload payload;
+  put(payload, Hello{.kmers = terms_.kmers});
+  stream_.send(FrameKind::hello, payload);
 }
 
 /// An error of the table, or in what it is asked, ends the request, not the connection.
 void ClientSession::answer(const FrameHead& header) {
-  batch_.clear();
-  batch_.text.reserve(header.bytes);
-  stream_.receive(batch_.text.data(), header.bytes);
-  batch_.text.set_size(header.bytes);
+  buffers_ = terms_.buffers.take();
+  io::Batch& batch = buffers_->batch;
+  batch.clear();
+  batch.text.reserve(header.bytes);
+  stream_.receive(batch.text.data(), header.bytes);
+  batch.text.set_size(header.bytes);
   try {
     answer_request(header);
   } catch (const Error& error) {
@@ -77,22 +72,11 @@ void ClientSession::answer(const FrameHead& header) {
   } catch (const std::bad_alloc&) {
     send_error(ResourceError("the server has no memory for the answer; give it more"));
   }
-  give_back_memory();
-}
-
-void ClientSession::give_back_memory() {
-  if (batch_.text.capacity() > kMostKeptBytes) batch_.text.give_back();
-  give_back_if_large(batch_.pieces);
-  give_back_if_large(answers_.pieces);
-  give_back_if_large(answers_.profile.first);
-  give_back_if_large(answers_.profile.counts);
-  give_back_if_large(answers_.profile.wide);
-  if (payload_.capacity() > kMostKeptBytes) Payload(std::move(payload_));
-  give_back_if_large(counts_);
+  buffers_.reset();
 }
 
 void ClientSession::answer_request(const FrameHead& header) {
-  payload_.clear();
+  buffers_->answer.clear();
   switch (header.kind) {
     case FrameKind::find:
       return find();
@@ -115,20 +99,21 @@ void ClientSession::answer_request(const FrameHead& header) {
 }
 
 void ClientSession::find() {
-  const std::string_view text(batch_.text.data(), batch_.text.size());
+  const io::PaddedText& request = buffers_->batch.text;
+  const std::string_view text(request.data(), request.size());
   const std::size_t k = terms_.kmers.k, number = text.size() / k;
   if (text.size() % k != 0 || number > kMostKmers) throw MalformedFrame{};
   std::vector<std::string_view> kmers(number);
   for (std::size_t i = 0; i < number; ++i) kmers[i] = text.substr(i * k, k);
-  counts_.resize(number);
-  terms_.table.lookup(false).find_all(kmers, counts_.data());
-  stream_.send(FrameKind::answer, {bytes_of(counts_)});
+  buffers_->counts.resize(number);
+  terms_.table.lookup(false).find_all(kmers, buffers_->counts.data());
+  stream_.send(FrameKind::answer, {bytes_of(buffers_->counts)});
 }
 
 void ClientSession::profile() {
-  const bool lenient = take_batch(batch_);
-  backend::Profile& profile = answers_.profile;
-  terms_.table.lookup(lenient).profile(batch_, profile);
+  const bool lenient = take_batch(buffers_->batch);
+  backend::Profile& profile = buffers_->summary.profile;
+  terms_.table.lookup(lenient).profile(buffers_->batch, profile);
   if (profile.wide.empty()) {
     stream_.send(FrameKind::answer, {bytes_of(profile.counts)});
   } else {
@@ -137,37 +122,38 @@ void ClientSession::profile() {
 }
 
 void ClientSession::summarise() {
-  const bool lenient = take_batch(batch_);
-  terms_.table.lookup(lenient).summarise(batch_, answers_);
-  for (const backend::ReadSummary& read : answers_.pieces) payload_.put(read);
-  stream_.send(FrameKind::answer, payload_);
+  const bool lenient = take_batch(buffers_->batch);
+  terms_.table.lookup(lenient).summarise(buffers_->batch, buffers_->summary);
+  for (const backend::ReadSummary& read : buffers_->summary.pieces) buffers_->answer.put(read);
+  stream_.send(FrameKind::answer, buffers_->answer);
 }
 
 void ClientSession::change(FrameKind kind) {
-  const bool lenient = take_batch(batch_);
+  const bool lenient = take_batch(buffers_->batch);
   require_changes();
   backend::Removal done;
   {
     const ChangeTurns::OneTurn turn(terms_.changes);
     if (kind == FrameKind::add) {
-      done.kmers = terms_.table.add(batch_, lenient);
+      done.kmers = terms_.table.add(buffers_->batch, lenient);
     } else {
-      done = terms_.table.remove(batch_, lenient);
+      done = terms_.table.remove(buffers_->batch, lenient);
     }
   }
-  payload_.put(done.kmers);
-  payload_.put(done.shortfall);
-  stream_.send(FrameKind::answer, payload_);
+  buffers_->answer.put(done.kmers);
+  buffers_->answer.put(done.shortfall);
+  stream_.send(FrameKind::answer, buffers_->answer);
 }
 
 void ClientSession::send_totals() {
   const backend::LiveTotals totals = terms_.table.totals();
-  payload_.put(totals.records);
-  payload_.put(totals.bases);
-  payload_.put(std::uint64_t{totals.are_known});
-  payload_.put(terms_.table.memory_bytes());
-  payload_.put_text(terms_.table.describe());
-  stream_.send(FrameKind::answer, payload_);
+  Payload& answer = buffers_->answer;
+  answer.put(totals.records);
+  answer.put(totals.bases);
+  answer.put(std::uint64_t{totals.are_known});
+  answer.put(terms_.table.memory_bytes());
+  answer.put_text(terms_.table.describe());
+  stream_.send(FrameKind::answer, answer);
 }
 
 void ClientSession::send_tally() {
@@ -177,18 +163,19 @@ void ClientSession::send_tally() {
 }
 
 void ClientSession::send_tally(const index::Histogram& histogram, const index::Totals& totals) {
-  payload_.clear();
+  Payload& answer = buffers_->answer;
+  answer.clear();
   for (const auto& [count, kmers] : histogram) {
-    payload_.put(count);
-    payload_.put(kmers);
-    if (payload_.size() < kMostRows * 2 * sizeof(std::uint64_t)) continue;
-    stream_.send(FrameKind::rows, payload_);
-    payload_.clear();
+    answer.put(count);
+    answer.put(kmers);
+    if (answer.size() < kMostRows * 2 * sizeof(std::uint64_t)) continue;
+    stream_.send(FrameKind::rows, answer);
+    answer.clear();
   }
-  stream_.send(FrameKind::rows, payload_);
-  payload_.clear();
-  payload_.put(totals);
-  stream_.send(FrameKind::answer, payload_);
+  stream_.send(FrameKind::rows, answer);
+  answer.clear();
+  answer.put(totals);
+  stream_.send(FrameKind::answer, answer);
 }
 
 void ClientSession::send_snapshot() {
@@ -212,11 +199,10 @@ void ClientSession::send_snapshot() {
 }
 
 void ClientSession::send_shard(std::uint32_t shard, const index::FrozenShard& frozen) {
-  payload_.clear();
+  Payload head;
   stream_.set_deadline(terms_.patience_seconds);
-  SentShard head{shard, frozen.shape, frozen.sizes, index::payload_words(frozen, terms_.kmers.k)};
-  put(payload_, head);
-  stream_.send(FrameKind::shard, payload_);
+  put(head, SentShard{shard, frozen.shape, frozen.sizes, index::payload_words(frozen, terms_.kmers.k)});
+  stream_.send(FrameKind::shard, head);
   const auto send_words = [&](std::span<const std::uint64_t> words) {
     for (; !words.empty(); words = words.subspan(std::min(words.size(), kMostWords)))
       stream_.send(FrameKind::words, {bytes_of(words.first(std::min(words.size(), kMostWords)))});
@@ -227,9 +213,9 @@ void ClientSession::send_shard(std::uint32_t shard, const index::FrozenShard& fr
 
 void ClientSession::send_error(const Error& error) {
   stream_.set_deadline(0);
-  payload_.clear();
-  put(payload_, error);
-  stream_.send(FrameKind::error, payload_);
+  Payload payload;
+  put(payload, error);
+  stream_.send(FrameKind::error, payload);
 }
 
 void ClientSession::require_changes() const {

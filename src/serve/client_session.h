@@ -5,16 +5,26 @@
 #include <vector>
 
 #include "backend/live/live_table.h"
+#include "base/buffer_pool.h"
 #include "serve/change_turns.h"
 #include "serve/frame_stream.h"
 #include "serve/protocol.h"
 
 namespace warpmer::serve {
 
+/// Memory for a request and its answer.
+struct RequestBuffers {
+  io::Batch batch;  ///< its text is the request
+  backend::BatchSummary summary;
+  Payload answer;
+  std::vector<std::uint64_t> counts;
+};
+
 /// The common part of all sessions of a server.
 struct SessionTerms {
   backend::LiveTable& table;
   ChangeTurns& changes;  ///< of the table
+  BufferPool<RequestBuffers>& buffers;
   KmerParams kmers;
   unsigned threads = 1;          ///< that take a snapshot
   const std::string& read_only;  ///< ServerOptions, as is the next
@@ -34,7 +44,6 @@ class ClientSession {
   void greet();
   void answer(const FrameHead& header);
   void answer_request(const FrameHead& header);
-  void give_back_memory();
   void find();
   void profile();
   void summarise();
@@ -49,10 +58,7 @@ class ClientSession {
 
   const SessionTerms& terms_;
   FrameStream& stream_;
-  io::Batch batch_;  ///< its text is the request
-  backend::BatchSummary answers_;
-  Payload payload_;
-  std::vector<std::uint64_t> counts_;
+  BufferPool<RequestBuffers>::Lease buffers_;  ///< while there is a request
 };
 
 }  // namespace warpmer::serve

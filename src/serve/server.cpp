@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "file/input_error.h"
-#include "serve/client_session.h"
 
 namespace warpmer::serve {
 
@@ -56,7 +55,12 @@ void refuse(FrameStream& stream, const std::string& why) {
 }  // namespace
 
 Server::Server(backend::LiveTable& table, const ServerOptions& options)
-    : table_(table), options_(with_room(options)), changes_(options.threads), listener_(options.path) {}
+    : table_(table),
+      options_(with_room(options)),
+      changes_(options.threads),
+      buffers_([] { return std::make_unique<RequestBuffers>(); }, SIZE_MAX, Buffers::Order::last_returned,
+               options.threads),
+      listener_(options.path) {}
 
 Server::~Server() { end_all(); }
 
@@ -99,13 +103,8 @@ void Server::accept() {
 }
 
 void Server::serve(Client& client) {
-  const SessionTerms terms{table_,
-                           changes_,
-                           options_.kmers,
-                           options_.threads,
-                           options_.read_only,
-                           options_.frozen,
-                           options_.patience_seconds};
+  const SessionTerms terms{table_,           changes_,           buffers_,        options_.kmers,
+                           options_.threads, options_.read_only, options_.frozen, options_.patience_seconds};
   ClientSession(terms, client.stream).run();
   std::unique_lock lock(mutex_);
   if (is_stopping_) {

@@ -46,6 +46,19 @@ TEST_CASE("which of the idle buffers is taken") {
   }
 }
 
+TEST_CASE("no more idle buffers are kept than it is told, and others may be made then") {
+  const auto token = std::make_shared<int>(0);
+  using Pool = BufferPool<std::shared_ptr<int>>;
+  Pool pool([&] { return std::make_unique<std::shared_ptr<int>>(token); }, 3, Pool::Order::last_returned, 1);
+  for (int i = 0; i < 2; ++i) {
+    {
+      const auto a = pool.take(), b = pool.take(), c = pool.take();
+      CHECK(token.use_count() == 4);
+    }
+    CHECK(token.use_count() == 2);
+  }
+}
+
 TEST_CASE("no more buffers are made than there may be, and a thread waits for one") {
   constexpr std::size_t kMost = 2;
   std::atomic<int> made{0};
