@@ -3,16 +3,12 @@
 
 #include "backend/indexes/copy_spectra.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "backend/count_bounds.h"
-#include "base/thread_team.h"
 #include "cpu/sets/sample_groups.h"
-#include "cpu/sets/shard_keys.h"
 #include "cpu/sets/sorted_lists.h"
 #include "kmer/kmer.h"
 
@@ -58,13 +54,16 @@ class SpectraSums {
         sums_(columns_),
         copies_(columns_) {}
 
-  /// Adds a k-mer with its counts in all inputs, of which the first are sources.
-  void add(std::span<const std::uint64_t> counts) {
-    const std::uint64_t reads = counts[0];
+  /// Adds a k-mer with its counts in those inputs that have it; the first of all inputs are sources.
+  template <class Key>
+  void add(const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
+    counts_.assign(sources_ + assemblies_, 0);
+    for (; begin < end; ++begin) counts_[begin->sample] = begin->count;
+    const std::uint64_t reads = counts_[0];
     std::size_t owner = 0;
     if (columns_ > assemblies_) copies_.back() = 0;
     for (std::size_t a = 0; a < assemblies_; ++a) {
-      copies_[a] = counts[sources_ + a];
+      copies_[a] = counts_[sources_ + a];
       owner |= copies_[a] > 0 ? std::size_t{1} << a : 0;
       if (columns_ > assemblies_) copies_.back() += copies_[a];
     }
@@ -81,9 +80,9 @@ class SpectraSums {
       ++missing_by_owner_[owner];
     }
     for (std::size_t s = 0; s < sources_; ++s) {
-      if (counts[s] == 0) continue;
+      if (counts_[s] == 0) continue;
       for (std::size_t c = 0; c < columns_; ++c)
-        tally(s, c, CopySpectrum::class_of(copies_[c])).add(counts[s]);
+        tally(s, c, CopySpectrum::class_of(copies_[c])).add(counts_[s]);
     }
   }
 
@@ -114,7 +113,8 @@ class SpectraSums {
   std::size_t sources_, assemblies_, columns_;
   std::vector<MultiplicityTally> tallies_;
   std::vector<CopySpectrum> sums_;     ///< of each column, without histograms
-  std::vector<std::uint64_t> copies_;  ///< of a k-mer in each column
+  std::vector<std::uint64_t> counts_;  ///< of a k-mer in each input
+  std::vector<std::uint64_t> copies_;  ///< and in each column
   std::array<MultiplicityTally, 4> by_owner_;
   std::array<std::uint64_t, 4> missing_by_owner_{};
 };
@@ -123,31 +123,14 @@ template <class Key>
 AssemblySpectra find_spectra(const std::vector<index::IndexFile>& inputs, std::size_t assemblies,
                              const backend::WorkingMemory& memory, backend::JobProgress& progress) {
   const std::vector<backend::CountBounds> all(inputs.size());
-  const std::uint64_t entries = most_entries_in_part(inputs, wanted_entries(inputs.size()));
-  MemoryBudget budget(memory, memory.threads * SampleGroups<Key>::bytes_for(entries));
+  MemoryBudget budget(memory,
+                      memory.threads * SampleGroups<Key>::bytes_for(inputs, wanted_entries(inputs.size())));
   std::vector<SpectraSums> sums(memory.threads, SpectraSums(inputs.size() - assemblies, assemblies));
-  const std::uint32_t shards = inputs.front().params().shards();
-  progress.shards_total = shards;
-  progress.stage = backend::JobProgress::Stage::combining;
-  share_numbers(memory.threads, 0, shards, [&](unsigned thread, SharedNumbers& numbers) {
-    ShardParts<Key> parts(inputs, all);
-    SampleGroups<Key> groups(ShardKeys<Key>(inputs.front().params()).bits());
-    std::uint64_t held = 0;
-    std::vector<std::uint64_t> counts(inputs.size());
-    for (std::uint32_t shard; numbers.take(shard); ++progress.shards_done) {
-      parts.open(shard);
-      for (std::uint64_t part = 0; part < parts.parts(); ++part) {
-        groups.read(parts, part, [](std::size_t, const ListBuffer<Key>&) {});
-        budget.change(held, groups.bytes());
-        groups.for_each([&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
-          std::fill(counts.begin(), counts.end(), 0);
-          for (; begin < end; ++begin) counts[begin->sample] = begin->count;
-          sums[thread].add(counts);
-        });
-      }
-      parts.close();
-    }
-  });
+  sum_up_groups<Key>(
+      inputs, all, budget, progress, sums, [](SpectraSums&, std::size_t, const ListBuffer<Key>&) {},
+      [](SpectraSums& to, const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
+        to.add(begin, end);
+      });
   AssemblySpectra spectra;
   for (SpectraSums& each : sums) each.add_to(spectra);
   return spectra;

@@ -87,49 +87,6 @@ class MatrixRowWriter {
   std::string zeros_;
 };
 
-/// The work that both kinds of session do in one thread: groups of entries from parts of shards, under the
-/// job's budget.
-template <class Key>
-class GroupReader {
- public:
-  using Entry = SampleEntry<Key>;
-
-  GroupReader(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
-      : parts_(inputs, plan.of_inputs),
-        groups_(ShardKeys<Key>(inputs.front().params()).bits()),
-        budget_(budget) {}
-
-  /// Returns what it holds, at most, for parts of about `wanted` entries.
-  static std::uint64_t bytes_for(std::span<const index::IndexFile> inputs, std::uint64_t wanted) {
-    return SampleGroups<Key>::bytes_for(most_entries_in_part(inputs, wanted));
-  }
-
-  void open(std::uint32_t shard, std::uint32_t part_bits) { parts_.open(shard, part_bits); }
-  void close() { parts_.close(); }
-
-  /// Calls `visit(begin, end)` for each k-mer of a part, with its entries.
-  template <class Visit>
-  void for_each(std::uint64_t part, Visit&& visit) {
-    groups_.read(parts_, part, [&](std::size_t, const ListBuffer<Key>&) { account(); });
-    account();
-    groups_.for_each(visit);
-  }
-  /// Sets what else the thread holds.
-  void hold(std::uint64_t bytes) {
-    others_ = bytes;
-    account();
-  }
-
- private:
-  void account() { budget_.change(held_, groups_.bytes() + others_); }
-
-  ShardParts<Key> parts_;
-  SampleGroups<Key> groups_;
-  MemoryBudget& budget_;
-  std::uint64_t held_ = 0;
-  std::uint64_t others_ = 0;
-};
-
 /// A matrix of nothing but indexes: threads take pieces of them.
 template <class Key>
 class MatrixMaker : public backend::MatrixSession {
@@ -138,14 +95,15 @@ class MatrixMaker : public backend::MatrixSession {
       : plan_(plan),
         budget_(plan.memory,
                 plan.memory.threads *
-                    GroupReader<Key>::bytes_for(
+                    SampleGroups<Key>::bytes_for(
                         inputs, entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()))),
         rows_(inputs.front().params(), plan.presence, 0, inputs.size()),
         pieces_(cut_into_pieces(inputs.front().params().shards(),
                                 entries_of_part(inputs.front().params().k, inputs.size(), inputs.size()),
                                 most_part_bits(inputs.front().params()),
                                 [&](std::uint32_t shard) { return entries_in(inputs, shard); })) {
-    for (unsigned t = 0; t < plan.memory.threads; ++t) readers_.emplace_back(inputs, plan_, budget_);
+    for (unsigned t = 0; t < plan.memory.threads; ++t)
+      readers_.emplace_back(inputs, plan_.of_inputs, budget_);
   }
 
   void write_rows(unsigned thread, file::OrderedText& text,
@@ -160,18 +118,18 @@ class MatrixMaker : public backend::MatrixSession {
   void cancel() noexcept override { next_piece_ = pieces_.size(); }
 
  private:
-  void write_piece(GroupReader<Key>& reader, std::size_t number, file::OrderedText& text,
+  void write_piece(SampleGroups<Key>& reader, std::size_t number, file::OrderedText& text,
                    file::TextBuffer& buffer) {
     const ShardPiece& piece = pieces_[number];
     for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
-      reader.open(shard, piece.part_bits);
+      reader.shard().open(shard, piece.part_bits);
       reader.for_each(piece.part, [&](const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
         buffer.add_done(static_cast<std::uint64_t>(end - begin));
         if (static_cast<std::size_t>(end - begin) < plan_.min_samples) return;
         if (buffer.size() > file::OrderedText::kMostBytes) text.put_part(number, buffer);
         rows_.write_new(buffer, shard, begin, end);
       });
-      reader.close();
+      reader.shard().close();
     }
   }
 
@@ -179,7 +137,7 @@ class MatrixMaker : public backend::MatrixSession {
   MemoryBudget budget_;
   const MatrixRowWriter<Key> rows_;
   const std::vector<ShardPiece> pieces_;
-  std::deque<GroupReader<Key>> readers_;
+  std::deque<SampleGroups<Key>> readers_;
   std::atomic<std::size_t> next_piece_{0};
 };
 
@@ -226,8 +184,8 @@ class MatrixExtender : public backend::MatrixSession {
   };
   struct RowWorker {
     RowWorker(std::span<const index::IndexFile> inputs, const backend::MatrixPlan& plan, MemoryBudget& budget)
-        : reader(inputs, plan, budget) {}
-    GroupReader<Key> reader;
+        : reader(inputs, plan.of_inputs, budget) {}
+    SampleGroups<Key> reader;
     formats::MatrixRows text;
     std::vector<OldRow> rows;
   };
@@ -237,7 +195,7 @@ class MatrixExtender : public backend::MatrixSession {
   [[nodiscard]] std::uint64_t bytes_of_thread() const {
     constexpr std::uint64_t kTextBytes = 2 * formats::MatrixFile::kRowBytes;
     const std::uint64_t least_row = k_ + 2 * old_.samples().size() + 1;
-    return GroupReader<Key>::bytes_for(inputs_, wanted_) + kTextBytes +
+    return SampleGroups<Key>::bytes_for(inputs_, wanted_) + kTextBytes +
            2 * kTextBytes / least_row * sizeof(OldRow);
   }
 
@@ -307,7 +265,7 @@ class MatrixExtender : public backend::MatrixSession {
 
   /// Calls `visit(place, begin, end)` for the k-mers of a shard behind `before`, up to `last`.
   template <class Visit>
-  void for_each_new(GroupReader<Key>& reader, std::uint32_t shard, const std::optional<Place>& before,
+  void for_each_new(SampleGroups<Key>& reader, std::uint32_t shard, const std::optional<Place>& before,
                     const std::optional<Place>& last, Visit&& visit) const {
     const std::uint64_t entries = entries_in(inputs_, shard);
     if (entries == 0) return;
@@ -318,14 +276,14 @@ class MatrixExtender : public backend::MatrixSession {
     const std::uint64_t first_part = before && before->shard == shard ? part_with(*before) : 0;
     const std::uint64_t last_part =
         last && last->shard == shard ? part_with(*last) : (std::uint64_t{1} << part_bits) - 1;
-    reader.open(shard, part_bits);
+    reader.shard().open(shard, part_bits);
     for (std::uint64_t part = first_part; part <= last_part; ++part) {
       reader.for_each(part, [&](const Entry* begin, const Entry* end) {
         const Place place{shard, begin->hash};
         if ((!before || place > *before) && (!last || place <= *last)) visit(place, begin, end);
       });
     }
-    reader.close();
+    reader.shard().close();
   }
 
   const backend::MatrixPlan plan_;
