@@ -20,6 +20,7 @@
 #include "base/warning.h"
 #include "index/known_totals.h"
 #include "live/live_suite.h"
+#include "refusal.h"
 
 using namespace warpmer;
 using namespace warpmer::tests;
@@ -84,12 +85,7 @@ struct HeardWarnings {
 
 /// Returns what the ResourceError of an addition says, or nothing.
 std::string why_refused(backend::LiveTable& table, const io::Batch& batch) {
-  try {
-    table.add(batch, true);
-  } catch (const ResourceError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal<ResourceError>([&] { table.add(batch, true); });
 }
 
 /// Adds batches until one is refused, and returns what the error says.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "refusal.h"
 
 using namespace warpmer;
 using namespace warpmer::cli;
@@ -42,12 +43,7 @@ Taken read(const Words& words, Words* others = nullptr, bool is_getopt = true) {
 }
 
 std::string refusal_of(const Words& words, bool is_getopt = true) {
-  try {
-    read(words, nullptr, is_getopt);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return tests::refusal<UsageError>([&] { read(words, nullptr, is_getopt); });
 }
 
 }  // namespace

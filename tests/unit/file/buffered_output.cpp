@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "refusal.h"
 
 using namespace warpmer;
 using file::BufferedOutput;
@@ -17,13 +18,10 @@ namespace {
 /// The error of a full disk.
 std::string error_of(const std::function<void(BufferedOutput&)>& write) {
   BufferedOutput output("/dev/full");
-  try {
+  return tests::refusal<ResourceError>([&] {
     write(output);
     output.finish();
-  } catch (const ResourceError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 std::string begin(const std::string& amount) {

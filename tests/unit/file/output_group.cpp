@@ -36,12 +36,7 @@ mode_t mode_of(const std::string& path) {
 }
 
 std::string refusal_of(const std::string& path) {
-  try {
-    check_output_path(path);
-  } catch (const ResourceError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal<ResourceError>([&] { check_output_path(path); });
 }
 
 }  // namespace
@@ -93,12 +88,7 @@ TEST_CASE("output group: when a name cannot be given, none is, and what was repl
       write_text(scratch / "folder/b", "2");
       write_text(scratch / "c", "3");
       std::filesystem::remove_all(scratch / "folder");
-      std::string message;
-      try {
-        outputs.name_all();
-      } catch (const ResourceError& error) {
-        message = error.what();
-      }
+      const std::string message = refusal<ResourceError>([&] { outputs.name_all(); });
       CHECK(says(message, "folder/b': No such file"));
       CHECK(says(message, "; none of the outputs is written"));
     }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "formats/stream/kmer_stream.h"
 #include "kmer/kmer.h"
+#include "refusal.h"
 #include "unit/index/index_file_common.h"
 
 namespace warpmer::formats {
@@ -91,12 +92,7 @@ void write_all(const std::string& path, const StreamFacts& facts, const Kmers& k
 /// Returns the fault of a file: the message of the InputError, or nothing.
 template <class Source>
 std::string fault_of(const std::string& path) {
-  try {
-    (void)read_all<Source>(path);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return tests::refusal<InputError>([&] { (void)read_all<Source>(path); });
 }
 
 }  // namespace test

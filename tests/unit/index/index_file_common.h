@@ -21,12 +21,14 @@
 #include "index/shard_codec.h"
 #include "index/writer/index_writer.h"
 #include "kmer/bit_stream.h"
+#include "refusal.h"
 #include "scratch_folder.h"
 #include "unit/source_tree.h"
 
 namespace warpmer::index::test {
 
 using tests::read_bytes;
+using tests::refusal;
 using tests::ScratchFolder;
 using tests::write_bytes;
 

@@ -242,13 +242,10 @@ TEST_CASE("index output: the error of a file that cannot grow says how much the 
     if (has_hot_shard) sample.shards[0] = make_sample(12, 1, 100'000).shards[0];
     std::uint64_t size = layout::kHeaderBytes + sample.shards.size() * layout::kEntryBytes;
     for (const FrozenShard& shard : sample.shards) size += shard.payload.size() * sizeof shard.payload[0];
-    std::string message;
-    try {
+    const std::string message = refusal<ResourceError>([&] {
       const tests::FileSizeLimit limit(size / 2);
       write_all();
-    } catch (const ResourceError& error) {
-      message = error.what();
-    }
+    });
     CAPTURE(message);
     unsigned long long more = 0, written = 0;
     REQUIRE(std::sscanf(message.c_str(), "cannot write about %llu more bytes, after %llu, to", &more,
@@ -263,19 +260,14 @@ TEST_CASE("index output: places where no file can be made") {
   const ScratchFolder scratch;
   write_bytes(scratch / "file", "x");
   const auto message = [&](const std::string& path) {
-    try {
-      const IndexWriter writer(path, IndexParams{.k = 11});
-    } catch (const ResourceError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
+    return refusal<ResourceError>([&] { const IndexWriter writer(path, IndexParams{.k = 11}); });
   };
   CHECK(says(message(scratch / "no/such/a.wmi"), "does not exist: create it first"));
   CHECK(says(message(scratch / "file/a.wmi"), "is not a directory"));
   CHECK(says(message(scratch.path()), "is a directory"));
   CHECK(says(message(scratch / "new/"), "names a directory"));
   CHECK(says(message(""), "its path is empty"));
-  CHECK(message("/proc/a.wmi") != "accepted");
+  CHECK(!message("/proc/a.wmi").empty());
   CHECK(scratch.files() == 1);
 }
 

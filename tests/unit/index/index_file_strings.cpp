@@ -39,14 +39,11 @@ void write_content(const KmerPlaces<Key>& content, std::uint32_t k, const std::s
 
 /// Returns what opening a file and reading all of it throws, or nothing.
 std::string refusal_of(const std::string& path) {
-  try {
+  return refusal<InputError>([&] {
     const IndexFile file(path);
     for (std::uint32_t shard = 0; shard < file.params().shards(); ++shard)
       if (file.kmers(shard) > 0) (void)file.strings(shard);
-    return "";
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  });
 }
 
 }  // namespace

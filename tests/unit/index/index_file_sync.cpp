@@ -54,12 +54,7 @@ TEST_CASE("index output: what the disk refuses when it is synced is an error, an
     CAPTURE(error);
     write_bytes(scratch / "a.wmi", "older");
     sync_error = error;
-    std::string message = "accepted";
-    try {
-      write_sample(sample, scratch / "a.wmi");
-    } catch (const ResourceError& failure) {
-      message = failure.what();
-    }
+    const std::string message = refusal<ResourceError>([&] { write_sample(sample, scratch / "a.wmi"); });
     sync_error = 0;
     CHECK(says(message, "cannot complete"));
     CHECK(says(message, "a.wmi"));

@@ -154,7 +154,7 @@ TEST_CASE("io alignment: a record that is longer than may be is refused before t
     options.longest_record_bytes = kMost;
     options.batch_bytes = kMost / 4;
     const auto refusal_of = [&](const std::string& bytes) {
-      return error_of<warpmer::ResourceError>({folder.write("in", bytes)}, options);
+      return refusal<warpmer::ResourceError>([&] { read_all({folder.write("in", bytes)}, options); });
     };
     for (const auto& text : {bgzf(bam_text({read_of(kMost / 2)})), sam_text(read_of(kMost / 2))})
       CHECK(refusal_of(text).empty());
@@ -244,12 +244,7 @@ TEST_CASE("io alignment: '=' for the reference's base is named") {
   piece.name_length = 1;
   piece.offset = 1;
   piece.length = 3;
-  std::string error;
-  try {
-    io::throw_bad_base(batch, piece, 2);
-  } catch (const warpmer::InputError& caught) {
-    error = caught.what();
-  }
+  const std::string error = refusal<warpmer::InputError>([&] { io::throw_bad_base(batch, piece, 2); });
   CHECK(contains(error, "x.bam, record 1 ('r'): position 3 of the sequence is '='"));
   CHECK(contains(error, "samtools calmd"));
   CHECK_FALSE(contains(error, "--lenient"));

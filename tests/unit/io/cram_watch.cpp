@@ -128,13 +128,8 @@ TEST_CASE("io cram watch: what needs a reference") {
 }
 
 TEST_CASE("io cram watch: what cannot be is said") {
-  const auto error_of = [](const std::string& bytes) -> std::string {
-    try {
-      io::CramWatch("file").see(bytes);
-    } catch (const warpmer::InputError& error) {
-      return error.what();
-    }
-    return {};
+  const auto error_of = [](const std::string& bytes) {
+    return refusal<warpmer::InputError>([&] { io::CramWatch("file").see(bytes); });
   };
   CHECK(contains(error_of(definition(4)), "it is of version 4"));
   CHECK(contains(error_of(definition(1)), "it is of version 1"));

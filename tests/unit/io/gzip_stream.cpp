@@ -357,12 +357,7 @@ TEST_CASE("io gzip stream: a file that ends too soon is found out of order, too"
   for (int round = 0; round < warpmer::tests::by_tier(30, 6); ++round) {
     const std::string path = folder.write("x.gz", data.substr(0, 20 + random() % (data.size() - 20)));
     for (const io::InflaterMaker make : kMakers) {
-      std::string message;
-      try {
-        text_out_of_order(path, make, text);
-      } catch (const warpmer::InputError& error) {
-        message = error.what();
-      }
+      const std::string message = refusal<warpmer::InputError>([&] { text_out_of_order(path, make, text); });
       CHECK(contains(message, "truncated: the file ends inside member 1"));
     }
   }
@@ -533,12 +528,10 @@ TEST_CASE("io gzip stream: what comes before a place that cannot be read is ther
     const EndsUnreadable disk(bytes == 0 ? "" : deflate(text, 1));
     for (const unsigned threads : {0U, 1U, 4U}) {
       const auto reader = read_ahead(disk.file(), threads);
-      std::string read, step(100'000, '\0'), message;
-      try {
+      std::string read, step(100'000, '\0');
+      const std::string message = refusal<warpmer::InputError>([&] {
         while (const std::size_t count = reader->read(step.data(), step.size())) read.append(step, 0, count);
-      } catch (const warpmer::InputError& error) {
-        message = error.what();
-      }
+      });
       CHECK((read == text));
       CHECK(contains(message, "a broken disk: cannot be read any further, after "));
     }

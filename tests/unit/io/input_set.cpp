@@ -157,7 +157,7 @@ namespace {
 /// Reads a file that is cut off when the first batch has been read; the error that comes of it.
 std::string error_of_shrinking(const std::string& path, const io::InputOptions& options,
                                bool as_text = false) {
-  try {
+  return refusal<warpmer::InputError>([&] {
     io::InputSet inputs({path}, options);
     if (as_text) inputs.enable_raw_text(io::heap_for_text());
     io::Batch batch;
@@ -165,10 +165,7 @@ std::string error_of_shrinking(const std::string& path, const io::InputOptions& 
     std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
     while (inputs.next(batch)) {
     }
-  } catch (const warpmer::InputError& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 }  // namespace
@@ -208,13 +205,7 @@ TEST_CASE("io set: a file that is shorter when it is opened than when it was lis
   io::InputSet inputs({path}, {});
   std::filesystem::resize_file(path, 8);
   io::Batch batch;
-  std::string error;
-  try {
-    inputs.next(batch);
-  } catch (const warpmer::InputError& caught) {
-    error = caught.what();
-  }
-  CHECK(error.starts_with(path + " has become shorter"));
+  CHECK(refusal<warpmer::InputError>([&] { inputs.next(batch); }).starts_with(path + " has become shorter"));
 }
 
 TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing else") {

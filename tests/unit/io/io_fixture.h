@@ -21,6 +21,7 @@
 #include "io/fastx/plain_text.h"
 #include "io/input_set.h"
 #include "random_fastq.h"
+#include "refusal.h"
 #include "scratch_folder.h"
 #include "unit/source_tree.h"
 
@@ -29,6 +30,7 @@ namespace io_test {
 namespace io = warpmer::io;
 using warpmer::tests::fastq;
 using warpmer::tests::flipped;
+using warpmer::tests::refusal;
 using warpmer::tests::ScratchFolder;
 
 /// A record put together again from its pieces.
@@ -113,18 +115,9 @@ bool read_as_text(io::InputSet& inputs, unsigned threads, const Take& take) {
   return refused;
 }
 
-/// Returns the message of the error of this type that reading throws; empty if it throws none.
-template <class Error>
-std::string error_of(const std::vector<std::string>& paths, const io::InputOptions& options) {
-  try {
-    read_all(paths, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
+/// Returns the message of the InputError that reading throws; empty if it throws none.
 inline std::string input_error(const std::vector<std::string>& paths, const io::InputOptions& options = {}) {
-  return error_of<warpmer::InputError>(paths, options);
+  return refusal<warpmer::InputError>([&] { read_all(paths, options); });
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

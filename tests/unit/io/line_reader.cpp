@@ -38,12 +38,7 @@ std::vector<std::pair<std::uint64_t, std::string>> entries_of(const std::string&
 }
 
 std::string error_of(const std::string& path) {
-  try {
-    static_cast<void>(lines_of(path));
-  } catch (const warpmer::Error& error) {
-    return error.what();
-  }
-  return "";
+  return refusal<warpmer::Error>([&] { static_cast<void>(lines_of(path)); });
 }
 
 }  // namespace

@@ -93,12 +93,7 @@ Groups read_groups(const std::vector<std::string>& first, const std::vector<std:
 
 std::string pairing_error(const std::vector<std::string>& first, const std::vector<std::string>& second,
                           io::Pairing pairing, std::size_t batch_bytes) {
-  try {
-    read_groups(first, second, pairing, batch_bytes);
-  } catch (const warpmer::InputError& error) {
-    return error.what();
-  }
-  return "";
+  return refusal<warpmer::InputError>([&] { read_groups(first, second, pairing, batch_bytes); });
 }
 
 constexpr std::size_t kBatchBytes[] = {1, 2000, 1 << 20};
@@ -253,13 +248,8 @@ TEST_CASE("io reads: what several threads find wrong is the same") {
   const std::string damaged = folder.write(
       "bad", fastq_of({first.begin(), first.begin() + 1000}) + "@r\nACGT\nno plus\n" + fastq_of(first));
   const auto error = [&](const std::vector<std::string>& files, const std::vector<std::string>& mates,
-                         io::Pairing pairing) -> std::string {
-    try {
-      read_side_by_side(files, mates, pairing, false);
-    } catch (const warpmer::InputError& found) {
-      return found.what();
-    }
-    return "";
+                         io::Pairing pairing) {
+    return refusal<warpmer::InputError>([&] { read_side_by_side(files, mates, pairing, false); });
   };
   for (int round = 0; round < 10; ++round) {
     CHECK(contains(error({one}, {lacking}, io::Pairing::two_files),

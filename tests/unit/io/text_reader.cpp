@@ -86,7 +86,7 @@ TEST_CASE("io text: a record that is longer than may be is refused, a sequence t
     options.batch_bytes = batch_bytes;
     options.longest_record_bytes = kMost;
     const auto refusal_of = [&](const std::string& text) {
-      return error_of<warpmer::ResourceError>({folder.write("in", text)}, options);
+      return refusal<warpmer::ResourceError>([&] { read_all({folder.write("in", text)}, options); });
     };
     CHECK(refusal_of(fastq(kMost / 2 - 100)).empty());
     const std::string error = refusal_of(fastq(kMost));
@@ -368,13 +368,10 @@ TEST_CASE("io text: the record that a sequence is too long for is numbered as ot
   options.whole_records = true;
   io::TextReader reader(std::make_unique<Endless>(">a\nAC\n>b\n"), "text", options);
   io::Batch batch;
-  std::string error;
-  try {
+  const std::string error = refusal<warpmer::InputError>([&] {
     while (reader.fill(batch)) {
     }
-  } catch (const warpmer::InputError& caught) {
-    error = caught.what();
-  }
+  });
   CHECK(
       contains(error, "text, record 2: the sequence does not end within 1073741824 bytes, and none that is"));
 }

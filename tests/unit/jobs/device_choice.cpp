@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "mpi/process_group.h"
+#include "refusal.h"
 #include "unit/mpi/rank_threads.h"
 
 namespace {
@@ -69,12 +70,7 @@ std::vector<int> measured_for(const std::string& request) {
 /// The message of the error of type E; empty when there is none.
 template <class E>
 std::string error_of(const std::string& request, const GpuSurvey& survey) {
-  try {
-    choose(request, survey);
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "";
+  return tests::refusal<E>([&] { choose(request, survey); });
 }
 
 /// For what must not look at the machine.
@@ -96,14 +92,9 @@ TEST_CASE("malformed requests are usage errors that list the choices, without a 
         "cpu:99999", "cpu: 1",  "cpux",   "cuda:", "cuda:x", "cuda:-1",  "cuda:0,",   "cuda:,0",
         "cuda:0,,1", "cuda:0 ", "cuda 0", "cuda0", "auto:1", "cuda:0;1", "cuda:12345"}) {
     CAPTURE(request);
-    try {
-      jobs::choose_device(request, 0, never);
-      FAIL_CHECK("taken");
-    } catch (const UsageError& error) {
-      const std::string message = error.what();
-      for (const char* part : {"auto", "cpu:N", "cuda:N", request})
-        CHECK(message.find(part) != std::string::npos);
-    }
+    const std::string message = tests::refusal<UsageError>([&] { jobs::choose_device(request, 0, never); });
+    for (const char* part : {"auto", "cpu:N", "cuda:N", request})
+      CHECK(message.find(part) != std::string::npos);
   }
 }
 

@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "refusal.h"
 #include "unit/index/index_file_common.h"
 #include "unit/mpi/rank_threads.h"
 
@@ -218,12 +219,7 @@ TEST_CASE("the first error in the order of the inputs is told, as one process te
   write_bytes(folder / "bad_small.fa", ">x\nACGT!\n");
   for (const std::string bad : {"bad_base.fq", "bad_record.fq", "bad_small.fa"}) {
     const std::vector<std::string> paths = {folder / "good.fq", folder / bad, folder / "bad_small.fa"};
-    std::string wanted;
-    try {
-      read_alone(paths);
-    } catch (const InputError& error) {
-      wanted = error.what();
-    }
+    const std::string wanted = tests::refusal<InputError>([&] { read_alone(paths); });
     CHECK(says(wanted, bad));
     Outcome outcome;
     read_together(3, paths, outcome);
