@@ -133,14 +133,6 @@ class Outputs(CliTest):
         self.assertTrue((self.folder / "text").read_text().startswith(kmer + "\t"))
         self.assertEqual(self.files(), ["out.wmi", "text"])
 
-    def test_a_link_stays_a_link(self):
-        self.file("target", "old")
-        os.symlink("target", self.folder / "link")
-        index = self.count(READS, k=15)
-        self.warpmer("histo", "-o", "link", index)
-        self.assertTrue((self.folder / "link").is_symlink())
-        self.assertEqual((self.folder / "target").read_text(), self.warpmer("histo", index))
-
     def test_rights_follow_the_umask(self):
         self.warpmer("count", "-k", "15", "-o", "out.wmi", READS)
         mask = os.umask(0)

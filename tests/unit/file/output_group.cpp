@@ -170,5 +170,7 @@ TEST_CASE("output: what cannot be made is known beforehand") {
   CHECK(says(refusal_of(scratch / "none/x"), "does not exist"));
   CHECK(says(refusal_of(scratch / "file/x"), "is not a directory"));
   CHECK(says(refusal_of(scratch / "."), "it is a directory"));
+  CHECK(says(refusal_of(scratch / "new/"), "it names a directory"));
   CHECK(says(refusal_of(scratch / "circle"), "circle"));
+  CHECK(!refusal<ResourceError>([] { write_text("/proc/a", ""); }).empty());
 }
