@@ -109,7 +109,6 @@ io::InputOptions sequences_in_order(std::uint32_t overlap_bases, const host::Res
           .overlap_bases = overlap_bases,
           .batch_bytes = std::size_t{1} << 20,
           .in_order = true,
-          .one_caller = true,
           .longest_record_bytes = host::longest_record_bytes(resources.memory_bytes, resources.threads)};
 }
 

@@ -6,17 +6,15 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/lookup/lookup.h"
 #include "base/error.h"
-#include "base/ordered_stage.h"
-#include "base/thread_team.h"
 #include "cli/framework/command_files.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/ordered_team.h"
 #include "cli/personalities/changed_reads.h"
 #include "cli/personalities/named_jobs.h"
 #include "cli/personalities/option_table.h"
@@ -188,32 +186,19 @@ void write_profiles(const FastkCall& call, const std::vector<std::string>& input
   const unsigned threads = resources.threads;
   const auto lookup = backend::make_cpu_lookup(index, {.lenient = true, .threads = threads});
   io::InputSet input(inputs, sequences_to_look_up(index, resources));
-  OrderedStage<formats::FastkProfiles> in_order(
-      kResultsAhead * threads, [&](formats::FastkProfiles&& profiles) { sink.write(profiles); });
-  std::mutex reading;
-  const auto work = [&](unsigned /*thread*/) {
-    io::Batch batch;
-    backend::Profile profile;
-    std::vector<std::uint64_t> exact;
-    for (;;) {
-      {
-        const std::lock_guard lock(reading);
-        if (!input.next(batch)) return;
-      }
-      lookup->profile(batch, profile);
-      formats::FastkProfiles profiles;
-      for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
-        const std::span<std::uint64_t> counts = profile.exact(i, exact);
-        std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
-        profiles.add(counts, batch.pieces[i].first_base == 0, batch.pieces[i].last);
-      }
-      in_order.put(batch.ordinal, std::move(profiles));
+  const auto look_up = [&, profile = backend::Profile(),
+                        exact = std::vector<std::uint64_t>()](const io::Batch& batch) mutable {
+    lookup->profile(batch, profile);
+    formats::FastkProfiles profiles;
+    for (std::size_t i = 0; i < batch.pieces.size(); ++i) {
+      const std::span<std::uint64_t> counts = profile.exact(i, exact);
+      std::ranges::replace(counts, backend::Profile::kNoKmer, std::uint64_t{0});
+      profiles.add(counts, batch.pieces[i].first_base == 0, batch.pieces[i].last);
     }
+    return profiles;
   };
-  run_team(threads, work, [&] {
-    input.cancel();
-    in_order.stop();
-  });
+  work_in_order<io::Batch>(input, OrderedTeam(threads), look_up,
+                           [&](const formats::FastkProfiles& profiles) { sink.write(profiles); });
   sink.finish();
 }
 
