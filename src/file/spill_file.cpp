@@ -21,7 +21,8 @@ std::string spill_advice(int error, const SpillRemedies& remedies) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return fmt::format("free some space, {}{}", remedies.elsewhere, remedies.less);
+      return fmt::format("free some space{} {}{}", *remedies.less == 0 ? ", or" : ",", remedies.elsewhere,
+                         remedies.less);
     case EFBIG:
       return fmt::format("raise the limit on file sizes (ulimit -f){}", remedies.less);
     default:

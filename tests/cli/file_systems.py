@@ -6,6 +6,7 @@ ctest: release only (a shim cannot come before the sanitizers)
 
 import contextlib
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import time
 
 from common_cli import DATA, DONE, INPUT, RESOURCE, WARPMER, CliTest, main
 from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
+from common_hot_kmers import random_bases
 from common_ranks import RanksTest
 
 READS = DATA / "forty.fa"
@@ -129,10 +131,10 @@ class TemporaryNames(LackingTest, CliTest):
                     self.end_by(self.begin(lacks), number)
                     self.assertEqual(self.files(), ["out.wmi"])
 
-    def test_read_only(self):
-        """Nothing was made there, so that there is nothing that could not be removed."""
+    def fail_beside_mounted(self, options, command):
+        """Runs a shell's command beside `mounted`, a tmpfs with such options, which does not do: returns standard error."""
         (self.folder / "mounted").mkdir()
-        script = f"mount -t tmpfs -o ro none mounted || exit 77; '{WARPMER}' count -k 15 '{READS}' -o x.kff --tmp-dir mounted"
+        script = f"mount -t tmpfs -o {options} none mounted || exit 77; {command}"
         try:
             if subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0:
                 self.skipTest("no name space of mounts may be made")
@@ -142,7 +144,19 @@ class TemporaryNames(LackingTest, CliTest):
         if process.returncode == 77:
             self.skipTest("nothing may be mounted")
         self.assertEqual(process.returncode, RESOURCE)
-        self.assertRegex(process.stderr.decode(), r"\Awarpmer: error: [^\n]*Read-only[^\n]*\n\Z")
+        return process.stderr.decode()
+
+    def test_read_only(self):
+        """Nothing was made there, so that there is nothing that could not be removed."""
+        errors = self.fail_beside_mounted("ro", f"'{WARPMER}' count -k 15 '{READS}' -o x.kff --tmp-dir mounted")
+        self.assertRegex(errors, r"\Awarpmer: error: [^\n]*Read-only[^\n]*\n\Z")
+
+    def test_full(self):
+        """Columns of a table wait in a temporary file, whatever the memory is."""
+        self.file("bases.fa", ">a\n" + random_bases(random.Random(21), 400_000) + "\n")
+        self.warpmer("count", "-k", "31", "-o", "a.wmi", "bases.fa")
+        errors = self.fail_beside_mounted("size=1m", f"TMPDIR=mounted '{WARPMER}' matrix -q a.wmi a.wmi -o x.npz")
+        self.assertRegex(errors, r"\Awarpmer: error: [^\n]*; free some space, or set TMPDIR to another folder\n\Z")
 
     def test_killed(self):
         """The one file with a temporary name is left, and a later run minds it not."""
