@@ -56,9 +56,6 @@ class ShardCheck {
   struct CheckedString {
     FlankLengths lengths;
     Flanks left, right;
-    [[nodiscard]] bool has(std::uint32_t layer, std::uint32_t n) const {
-      return layer <= lengths.left && layer + lengths.right >= n;
-    }
   };
 
   /// The flanks of a string of a small group, each with the bit behind its bases: so that two flanks, which
@@ -298,11 +295,12 @@ class ShardCheck {
     kmers_ += kmers;
     return check_strings(record) && check_layer_begins(record) && check_layers(record);
   }
-  /// Reads the strings of a record into `group_`, and compares marks and sums.
+  /// Reads the strings of a record, compares marks and sums, and counts where strings begin and end.
   bool check_strings(const LargeGroup& record) {
     BitCursor lengths{cursor_.words, record.lengths_at}, marks{cursor_.words, record.marks_at},
         bases{cursor_.words, record.bases_at}, codes{cursor_.words, record.counts_at};
-    group_.clear();
+    begun_.assign(n_ + 2, 0);
+    ended_.assign(n_ + 2, 0);
     for (std::uint64_t i = 0; i < record.strings; ++i) {
       const std::uint64_t code = read_short(lengths, shard_.layout.length_bits);
       if (code >= large_) return fail_here("has a string of no length");
@@ -315,7 +313,9 @@ class ShardCheck {
       const FlankLengths string = shard_.lengths[code];
       if (2 * string.bases() > record.counts_at - bases.at)
         return fail_here("has more bases than bits for them");
-      group_.push_back(read_string(string, bases));
+      bases.at += 2 * string.bases();
+      ++begun_[n_ - string.right];
+      ++ended_[string.left + 1u];
       if (!check_counts(shard_.kmers(string), codes, record.begins_at)) return false;
     }
     // So many bases of so many strings are so many k-mers.
@@ -323,18 +323,16 @@ class ShardCheck {
     return codes.at == record.begins_at || fail_here("has not as many bits of counts as it says");
   }
   bool check_layer_begins(const LargeGroup& record) {
-    std::vector<std::uint64_t> begun(n_ + 2), ended(n_ + 2);
-    for (const CheckedString& string : group_) {
-      ++begun[n_ - string.lengths.right];
-      ++ended[string.lengths.left + 1u];
-    }
     std::uint64_t begin = 0, strings = 0;
     for (std::uint32_t layer = 0; layer <= n_ + 1; ++layer) {
       if (record.layer_begin(shard_, layer) != begin) return fail_here("has layers of other sizes");
-      strings += begun[layer] - ended[layer];
+      strings += begun_[layer] - ended_[layer];
       begin += strings;
     }
     return true;
+  }
+  [[nodiscard]] bool has_layer(FlankLengths string, std::uint32_t layer) const {
+    return layer <= string.left && layer + string.right >= n_;
   }
   /// As many strings as a layer has, all of them with a k-mer in it, no two the same: these are all.
   bool check_layers(const LargeGroup& record) {
@@ -344,9 +342,11 @@ class ShardCheck {
       Flanks previous = 0;
       for (std::uint64_t i = 0; i < kmers; ++i) {
         const std::uint64_t number = numbers.read(record.number_bits);
-        if (number >= record.strings || !group_[number].has(layer, n_))
+        if (number >= record.strings || !has_layer(record.lengths_of(shard_, number), layer))
           return fail_here("has a string in a layer that it is not in");
-        const Flanks flanks = flanks_at(group_[number].left, group_[number].right, layer, n_);
+        BitCursor bases = record.bases_of(shard_, number);
+        const CheckedString string = read_string(record.lengths_of(shard_, number), bases);
+        const Flanks flanks = flanks_at(string.left, string.right, layer, n_);
         if (i > 0 && flanks <= previous) return fail_here("has a layer out of order");
         previous = flanks;
       }
@@ -366,7 +366,7 @@ class ShardCheck {
   std::vector<FlankLengths> lengths_;    ///< of the bucket's strings
   std::vector<std::uint64_t> is_there_;  ///< a bit for each id of the bucket
   std::array<BoundedFlanks, kMostInlineStrings> small_group_;
-  std::vector<CheckedString> group_;  ///< a large one
+  std::vector<std::uint64_t> begun_, ended_;  ///< strings of a large group whose first or last layer it is
   std::uint64_t kmers_ = 0, groups_ = 0, large_groups_ = 0;
   std::uint64_t strings_ = 0;  ///< in buckets: a large group is one
 };

@@ -32,7 +32,7 @@ namespace warpmer::groups {
 /// a string's smallest count and width are the least that do. Sums of counts may exceed 64 bits.
 ///
 /// It takes time for each string, of groups of several for each pair of them, and of large groups for each
-/// k-mer; memory for the strings of one large group.
+/// k-mer; and memory for the strings of one bucket.
 [[nodiscard]] std::optional<std::string> find_shard_fault(const GroupShape& shape, const ShardSizes& sizes,
                                                           const std::uint64_t* words,
                                                           const FlankLengths* lengths);
