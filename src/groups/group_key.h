@@ -102,6 +102,13 @@ class KeyEncoder {
   /// Do the same step by step: whole groups are added, in order.
   void begin() { encoder_.begin(); }
   void add(std::span<const Key> keys, std::span<const std::uint64_t> counts) {
+    add(keys, counts, [](std::size_t) {});
+  }
+  /// Of many keys, calls `grows(bytes)` before it takes so many more, at most.
+  template <class Grows>
+  void add(std::span<const Key> keys, std::span<const std::uint64_t> counts, Grows&& grows) {
+    using Cover = PathCover<Flanks>;
+    if (keys.size() > Cover::kManyKmers) grows(keys.size() * (sizeof(Flanks) + Cover::kBytesOfKmer));
     const std::uint32_t n = keys_.shape().flank_bases();
     for (std::size_t begin = 0, end = 0; begin < keys.size(); begin = end) {
       const std::uint32_t rest = keys_.rest(keys[begin]);
@@ -114,7 +121,7 @@ class KeyEncoder {
       for (std::uint32_t layer = 0; layer <= n; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
       add_group(rest, [&](auto& strings, auto& string_counts) {
         return cover_.cover(flanks_, counts.subspan(begin, end - begin), layer_begins_.data(), strings,
-                            string_counts);
+                            string_counts, grows);
       });
     }
   }

@@ -57,12 +57,24 @@ class PathCover {
   std::uint64_t cover(std::span<const Flanks> flanks, std::span<const std::uint64_t> counts,
                       const std::uint32_t* layer_begins, std::vector<GroupString<Flanks>>& strings,
                       std::vector<std::uint64_t>& string_counts) {
+    return cover(flanks, counts, layer_begins, strings, string_counts, [](std::size_t) {});
+  }
+  /// Does the same, and of a group of many k-mers calls `grows(bytes)` before it appends to the lists what
+  /// takes at most so many.
+  template <class Grows>
+  std::uint64_t cover(std::span<const Flanks> flanks, std::span<const std::uint64_t> counts,
+                      const std::uint32_t* layer_begins, std::vector<GroupString<Flanks>>& strings,
+                      std::vector<std::uint64_t>& string_counts, Grows&& grows) {
     flanks_ = flanks.data();
     counts_ = counts.data();
     next_.assign(flanks.size(), kNone);
     has_previous_.assign(flanks.size(), 0);
     for (std::uint32_t layer = 1; layer <= n_; ++layer)
       match(layer_begins[layer], layer_begins[layer + 1], layer_begins[layer - 1], layer_begins[layer]);
+    if (flanks.size() > kManyKmers) {
+      grows(std::count(has_previous_.begin(), has_previous_.end(), 0) * sizeof(GroupString<Flanks>) +
+            counts.size_bytes());
+    }
     const std::size_t first_string = strings.size();
     for (std::uint32_t layer = n_ + 1; layer-- > 0;) {
       for (std::uint32_t i = layer_begins[layer]; i < layer_begins[layer + 1]; ++i) {
@@ -72,6 +84,11 @@ class PathCover {
     std::sort(strings.begin() + static_cast<std::ptrdiff_t>(first_string), strings.end(), is_before<Flanks>);
     return flanks.size();
   }
+
+  /// More in a group are worth being asked whether there is room for them.
+  static constexpr std::size_t kManyKmers = std::size_t{1} << 14;
+  /// Bytes that it works with for each k-mer of a group.
+  static constexpr std::size_t kBytesOfKmer = sizeof(std::uint32_t) + sizeof(std::uint8_t);
 
   [[nodiscard]] std::uint64_t memory_bytes() const {
     return next_.capacity() * sizeof(std::uint32_t) + has_previous_.capacity();

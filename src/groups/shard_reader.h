@@ -13,6 +13,9 @@
 
 namespace warpmer::groups {
 
+template <class Flanks>
+class GroupCursor;
+
 /// The k-mers of a group with their counts, in order of layer and flanks.
 template <class Flanks>
 class GroupKmers {
@@ -22,7 +25,23 @@ class GroupKmers {
 
   void clear() {
     strings_.clear();
+    large_ = nullptr;
     kmers_ = 0;
+  }
+  /// Takes the k-mers of the group that a cursor is at, in the place of others. A large one's strings, which
+  /// may be millions, are not kept: what follows reads them again, and the cursor has to stay there.
+  void take(const GroupCursor<Flanks>& group) {
+    clear();
+    if (group.is_large()) {
+      large_ = &group;
+      for_each_string([&](FlankLengths lengths, Flanks, Flanks, const StringCounts&) {
+        kmers_ += lengths.bases() - n_ + 1;
+      });
+    } else {
+      group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
+        add(lengths, left, right, counts);
+      });
+    }
   }
   /// Adds the k-mers of a string.
   void add(FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
@@ -47,13 +66,14 @@ class GroupKmers {
     }
     find_layers();
     std::copy(layer_begins_.begin(), layer_begins_.end() - 1, layer_ends_.begin());
-    for (const DecodedString& string : strings_) {
-      visit(string, top, lowest, [&](const auto& number, std::uint32_t layer, std::uint64_t count) {
-        const std::uint32_t at = layer_ends_[layer]++;
-        numbers[at] = finish(number, layer);
-        counts[at] = count;
-      });
-    }
+    for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& string_counts) {
+      visit({lengths, left, right, string_counts}, top, lowest,
+            [&](const auto& number, std::uint32_t layer, std::uint64_t count) {
+              const std::uint32_t at = layer_ends_[layer]++;
+              numbers[at] = finish(number, layer);
+              counts[at] = count;
+            });
+    });
     for (std::uint32_t layer = 0; layer <= n_; ++layer) {
       const std::uint32_t begin = layer_begins_[layer], end = layer_begins_[layer + 1];
       if (end - begin > 1) sort_layer(numbers + begin, counts + begin, end - begin);
@@ -83,12 +103,20 @@ class GroupKmers {
   /// Up to so many are sorted by insertion.
   static constexpr std::uint32_t kFewKmers = 32;
 
+  /// Calls `visit` as GroupCursor::for_each_string does.
+  template <class Visit>
+  void for_each_string(Visit&& visit) const {
+    if (large_ != nullptr) return large_->for_each_string(visit);
+    for (const DecodedString& string : strings_)
+      visit(string.lengths, string.left, string.right, string.counts);
+  }
+
   void find_layers() {
     std::fill(layer_begins_.begin(), layer_begins_.end(), 0);
-    for (const DecodedString& string : strings_) {
-      for (std::uint32_t layer = n_ - string.lengths.right; layer <= string.lengths.left; ++layer)
+    for_each_string([&](FlankLengths lengths, Flanks, Flanks, const StringCounts&) {
+      for (std::uint32_t layer = n_ - lengths.right; layer <= lengths.left; ++layer)
         ++layer_begins_[layer + 1];
-    }
+    });
     for (std::uint32_t layer = 0; layer <= n_; ++layer) layer_begins_[layer + 1] += layer_begins_[layer];
   }
 
@@ -144,6 +172,7 @@ class GroupKmers {
   std::uint32_t n_;
   std::size_t kmers_ = 0;
   std::vector<DecodedString> strings_;
+  const GroupCursor<Flanks>* large_ = nullptr;  ///< at a large group, which is in the place of strings
   std::vector<std::uint32_t> layer_begins_, layer_ends_;
   std::vector<Flanks> flanks_;
   std::vector<std::uint64_t> counts_;
@@ -161,6 +190,8 @@ class GroupCursor {
 
   /// False behind the last group. Only while it is true there are any of the following.
   [[nodiscard]] bool has_group() const { return at_ < groups_.size(); }
+  /// True when it has more strings than a bucket holds of one.
+  [[nodiscard]] bool is_large() const { return strings_[groups_[at_].first_string].lengths.is_large(); }
   /// Returns the id of the group below the shard's number.
   [[nodiscard]] std::uint32_t rest() const { return groups_[at_].rest; }
   void next() {
@@ -173,7 +204,7 @@ class GroupCursor {
   template <class Visit>
   void for_each_string(Visit&& visit) const {
     const GroupPlace& group = groups_[at_];
-    if (strings_[group.first_string].lengths.is_large()) {
+    if (is_large()) {
       visit_large({shard_.words, group.bases_at}, visit);
     } else {
       visit_strings(group, visit);
@@ -183,7 +214,7 @@ class GroupCursor {
   template <class Visit>
   bool for_strings_up_to(std::uint32_t most, Visit&& visit) const {
     const GroupPlace& group = groups_[at_];
-    if (group.strings > most || strings_[group.first_string].lengths.is_large()) return false;
+    if (group.strings > most || is_large()) return false;
     visit_strings(group, visit);
     return true;
   }
@@ -262,15 +293,25 @@ class GroupCursor {
 };
 
 /// Calls `visit(rest, kmers)` for each group of a shard with an id in [first, end), in order of their ids:
-/// `kmers` is a GroupKmers, not yet sorted, until the call returns.
+/// `kmers` is a GroupKmers, not yet sorted, until the call returns. A large group of more than `most` k-mers
+/// comes in parts of about so many, some of its strings each.
 template <class Flanks, class Visit>
 void for_each_group(const ShardBits& shard, std::uint64_t first, std::uint64_t end, GroupKmers<Flanks>& kmers,
-                    Visit&& visit) {
+                    Visit&& visit, std::size_t most = SIZE_MAX) {
   for (GroupCursor<Flanks> group(shard, shard.layout.bucket_of(first)); group.has_group(); group.next()) {
     if (group.rest() < first) continue;
     if (group.rest() >= end) break;
+    kmers.take(group);
+    if (kmers.size() <= most || !group.is_large()) {
+      visit(group.rest(), kmers);
+      continue;
+    }
     kmers.clear();
     group.for_each_string([&](FlankLengths lengths, Flanks left, Flanks right, const StringCounts& counts) {
+      if (kmers.size() >= most) {
+        visit(group.rest(), kmers);
+        kmers.clear();
+      }
       kmers.add(lengths, left, right, counts);
     });
     visit(group.rest(), kmers);

@@ -32,3 +32,12 @@ def hot(chance, kmers, k, m):
     units = [random_bases(chance, flank) + mmer + random_bases(chance, flank) for _ in range(kmers // (flank + 1))]
     once = random_bases(chance, 300_000)
     return f">hot\n{'N'.join(units)}\n>once\n{once}\n>A\n{'A' * 300_000}\n>again\n{'N'.join(units[::2])}\n"
+
+
+def apart(chance, kmers, k, m):
+    """K-mers that share one minimizer and do not overlap, so that each is a string of its group by itself; record by record."""
+    mmer, flank, each = foremost_mmer(m), k - m, 10_000
+    for _ in range(kmers // each):
+        flanks = [random_bases(chance, flank) for _ in range(each)]
+        lefts = [chance.randrange(flank + 1) for _ in range(each)]
+        yield f">apart\n{'N'.join(both[:left] + mmer + both[left:] for both, left in zip(flanks, lefts))}\n"

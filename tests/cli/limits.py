@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common_hot_kmers import BASES, hot, random_bases
+from common_hot_kmers import BASES, apart, hot, random_bases
 
 WARPMER = os.environ.get("WARPMER", "build/cpu/warpmer")
 DATA = Path(os.environ.get("WARPMER_DATA", "data"))
@@ -108,7 +108,8 @@ def main():
         status, _, errors = count(folder, ["-t", "2", "-m", "400M", reads])
         check("an index for what follows", status == 0, errors)
         for check_caps in (
-            check_other_caps, check_sorting_caps, check_watch_cap, check_merqury_cap, check_profile_cap, check_caps_of_several_indexes, check_long_records,
+            check_other_caps, check_sorting_caps, check_watch_cap, check_merqury_cap, check_profile_cap, check_caps_of_several_indexes,
+            check_caps_of_strings, check_long_records,
             check_long_headers, check_large_slices, check_lists, check_many_indexes, check_many_pairs,
             check_foreign_headers,
         ):
@@ -168,12 +169,16 @@ def check_other_caps(folder):
 
 
 def check_sorting_caps(folder):
-    """K-mers of one minimizer, which are one shard, are sorted within any cap that is accepted."""
+    """K-mers of one minimizer, which are one shard, are sorted and copied within any cap that is accepted."""
     index = folder / "one_shard.wmi"
     (folder / "one_shard.fa").write_text(hot(random.Random(12), 2_500_000, 31, 15))
     peak(["count", "-t", "2", "-o", index, folder / "one_shard.fa"])
-    for command, ending in (("dump --sort", "txt"), ("convert --to kff", "kff"), ("convert --to fastk", "ktab")):
-        check_cap(f"{command} of one shard", 70, [*command.split(), "-q", "-t", "2", index, "-o", folder / f"one_shard.{ending}"])
+    for cap, command, ending in (
+        (70, "dump --sort", "txt"), (70, "convert --to kff", "kff"), (70, "convert --to fastk", "ktab"), (60, "convert --to tsv", "tsv"),
+    ):
+        check_cap(f"{command} of one shard", cap, [*command.split(), "-q", "-t", "2", index, "-o", folder / f"one_shard.{ending}"])
+    peak(["convert", "-q", "-o", folder / "back.wmi", folder / "one_shard.tsv"])
+    check("convert --to tsv of one shard: all k-mers", same(folder / "back.wmi", index))
 
 
 def check_watch_cap(folder):
@@ -247,6 +252,28 @@ def check_caps_of_several_indexes(folder):
         for cap in {named[-1] + 1, *(named[-1:] if command[0] == "convert" else named)}:
             check_cap(name, cap, [*command, "-t", "2", "-o", output])
             check(f"{name}: the same with little memory", same(output, wanted))
+
+
+def check_caps_of_strings(folder):
+    """A group of more than a million strings takes more than the cap: that is done within it, or refused before."""
+    indexes = one, two = folder / "one.wmi", folder / "two.wmi"
+    for number, index in enumerate(indexes):
+        with (folder / "apart.fa").open("w") as out:
+            out.writelines(apart(random.Random(number), 1_500_000, 31, 15))
+        peak(["count", "-q", "-t", "2", "-o", index, folder / "apart.fa"])
+    for caps, output, *command in (
+        ((60, 200), "union.wmi", "union", one, two),
+        ((60, 160, 310), "difference.wmi", "subtract", one, two),
+        ((60, 160), "intersection.wmi", "intersect", one, two),
+        ((60,), "pairs.tsv", "compare", one, two),
+        ((60,), "matrix.tsv", "matrix", one, two),
+        ((60,), "hetmers.tsv", "hetmers", one),
+        ((60,), "sorted.tsv", "dump", "--sort", one),
+        ((230,), "updated.wmi", "update", one, "--add", DATA / "genome.fa"),
+    ):
+        for cap in caps:
+            check_peak(f"{command[0]} of many strings", cap, [*command, "-q", "--force", "-t", "2", "-m", f"{cap}M", "-o", folder / output],
+                       lambda status, _: status in (0, 4))
 
 
 def same(one, other):

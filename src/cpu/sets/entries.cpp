@@ -197,7 +197,8 @@ void for_each_block(const index::IndexFile& index, unsigned threads, const Entry
   with_key_type(index.params().k, [&]<class Key>(Key) {
     cpu::visit_in_order_of_file<Key, Block>(
         index, threads, cpu::kBlockEntries,
-        [](const cpu::ListBuffer<Key>& list, Block& block, const cpu::HandOn& /*hand_on*/) {
+        [](const cpu::ListBuffer<Key>& list, Block& block, const cpu::HandOn& hand_on) {
+          if (block.size() >= cpu::kBlockEntries) hand_on();
           for (std::size_t i = 0; i < list.size; ++i) block.push_back({list.hashes()[i], list.counts()[i]});
         },
         [&](const Block& block) {
@@ -213,7 +214,8 @@ void for_each_packed(const index::IndexFile& index, unsigned threads, std::uint6
     using Arrays = cpu::EntryArraysBuilder<Key>;
     cpu::visit_in_order_of_file<Key, Arrays>(
         index, threads, wanted,
-        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays, const cpu::HandOn& /*hand_on*/) {
+        [&](const cpu::ListBuffer<Key>& list, Arrays& arrays, const cpu::HandOn& hand_on) {
+          if (arrays.size() >= wanted) hand_on();
           arrays.append(list, wanted, *pool);
         },
         [&](Arrays& arrays) {

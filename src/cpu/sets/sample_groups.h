@@ -86,16 +86,17 @@ class SampleGroups {
   void read(std::uint64_t part, OnList& on_list) {
     size_ = 0;
     for (std::size_t i = 0; i < parts_.inputs(); ++i) {
-      parts_.read(i, part, read_);
+      parts_.read(i, part, read_, [&] { account(); });
       Entry* to = gathered_.grow(size_ + read_.size, size_) + size_;
+      account();  // before it is written to, as is what follows
       for (std::size_t e = 0; e < read_.size; ++e)
         to[e] = {read_.hashes()[e], read_.counts()[e], static_cast<std::uint32_t>(i)};
       size_ += read_.size;
-      account();
       on_list(i, read_);
     }
-    place(parts_.part_bits());
+    placed_.get(size_);
     account();
+    place(parts_.part_bits());
   }
 
   void account() {
@@ -118,7 +119,7 @@ class SampleGroups {
     const Entry* from = gathered_.data();
     for (std::size_t i = 0; i < size_; ++i) ++offsets[bucket_of(from[i].hash)];
     for (std::size_t b = 1; b < offsets_used_; ++b) offsets[b] += offsets[b - 1];
-    Entry* to = placed_.get(size_);
+    Entry* const to = placed_.data();
     // Each takes the last place left, so the last ones first.
     for (std::size_t i = size_; i-- > 0;) to[--offsets[bucket_of(from[i].hash)]] = from[i];
   }

@@ -64,7 +64,7 @@ class EntrySetWorker {
     auto& result = lists_.result();
     lists_.begin();
     for (std::uint64_t part = 0; part < parts_.parts(); ++part)
-      lists_.add([&](std::size_t input, auto& out) { parts_.read(input, part, out); });
+      lists_.add([&](std::size_t input, auto& out) { parts_.read(input, part, out, [] {}); });
     parts_.close();
     const std::size_t kept = tally_.filter(result.hashes(), result.counts(), result.size);
     lists_.check_sums(kept);

@@ -79,11 +79,13 @@ class StringDecoder {
           [&](Key flanks, std::uint32_t layer) { return keys_.pack(rest, layer, flanks); });
     });
   }
-  /// Does the same with k-mers in the place of their keys. `number` is the shard's.
+  /// Does the same with k-mers in the place of their keys, a large group's in parts that are in order each.
+  /// `number` is the shard's.
   template <class Grow>
   void append_kmers(const groups::ShardBits& shard, std::uint32_t number, std::uint64_t part,
                     std::uint32_t part_bits, Grow&& grow) {
-    for_each_group(shard, part, part_bits, [&](std::uint32_t rest) {
+    constexpr std::size_t kMostOfGroup = std::size_t{1} << 14;
+    const auto append = [&](std::uint32_t rest) {
       const auto [kmers, counts] = grow(group_.size());
       const std::uint32_t mmer = keys_.mmer(number, rest);
       // Around one minimizer k-mers are in the order of their flanks.
@@ -95,17 +97,18 @@ class StringDecoder {
           [](Key kmer, std::uint32_t) { return kmer; });
       if (!all_keys_.is_canonical()) return;
       for (std::size_t i = 0; i < group_.size(); ++i) kmers[i] = canonical(kmers[i], keys_.shape().k);
-    });
+    };
+    for_each_group(shard, part, part_bits, append, kMostOfGroup);
   }
 
  private:
-  /// Calls `visit(rest)` for the groups of a part, each in `group_`.
+  /// Calls `visit(rest)` for the groups of a part, each in `group_`, or in parts of about `most` k-mers.
   template <class Visit>
   void for_each_group(const groups::ShardBits& shard, std::uint64_t part, std::uint32_t part_bits,
-                      Visit&& visit) {
+                      Visit&& visit, std::size_t most = SIZE_MAX) {
     const std::uint32_t shift = keys_.shape().rest_bits() - part_bits;
-    groups::for_each_group(shard, part << shift, (part + 1) << shift, group_,
-                           [&](std::uint32_t rest, groups::GroupKmers<Key>&) { visit(rest); });
+    const auto visit_rest = [&](std::uint32_t rest, groups::GroupKmers<Key>&) { visit(rest); };
+    groups::for_each_group(shard, part << shift, (part + 1) << shift, group_, visit_rest, most);
   }
 
   ShardKeys<Key> all_keys_;

@@ -200,27 +200,42 @@ class ShardParts {
   /// There are 2^part_bits parts.
   [[nodiscard]] std::uint32_t part_bits() const { return part_bits_; }
 
-  /// Unpacks what input `i` has in a part, and keeps the counts within its bounds.
-  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) {
+  /// Unpacks what input `i` has in a part, and keeps the counts within its bounds. Calls `grows` when there
+  /// is room for a large group, before it is written to.
+  template <class Grows>
+  void read(std::size_t i, std::uint64_t part, ListBuffer<Key>& out, Grows&& grows) {
     out.empty();
     if (keys_.are_of_groups()) {
-      decoder_.append(strings_[i], part, part_bits_, [&](std::size_t n) { return out.extend(n); });
+      decoder_.append(strings_[i], part, part_bits_, [&](std::size_t n) {
+        const auto room = out.extend(n);
+        if (n > kPartEntries) grows();
+        return room;
+      });
     } else {
       read_entries(i, part, out);
     }
     finish_reading(i, out);
   }
-  /// Does the same with k-mers in the place of their keys.
-  void read_kmers(std::size_t i, std::uint64_t part, ListBuffer<Key>& out) {
-    out.empty();
+  /// Does the same with k-mers in the place of their keys, and calls `visit(list)`: once, or for each
+  /// kPartEntries or so of a part that has many more, as one with a large group may.
+  template <class Visit>
+  void visit_kmers(std::size_t i, std::uint64_t part, ListBuffer<Key>& list, Visit&& visit) {
+    list.empty();
+    const auto hand_on = [&] {
+      finish_reading(i, list);
+      visit(list);
+      list.empty();
+    };
     if (keys_.are_of_groups()) {
-      decoder_.append_kmers(strings_[i], shard_, part, part_bits_,
-                            [&](std::size_t n) { return out.extend(n); });
+      decoder_.append_kmers(strings_[i], shard_, part, part_bits_, [&](std::size_t n) {
+        if (list.size > kPartEntries) hand_on();
+        return list.extend(n);
+      });
     } else {
-      read_entries(i, part, out);
-      for (std::size_t e = 0; e < out.size; ++e) out.hashes()[e] = keys_.kmer(shard_, out.hashes()[e]);
+      read_entries(i, part, list);
+      for (std::size_t e = 0; e < list.size; ++e) list.hashes()[e] = keys_.kmer(shard_, list.hashes()[e]);
     }
-    finish_reading(i, out);
+    hand_on();
   }
 
  private:
@@ -248,14 +263,13 @@ class ShardParts {
   bool gives_pages_back_ = false;
 };
 
-/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for each: a list of
-/// k-mers.
+/// Unpacks what the only input has in a piece, shard by shard, and calls `visit(list)` for the k-mers of
+/// each, in one list or several.
 template <class Key, class Visit>
 void read_piece(ShardParts<Key>& parts, const ShardPiece& piece, ListBuffer<Key>& list, Visit&& visit) {
   for (std::uint32_t shard = piece.first_shard; shard < piece.first_shard + piece.shards; ++shard) {
     parts.open(shard, piece.part_bits);
-    parts.read_kmers(0, piece.part, list);
-    visit(std::as_const(list));
+    parts.visit_kmers(0, piece.part, list, visit);
     parts.close();
   }
 }
@@ -274,10 +288,8 @@ void visit_kmers_of_shards(const index::IndexFile& index, const backend::CountBo
         ListBuffer<Key> list;
         for (std::uint32_t shard = thread; shard < shards && !failed; shard += threads) {
           parts.open(shard);
-          for (std::uint64_t part = 0; part < parts.parts(); ++part) {
-            parts.read_kmers(0, part, list);
-            visit(thread, shard, list);
-          }
+          for (std::uint64_t part = 0; part < parts.parts(); ++part)
+            parts.visit_kmers(0, part, list, [&](ListBuffer<Key>& some) { visit(thread, shard, some); });
           parts.close();
         }
       },

@@ -202,17 +202,18 @@ class StringSetWorker {
     lists_.add([&](std::size_t input, Buffer& out) { list(input, out); });
     const std::size_t kept = tally_.filter(result.hashes(), result.counts(), result.size);
     lists_.check_sums(kept);
-    encoder_.add({result.hashes(), kept}, {result.counts(), kept});
+    encoder_.add({result.hashes(), kept}, {result.counts(), kept},
+                 [&](std::size_t bytes) { account(bytes); });
   }
   /// Lists what an input has of the group.
   void list(std::size_t input, Buffer& out) {
     out.empty();
     if (rests_[input] != rest_) return;
-    kmers_.clear();
-    cursors_[input].for_each_string(
-        [&](groups::FlankLengths lengths, Flanks left, Flanks right, const groups::StringCounts& counts) {
-          kmers_.add(lengths, left, right, counts);
-        });
+    kmers_.take(cursors_[input]);
+    if (kmers_.size() > kPartEntries) {
+      out.reserve(kmers_.size(), 0, false);
+      account();
+    }
     const auto [keys, counts] = out.extend(kmers_.size());
     kmers_.write(
         keys, counts, 2 * (keys_.shape().flank_bases() - 1),
@@ -221,7 +222,9 @@ class StringSetWorker {
     if (!bounds_[input].contains_all()) keep_within(bounds_[input], out);
   }
 
-  void account() { budget_.change(held_, lists_.bytes() + encoder_.memory_bytes()); }
+  void account(std::uint64_t more = 0) {
+    budget_.change(held_, lists_.bytes() + encoder_.memory_bytes() + more);
+  }
   void trim() {
     if (held_ > kKeptBytes) {
       lists_.clear();
