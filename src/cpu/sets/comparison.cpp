@@ -28,7 +28,7 @@ void add_list(std::size_t sample, const ListBuffer<Key>& list, ComparisonSums& t
 /// Adds the pairs of the samples that have one k-mer.
 template <class Key>
 void add_pairs(const SampleEntry<Key>* begin, const SampleEntry<Key>* end, ComparisonSums& to) {
-  for (const SampleEntry<Key>* a = begin; a + 1 < end; ++a) {
+  for (const SampleEntry<Key>* a = begin; a < end; ++a) {
     // Pairs of a with the samples behind it are neighbours.
     backend::PairSums* const row = to.pairs.data() + to.pair_number(a->sample, a->sample + 1);
     for (const SampleEntry<Key>* b = a + 1; b < end; ++b) {
@@ -65,7 +65,7 @@ ComparisonSums compare(const std::vector<index::IndexFile>& inputs,
       inputs, bounds, budget, progress, sums,
       [](ComparisonSums& to, std::size_t sample, const ListBuffer<Key>& list) { add_list(sample, list, to); },
       [](ComparisonSums& to, const SampleEntry<Key>* begin, const SampleEntry<Key>* end) {
-        add_pairs(begin, end, to);
+        if (end - begin > 1) add_pairs(begin, end, to);
       });
   for (unsigned t = 1; t < memory.threads; ++t) add(sums[t], sums.front());
   return std::move(sums.front());
