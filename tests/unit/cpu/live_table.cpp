@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "live/live_suite.h"
+#include "refusal.h"
 #include "scratch_folder.h"
 #include "tier.h"
 
@@ -63,15 +63,6 @@ template <class Test>
 void for_each_plan(const std::vector<bool>& strands, Test&& test) {
   unsigned seed = 0;
   for (unsigned round = 0; round < rounds(); ++round) for_each_plan(strands, seed, test);
-}
-
-std::string refusal(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 }  // namespace
@@ -146,10 +137,10 @@ TEST_CASE("of a batch with a character that is no nucleotide code nothing is add
     with_bad.back()[100] = '!';
     const io::Batch bad = std::move(batches_of(with_bad, with_bad.size()).front());
     const auto named = [&](const std::string& text) { return text.find("'!'") != std::string::npos; };
-    CHECK(named(refusal([&] { table->add(bad, false); })));
-    CHECK(named(refusal([&] { table->remove(bad, false); })));
+    CHECK(named(refusal<Error>([&] { table->add(bad, false); })));
+    CHECK(named(refusal<Error>([&] { table->remove(bad, false); })));
     backend::Profile profile;
-    CHECK(named(refusal([&] { table->lookup(false).profile(bad, profile); })));
+    CHECK(named(refusal<Error>([&] { table->lookup(false).profile(bad, profile); })));
     check_same(*table, oracle, 2);
     // What comes next is not mixed up with it.
     check_answers(table->lookup(false), oracle.lookup(false), good);
@@ -226,7 +217,7 @@ TEST_CASE("the cap on memory is kept, and a batch for which there is no room is 
     while (message.empty()) {
       const std::string text = random_bases(random, 200000);
       const io::Batch batch = std::move(batches_of({text}, 1).front());
-      message = refusal([&] { kmers += table->add(batch, false); });
+      message = refusal<Error>([&] { kmers += table->add(batch, false); });
       if (message.empty()) last = text;
       CHECK(table->memory_bytes() <= plan.memory_bytes);
       if (!message.empty()) CHECK(table->lookup(false).find(text.substr(1000, 31)) == 0);
@@ -303,7 +294,7 @@ TEST_CASE("memory for a batch with very many k-mers of one shard is within the c
     std::mt19937_64 random(k);
     const io::Batch few = std::move(batches_of({random_bases(random, 1000)}, 1).front());
     const auto small = backend::make_cpu_live_table(plan);
-    CHECK(refusal([&] { small->add(many, false); }).find("has no room") != std::string::npos);
+    CHECK(refusal<Error>([&] { small->add(many, false); }).find("has no room") != std::string::npos);
     CHECK(small->add(few, false) == 1001 - k);
     plan.memory_bytes = std::uint64_t{512} << 20;
     const auto large = backend::make_cpu_live_table(plan);

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "live/oracle_table.h"
+#include "refusal.h"
 #include "serve/remote_table.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
@@ -64,16 +65,6 @@ std::string error_of(FrameStream& stream) {
     return "";
   }
   return "an answer";
-}
-
-template <class Work>
-std::string message_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 double seconds_of(const std::function<void()>& work) {
@@ -231,7 +222,7 @@ TEST_CASE("a client that takes no answers keeps nobody from theirs, nor the serv
   const double seconds = seconds_of([&] { served.stop(); });
   CHECK(seconds >= 0.9);
   CHECK(seconds < 10);
-  CHECK(message_of([&] { static_cast<void>(good.totals()); }) == "the server has been stopped");
+  CHECK(refusal<Error>([&] { static_cast<void>(good.totals()); }) == "the server has been stopped");
 }
 
 TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
@@ -286,12 +277,13 @@ TEST_CASE("clients are told that the server has been stopped, or that it is gone
   RemoteTable client(served.path());
   client.add(batch_of("ACGTTGCATTACC"), false);
   CHECK(seconds_of([&] { served.stop(); }) < 1.5);
-  CHECK(message_of([&] { client.add(batch_of("ACGTTGCATTACC"), false); }) == "the server has been stopped");
-  const std::string gone = message_of([&] { client.add(batch_of("ACGTTGCATTACC"), false); });
+  CHECK(refusal<Error>([&] { client.add(batch_of("ACGTTGCATTACC"), false); }) ==
+        "the server has been stopped");
+  const std::string gone = refusal<Error>([&] { client.add(batch_of("ACGTTGCATTACC"), false); });
   CHECK(says(gone, served.path()));
   CHECK(table.lookup(false).find("ACGTTGCATTA") == 1);
   CHECK(!std::filesystem::exists(served.path()));
-  CHECK(says(message_of([&] { RemoteTable again(served.path()); }), "no server answers at"));
+  CHECK(says(refusal<Error>([&] { RemoteTable again(served.path()); }), "no server answers at"));
 }
 
 TEST_CASE("additions that wait for their turn when the server is stopped are refused") {
@@ -303,7 +295,7 @@ TEST_CASE("additions that wait for their turn when the server is stopped are ref
   std::thread adding([&] { first.add(batch_of("ACGTTGCATTACC"), false); });
   CHECK(comes_true([&] { return table.calls > 0; }));
   std::thread waiting([&] {
-    said = message_of([&] { second.add(batch_of("ACGTTGCATTACC"), false); });
+    said = refusal<Error>([&] { second.add(batch_of("ACGTTGCATTACC"), false); });
     has_ended = true;
   });
   std::thread stopping([&] { served.stop(); });
@@ -340,9 +332,9 @@ TEST_CASE("a client makes do with the connections that the server takes") {
   const auto add_often = [&](unsigned) {
     for (int i = 0; i < 50; ++i) client.add(batch_of("ACGTTGCATTACC"), false);
   };
-  CHECK(message_of([&] { run_team(4, add_often, [] {}); }) == "no error");
-  CHECK(
-      says(message_of([&] { RemoteTable second(served.path()); }), "the server has 1 connection, which is"));
+  CHECK(refusal<Error>([&] { run_team(4, add_often, [] {}); }).empty());
+  CHECK(says(refusal<Error>([&] { RemoteTable second(served.path()); }),
+             "the server has 1 connection, which is"));
   CHECK(table.lookup(false).find("ACGTTGCATTA") == 200);
 }
 
@@ -351,12 +343,12 @@ TEST_CASE("more clients than it takes are told so") {
   const ServedTable served(table, kKmers, {.most_clients = 2});
   std::optional<RemoteTable> first(served.path());
   RemoteTable second(served.path());
-  CHECK(says(message_of([&] { RemoteTable third(served.path()); }), "the server has 2 connections"));
+  CHECK(says(refusal<Error>([&] { RemoteTable third(served.path()); }), "the server has 2 connections"));
   first.reset();
   bool is_served = false;
   for (int i = 0; i < 1000 && !is_served; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    is_served = message_of([&] { RemoteTable third(served.path()); }) == "no error";
+    is_served = refusal<Error>([&] { RemoteTable third(served.path()); }).empty();
   }
   CHECK(is_served);
 }
@@ -372,7 +364,7 @@ TEST_CASE("a socket is its user's, replaces one that is left behind, and nothing
     REQUIRE(lstat(path.c_str(), &there) == 0);
     CHECK(S_ISSOCK(there.st_mode));
     CHECK((there.st_mode & 0777) == 0600);
-    CHECK(says(message_of([&] { serve::Listener second(path); }), "a server answers there already"));
+    CHECK(says(refusal<Error>([&] { serve::Listener second(path); }), "a server answers there already"));
     CHECK(std::filesystem::exists(path));
   }
   CHECK(!std::filesystem::exists(path));
@@ -384,16 +376,16 @@ TEST_CASE("a socket is its user's, replaces one that is left behind, and nothing
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   REQUIRE(bind(left, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   close(left);
-  CHECK(says(message_of([&] { serve::connect_to(path); }), "no server answers at " + path));
+  CHECK(says(refusal<Error>([&] { serve::connect_to(path); }), "no server answers at " + path));
   { const serve::Listener listener(path); }
   CHECK(!std::filesystem::exists(path));
 
   std::ofstream(path) << "mine";
-  CHECK(says(message_of([&] { serve::Listener listener(path); }), "which is no socket"));
+  CHECK(says(refusal<Error>([&] { serve::Listener listener(path); }), "which is no socket"));
   CHECK(index::test::read_bytes(path) == "mine");
   std::filesystem::remove(path);
   std::filesystem::create_symlink(scratch / "nowhere", path);
-  CHECK(says(message_of([&] { serve::Listener listener(path); }), "which is no socket"));
+  CHECK(says(refusal<Error>([&] { serve::Listener listener(path); }), "which is no socket"));
   CHECK(std::filesystem::is_symlink(path));
 }
 
@@ -409,10 +401,10 @@ TEST_CASE("another's socket at its path is not removed") {
 
 TEST_CASE("paths that no socket can have are refused") {
   const std::string longest = "/tmp/" + std::string(102, 'x');
-  CHECK(message_of([&] { serve::check_socket_path(longest); }) == "no error");
-  CHECK(says(message_of([&] { serve::check_socket_path(longest + "x"); }),
+  CHECK(refusal<Error>([&] { serve::check_socket_path(longest); }).empty());
+  CHECK(says(refusal<Error>([&] { serve::check_socket_path(longest + "x"); }),
              "the path of a socket has 107 bytes at most"));
   CHECK_THROWS_AS(serve::check_socket_path(""), UsageError);
-  CHECK(says(message_of([&] { serve::Listener listener("/nowhere/at/all"); }),
+  CHECK(says(refusal<Error>([&] { serve::Listener listener("/nowhere/at/all"); }),
              "cannot serve at /nowhere/at/all: folder /nowhere/at: No such file or directory; make it"));
 }
