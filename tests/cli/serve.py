@@ -498,16 +498,25 @@ class Sockets(Serve):
         server = self.serve("-k", 31, "-t", 2, "-m", "120M")
         bases = 1_000_000
         request = struct.pack("<II", 4, 8 + 5 + bases) + struct.pack("<IIIB", 0, 1, bases, 3) + b"ACGT" * (bases // 4)
-        idle = []
-        for _ in range(60):
-            connection = self.connected()
-            connection.sendall(request)
+
+        def take_answer(connection):
             kind, size = struct.unpack("<II", connection.recv(8, socket.MSG_WAITALL))
             while size > 0:
                 size -= len(connection.recv(min(size, 1 << 20)))
-            idle.append(connection)
-        resident = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())
-        self.assertLess(int(resident[1]), 120 << 10)
+
+        def resident_kib():
+            return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1])
+
+        idle = [self.connected() for _ in range(60)]
+        for connection in idle:
+            connection.sendall(request)
+            take_answer(connection)
+        self.assertLess(resident_kib(), 120 << 10)
+        for connection in idle:  # now all of them hold a request at once
+            connection.sendall(request)
+        for connection in idle:
+            take_answer(connection)
+        self.assertLess(resident_kib(), 120 << 10)
 
 
 class Refusals(Serve):
