@@ -38,7 +38,7 @@ warpmer::CountOptions some_options() {
 
 /// Counts bases into the folder's index, and returns its name.
 std::string counted(const LibraryFolder& folder, std::size_t bases) {
-  const std::string path = folder / "out.wmi";
+  std::string path = folder / "out.wmi";
   warpmer::count({folder.fasta("counted.fa", library_bases(bases, 3))}, some_options(), path);
   return path;
 }
