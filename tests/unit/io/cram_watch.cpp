@@ -207,7 +207,9 @@ TEST_CASE("io cram watch: nothing follows the end") {
     const std::string body = whole(block_of(0, 1, std::string("\1\0\1\0\1\0", 6), 6), version);
     const std::string header = little_endian(body.size(), 4) + itf8(-1) + itf8(0x454f46) + itf8(0) + itf8(0) +
                                (version == 3 ? ltf8(0) : itf8(0)) + ltf8(0) + itf8(1) + itf8(0);
-    const std::string end = header + (version == 3 ? checksum_of(header) : "") + body;
+    std::string end = header;
+    if (version == 3) end += checksum_of(header);
+    end += body;
     const std::string file = definition(version) + encode(file_header(), version) +
                              encode({-1, 10, 1000, 1, kWith, 50}, version) + end;
     io::CramWatch watch("file");
