@@ -1,5 +1,5 @@
-// The public library in processes that are forked off while threads of it run: Python's multiprocessing does
-// so. ctest: release only
+// The public library in processes that are forked off while its threads run (Python's multiprocessing).
+// ctest: release only
 //
 // The allocators of GCC 12's sanitizers have locks that they do not take before a fork: when another thread
 // holds one at that moment, the new process waits for it for ever (TSan: one fork in some hundred).
