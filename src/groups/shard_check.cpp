@@ -56,6 +56,9 @@ class ShardCheck {
   struct CheckedString {
     FlankLengths lengths;
     Flanks left, right;
+    [[nodiscard]] bool has(std::uint32_t layer, std::uint32_t n) const {
+      return layer <= lengths.left && layer + lengths.right >= n;
+    }
   };
 
   /// The flanks of a string of a small group, each with the bit behind its bases: so that two flanks, which
@@ -331,8 +334,9 @@ class ShardCheck {
     }
     return true;
   }
-  [[nodiscard]] bool has_layer(FlankLengths string, std::uint32_t layer) const {
-    return layer <= string.left && layer + string.right >= n_;
+  [[nodiscard]] CheckedString string_of(const LargeGroup& record, std::uint64_t number) const {
+    BitCursor bases = record.bases_of(shard_, number);
+    return read_string(record.lengths_of(shard_, number), bases);
   }
   /// As many strings as a layer has, all of them with a k-mer in it, no two the same: these are all.
   bool check_layers(const LargeGroup& record) {
@@ -342,10 +346,10 @@ class ShardCheck {
       Flanks previous = 0;
       for (std::uint64_t i = 0; i < kmers; ++i) {
         const std::uint64_t number = numbers.read(record.number_bits);
-        if (number >= record.strings || !has_layer(record.lengths_of(shard_, number), layer))
+        const bool is_there = number < record.strings;
+        const CheckedString string = is_there ? string_of(record, number) : CheckedString{};
+        if (!is_there || !string.has(layer, n_))
           return fail_here("has a string in a layer that it is not in");
-        BitCursor bases = record.bases_of(shard_, number);
-        const CheckedString string = read_string(record.lengths_of(shard_, number), bases);
         const Flanks flanks = flanks_at(string.left, string.right, layer, n_);
         if (i > 0 && flanks <= previous) return fail_here("has a layer out of order");
         previous = flanks;
