@@ -79,12 +79,11 @@ class StringDecoder {
           [&](Key flanks, std::uint32_t layer) { return keys_.pack(rest, layer, flanks); });
     });
   }
-  /// Does the same with k-mers in the place of their keys, a large group's in parts that are in order each.
-  /// `number` is the shard's.
+  /// Does the same with k-mers in the place of their keys, those of a large group about `most` at a time,
+  /// which are in order. `number` is the shard's.
   template <class Grow>
   void append_kmers(const groups::ShardBits& shard, std::uint32_t number, std::uint64_t part,
-                    std::uint32_t part_bits, Grow&& grow) {
-    constexpr std::size_t kMostOfGroup = std::size_t{1} << 14;
+                    std::uint32_t part_bits, std::size_t most, Grow&& grow) {
     const auto append = [&](std::uint32_t rest) {
       const auto [kmers, counts] = grow(group_.size());
       const std::uint32_t mmer = keys_.mmer(number, rest);
@@ -98,7 +97,7 @@ class StringDecoder {
       if (!all_keys_.is_canonical()) return;
       for (std::size_t i = 0; i < group_.size(); ++i) kmers[i] = canonical(kmers[i], keys_.shape().k);
     };
-    for_each_group(shard, part, part_bits, append, kMostOfGroup);
+    for_each_group(shard, part, part_bits, append, most);
   }
 
  private:

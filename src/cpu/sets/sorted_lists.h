@@ -227,7 +227,7 @@ class ShardParts {
       list.empty();
     };
     if (keys_.are_of_groups()) {
-      decoder_.append_kmers(strings_[i], shard_, part, part_bits_, [&](std::size_t n) {
+      decoder_.append_kmers(strings_[i], shard_, part, part_bits_, kPartEntries, [&](std::size_t n) {
         if (list.size > kPartEntries) hand_on();
         return list.extend(n);
       });
