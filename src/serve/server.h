@@ -59,7 +59,7 @@ class Server {
   const ServerOptions options_;
   ChangeTurns changes_;
   // Threads work on no more requests at a time, however many connections there are. Where each request got
-  // memory from the system, and gave it back, that took a fifth of a server's CPU time.
+  // memory from the system, and gave it back, that took a sixth of a server's CPU time.
   Buffers buffers_;
   Listener listener_;
   std::mutex mutex_;  ///< guards what follows
