@@ -19,6 +19,9 @@ class EarlyChecks {
   /// Waits for the shards that are being checked.
   ~EarlyChecks();
 
+  /// Returns whether no more shards will be taken: all have been, or one is damaged.
+  [[nodiscard]] bool is_over() const noexcept { return is_over_ || next_ >= index_.params().shards(); }
+
   /// Returns the number of threads, at most `most`, that have enough to do; none for a small index.
   static unsigned useful_threads(const IndexFile& index, unsigned most);
 
