@@ -67,9 +67,7 @@ int finish_parsing(const Application& application, const CLI::ParseError& error)
   return kDone;
 }
 
-int run_command(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
-  file::note_command_line(words, {"--only"});
-  Application application(quote_command_line(words), ranks, words.size() > 1 ? words[1] : std::string());
+int run_command(Application& application, const std::vector<std::string>& words) {
   try {
     return application.run({words.begin() + (words.empty() ? 0 : 1), words.end()});
   } catch (const CLI::ParseError& error) {
@@ -79,11 +77,16 @@ int run_command(mpi::ProcessGroup& ranks, const std::vector<std::string>& words)
 
 int run(mpi::ProcessGroup& ranks, const std::vector<std::string>& words) {
   const std::optional<NamedCall> call = named_call(words);
+  std::optional<Application> application;
   try {
-    return call ? run_named(*call, ranks) : run_command(ranks, words);
+    if (call) return run_named(*call, ranks);
+    file::note_command_line(words, {"--only"});
+    application.emplace(quote_command_line(words), ranks, words.size() > 1 ? words[1] : std::string());
+    return run_command(*application, words);
   } catch (...) {
     mpi::JobFailure job_failure = mpi::job_failure_of(std::current_exception());
     if (call) job_failure.message += options_note(*call, job_failure.kind, job_failure.message);
+    if (application) job_failure.message += application->default_memory_note(job_failure.message);
     // An input that is changed while it is read looks damaged, or makes later steps fail.
     const std::optional<std::string> change = file::MappedInputs::change();
     const int status = fail(ranks, change ? mpi::JobFailure{ErrorKind::input, *change} : job_failure);

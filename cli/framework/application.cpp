@@ -336,6 +336,14 @@ std::string Application::render_parse_error(const CLI::ParseError& error) const 
   return message + " (see '" + program + " --help')";
 }
 
+std::string Application::default_memory_note(const std::string& message) const {
+  const auto chosen = root_.get_subcommands();
+  if (chosen.empty() || !names_option(message, "-m")) return "";
+  const CLI::Option* memory = chosen.front()->get_option_no_throw("--memory");
+  if (memory == nullptr || memory->count() > 0) return "";
+  return " (-m was not given: it is a part of the memory that this process may use and that is free)";
+}
+
 std::vector<std::string> protect_file_names(const std::vector<std::string>& arguments) {
   std::vector<std::string> result;
   bool only_files = false;

@@ -55,6 +55,8 @@ class Application {
   [[nodiscard]] std::string no_command_text(const std::string& name) const;
   /// Returns one line for a command line that was not understood, with a pointer to the right `--help`.
   [[nodiscard]] std::string render_parse_error(const CLI::ParseError& error) const;
+  /// Returns what to add to an error that quotes -m where the command line has none; nothing for others.
+  [[nodiscard]] std::string default_memory_note(const std::string& message) const;
 
  private:
   void check_command_name(const std::vector<std::string>& arguments) const;

@@ -1,5 +1,6 @@
 #include "cli/framework/messages.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <mutex>
 #include <set>
@@ -60,6 +61,13 @@ void add_message_flags(CLI::App& app) {
 }
 
 void print_warnings() { listen_for_warnings(take_warning); }
+
+bool names_option(std::string_view message, std::string_view option) {
+  const std::string words = " " + std::string(message) + " ";
+  return std::ranges::any_of(std::string_view(" ,;:"), [&](char end) {
+    return words.find(" " + std::string(option) + end) != std::string::npos;
+  });
+}
 
 void print_error(const std::string& message) { print_line("error: " + message); }
 

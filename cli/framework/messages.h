@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 namespace warpmer::cli {
 
@@ -33,6 +34,9 @@ void print_last_line(const std::string& message);
 /// Return the name of an output, and of an input, in messages.
 std::string shown_output(const std::string& path);
 std::string shown_input(const std::string& path);
+
+/// Returns whether a message has this option as a word of its own.
+bool names_option(std::string_view message, std::string_view option);
 
 /// Shows progress on a terminal, in one line that the next line, and all other output, overwrites.
 void show_progress(const std::string& line);

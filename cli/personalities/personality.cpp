@@ -12,6 +12,7 @@
 #include "cli/arguments/flags.h"
 #include "cli/framework/application.h"
 #include "cli/framework/exit_status.h"
+#include "cli/framework/messages.h"
 #include "cli/framework/text_output.h"
 #include "cli/personalities/programs.h"
 #include "file/output/output_group.h"
@@ -120,20 +121,14 @@ int status_of_named(int status) {
 
 std::string options_note(const NamedCall& call, ErrorKind kind, const std::string& message) {
   if (kind == ErrorKind::usage) return "";
-  const std::string words = " " + message + " ";
-  const auto names = [&words](std::string_view option) {
-    return std::ranges::any_of(std::string_view(" ,;:"), [&](char end) {
-      return words.find(fmt::format(" {}{}", option, end)) != std::string::npos;
-    });
-  };
   const bool is_fastk = call.program == "FastK", is_kmc = call.program == "kmc";
   std::string note;
-  if (names("-m")) {
+  if (names_option(message, "-m")) {
     note += fmt::format(" (-m is WARPMER_MEMORY here{})", is_fastk ? ", or FastK's -M"
                                                           : is_kmc ? ", or KMC's -m"
                                                                    : "");
   }
-  if (names("--tmp-dir")) {
+  if (names_option(message, "--tmp-dir")) {
     note += fmt::format(" (--tmp-dir is {} here)", is_fastk ? "FastK's -P"
                                                    : is_kmc ? "KMC's working directory"
                                                             : "$TMPDIR");
