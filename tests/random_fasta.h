@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "random_text.h"
+
 namespace warpmer::tests {
 
 struct FastaShape {
@@ -27,10 +29,8 @@ inline Fasta fasta(std::size_t bytes, unsigned seed, const FastaShape& shape = {
   std::mt19937 random(seed);
   Fasta made;
   while (made.text.size() < bytes) {
-    std::string header(random() % shape.longest_header, ' ');
-    for (char& c : header) c = "abc>@;ACGT "[random() % 11];
-    std::string sequence(random() % (shape.longest_sequence + 1), ' ');
-    for (char& c : sequence) c = shape.alphabet[random() % shape.alphabet.size()];
+    const std::string header = random_text(random, random() % shape.longest_header, "abc>@;ACGT ");
+    std::string sequence = random_text(random, random() % (shape.longest_sequence + 1), shape.alphabet);
     made.text += '>' + header + shape.line_end;
     const std::size_t width = 1 + random() % shape.longest_line;
     for (std::size_t at = 0; at < sequence.size(); at += width) {

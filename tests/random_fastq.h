@@ -5,15 +5,15 @@
 #include <random>
 #include <string>
 
+#include "random_text.h"
+
 namespace warpmer::tests {
 
 /// Returns a FASTQ record of four lines, of up to `longest` bases, whose lines look like one another.
 inline std::string record_of(std::mt19937& random, std::size_t number, std::size_t longest) {
   const std::size_t length = 1 + random() % longest;
-  std::string bases(length, ' '), quality(length, ' ');
-  for (char& c : bases) c = "ACGTN"[random() % 5];
-  // Qualities look like other lines.
-  for (char& c : quality) c = "@+>I#ACGT"[random() % 9];
+  const std::string bases = random_text(random, length, "ACGTN");
+  const std::string quality = random_text(random, length, "@+>I#ACGT");  // looks like other lines
   const std::string header = "read" + std::to_string(number) + (number % 3 == 0 ? " comment @ +" : "");
   return "@" + header + "\n" + bases + "\n+" + (number % 5 == 0 ? header : "") + "\n" + quality + "\n";
 }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "kernels/count/staged.cuh"
 #include "kernels/text/text_packing.cuh"
 #include "kmer/hash.h"

@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "kmer/hash.h"
 #include "kmer/minimizer.h"
+#include "random_text.h"
 
 namespace {
 
@@ -218,7 +219,7 @@ std::string crowd(std::size_t repeats, std::uint32_t k, unsigned seed) {
   std::string sequence;
   for (std::size_t i = 0; i < repeats; ++i) {
     for (std::uint32_t base = 0; base < m; ++base) sequence += "ACGT"[best >> 2 * base & 3];
-    for (std::uint32_t base = m; base < 31; ++base) sequence += "ACGT"[random() % 4];
+    sequence += tests::random_text(random, 31 - m);
   }
   return sequence;
 }

@@ -14,7 +14,7 @@
 #include "base/thread_team.h"
 #include "gpu/counter_runs.cuh"
 #include "gpu/device.h"
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "kernels/exchange/nccl.cuh"
 #include "kernels/exchange/rank_carrier.cuh"
 #include "kernels/exchange/slices.cuh"

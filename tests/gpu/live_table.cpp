@@ -20,6 +20,7 @@
 #include "kmer/hash.h"
 #include "live/live_suite.h"
 #include "lookups/lookup_fixture.h"
+#include "random_text.h"
 #include "table/tile.h"
 
 using namespace warpmer;
@@ -63,11 +64,7 @@ constexpr std::uint32_t kSomeK[] = {13, 31, 32, 33, 64};
 io::Batch random_batch(std::size_t reads, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < reads; ++i) {
-    std::string read(200, 'A');
-    for (char& base : read) base = "ACGT"[random() % 4];
-    all.push_back(std::move(read));
-  }
+  for (std::size_t i = 0; i < reads; ++i) all.push_back(random_text(random, 200));
   return std::move(batches_of(all, all.size()).front());
 }
 
@@ -120,7 +117,7 @@ TEST_CASE("a live table on GPUs begins with an index") {
 TEST_CASE("texts with more runs of k-mers than most have, and texts of several slices") {
   std::mt19937_64 random(5);
   const std::vector<std::string> reads = {restless_text(60000, 31), "N", std::string(540000, 'A'),
-                                          random_bases(random, 20000)};
+                                          random_text(random, 20000)};
   const io::Batch batch = std::move(batches_of(reads, reads.size()).front());
   OracleTable oracle(live_plan(31).kmers);
   const std::uint64_t kmers = oracle.add(batch, true);

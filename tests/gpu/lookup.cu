@@ -16,6 +16,7 @@
 #include "kernels/memory/held_memory.cuh"
 #include "kmer/alphabet.h"
 #include "lookups/lookup_fixture.h"
+#include "random_text.h"
 #include "unit/groups/random_sequences.h"
 
 namespace {
@@ -144,8 +145,7 @@ TEST_CASE("an index without k-mers") {
 TEST_CASE("counts that 32 bits do not hold") {
   const std::uint32_t k = 21;
   std::mt19937_64 random(16);
-  std::string read;
-  for (int i = 0; i < 60; ++i) read += "ACGT"[random() % 4];
+  const std::string read = random_text(random, 60);
   constexpr std::uint64_t kLimit = std::uint64_t{1} << 32;
   const std::uint64_t values[] = {1,          2,      300,        kLimit - 3,  kLimit - 2,
                                   kLimit - 1, kLimit, kLimit + 1, kLimit << 20};
@@ -171,10 +171,10 @@ Reads awkward_reads(std::uint32_t k) {
   for (int round = 0; round < 40; ++round) append(reads, awkward_sequences(k, random));
   // Microsatellites that are longer than a tile, and that begin and end within one.
   for (const std::size_t period : {1u, 2u, 3u, 6u, 11u, 17u, 40u}) {
-    const std::string unit = random_sequence(period, random);
-    std::string text = random_sequence(500, random);
+    const std::string unit = random_text(random, period);
+    std::string text = random_text(random, 500);
     while (text.size() < 6000) text += unit;
-    reads.push_back(text + random_sequence(500, random));
+    reads.push_back(text + random_text(random, 500));
   }
   return reads;
 }
@@ -217,7 +217,7 @@ TEST_CASE("groups of very many strings") {
     for (std::uint32_t i = 0; i < m; ++i) mmer += base_char((least >> (2 * i)) & 3);
     Reads known;
     for (int i = 0; i < 20000; ++i) {
-      std::string flank = random_sequence(k - m, random), other = random_sequence(k - m, random);
+      std::string flank = random_text(random, k - m), other = random_text(random, k - m);
       known.push_back(flank.append(mmer).append(other));
       if (i % 2 == 0) known.back() = other_strand_of(known.back());
     }
@@ -391,8 +391,7 @@ TEST_CASE("the least device memory that is accepted, and more, and large counts 
   const std::uint32_t k = 21;
   std::mt19937_64 random(22);
   std::map<Key64, std::uint64_t> counts;
-  std::string text;
-  for (int i = 0; i < 30000; ++i) text += "ACGT"[random() % 4];
+  const std::string text = random_text(random, 30000);
   for (std::size_t i = 0; i + k <= text.size(); i += 1 + random() % 3) {
     Key64 kmer = 0;
     REQUIRE(kmer_from_text(std::string_view(text).substr(i, k), kmer));

@@ -19,6 +19,7 @@
 #include "kernels/lookup/raw_lane.cuh"
 #include "lookups/lookup_fixture.h"
 #include "random_fastq.h"
+#include "random_text.h"
 
 namespace {
 
@@ -191,8 +192,7 @@ TEST_CASE("raw FASTQ: numbers of all lengths") {
   std::mt19937 random(5);
   std::uint64_t count = 1;
   for (int i = 0; i < 31; ++i, count *= 2) {
-    std::string kmer(21, ' ');
-    for (char& c : kmer) c = "ACGT"[random() % 4];
+    const std::string kmer = tests::random_text(random, 21);
     Key64 key = 0;
     for (const char c : kmer) key = key << 2 | std::string_view("ACGT").find(c);
     counts[canonical(key, 21)] = count + i;

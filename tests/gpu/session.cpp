@@ -2,7 +2,7 @@
 // says what is right, byte for byte.
 
 #include "gpu/device.h"
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "sessions/session_suite.h"
 
 using namespace warpmer;

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "gpu/device.h"
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "kernels/exchange/nccl.cuh"
 #include "kernels/exchange/peers.cuh"
 #include "sessions/session_suite.h"

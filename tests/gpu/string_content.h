@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "groups/group_key.h"
+#include "random_text.h"
 #include "unit/groups/random_sequences.h"
 
 namespace warpmer::tests {
@@ -52,9 +53,9 @@ inline std::vector<std::string> texts_of_shard(std::uint32_t k, std::uint32_t sh
   for (std::uint32_t rest = 0; rest < 1u << shape.rest_bits(); ++rest) {
     const std::uint32_t mmer = hash.inverse((shard << shape.rest_bits()) | rest);
     if (mmer > other_strand(mmer, shape.m) || minimizer_hash(mmer) >> 27 != 0) continue;
-    std::string text = random_sequence(shape.flank_bases(), random);
+    std::string text = random_text(random, shape.flank_bases());
     for (std::uint32_t base = 0; base < shape.m; ++base) text += base_char((mmer >> (2 * base)) & 3);
-    texts.push_back(text + random_sequence(shape.flank_bases(), random));
+    texts.push_back(text + random_text(random, shape.flank_bases()));
   }
   return texts;
 }
@@ -72,8 +73,8 @@ class OneMinimizer {
       minimizer_.clear();
       for (std::uint32_t base = 0; base < shape.m; ++base) minimizer_ += base_char((mmer >> (2 * base)) & 3);
     }
-    left_ = random_sequence(shape.flank_bases(), random);
-    right_ = random_sequence(shape.flank_bases(), random);
+    left_ = random_text(random, shape.flank_bases());
+    right_ = random_text(random, shape.flank_bases());
   }
   /// Returns the text with one of so many bases of its flanks changed.
   std::string changed(std::uint32_t out_of) {

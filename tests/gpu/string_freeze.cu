@@ -12,6 +12,7 @@
 #include "gpu/on_device.cuh"
 #include "gpu/string_content.h"
 #include "kernels/freeze/string_freeze.cuh"
+#include "random_text.h"
 
 namespace {
 
@@ -236,7 +237,7 @@ TEST_CASE("a group of very many k-mers, and of very many strings") {
       OneMinimizer one(k, random);
       const std::uint32_t out_of = k == 31 ? 8 : 3;
       while (content.shards.size() < 100'000) content.add(one.changed(out_of), random_count(random));
-      content.add(random_sequence(20'000, random), 1);
+      content.add(random_text(random, 20'000), 1);
       const auto freezer = make_string_freezer<Kmer>(content.params);
       check_freeze(*freezer, content, {0, 4096}, 16, true);
       check_freeze(*freezer, content, {0, 4096}, 4, false);

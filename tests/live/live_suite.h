@@ -136,12 +136,6 @@ class RandomReads {
   std::vector<std::string> reads_;
 };
 
-inline std::string random_bases(std::mt19937_64& random, std::size_t length) {
-  std::string text(length, ' ');
-  for (char& c : text) c = "ACGT"[random() % 4];
-  return text;
-}
-
 inline void check_removal(const backend::Removal& is, const backend::Removal& should) {
   CHECK(is.kmers == should.kmers);
   CHECK(is.shortfall.absent_kmers == should.shortfall.absent_kmers);

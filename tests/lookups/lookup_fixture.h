@@ -14,7 +14,7 @@
 
 #include "backend/backend.h"
 #include "backend/lookup/lookup.h"
-#include "gpu/random_text.h"
+#include "gpu/random_reads.h"
 #include "index/index_file.h"
 #include "index/writer/index_writer.h"
 #include "kmer_index.h"

@@ -21,6 +21,7 @@
 #include "kmer/minimizer.h"
 #include "mpi/process_group.h"
 #include "oracle/naive_kmers.h"
+#include "random_text.h"
 #include "sessions/frozen_kmers.h"
 
 namespace warpmer::tests {
@@ -124,8 +125,7 @@ inline Result run(backend::Backend& backend, const backend::CountPlan& plan,
 inline std::vector<std::string> simulated_reads(std::size_t n, std::size_t genome_length, unsigned seed,
                                                 unsigned bases_per_error = 100) {
   std::mt19937_64 random(seed);
-  std::string genome(genome_length, ' ');
-  for (char& c : genome) c = "ACGT"[random() % 4];
+  const std::string genome = random_text(random, genome_length);
   std::vector<std::string> reads;
   for (std::size_t i = 0; i < n; ++i) {
     std::string read = genome.substr(random() % (genome_length - 150), 150);
@@ -156,8 +156,7 @@ inline std::vector<std::string> hot_reads(std::size_t n, std::uint32_t k, unsign
   }
   std::vector<std::string> reads;
   while (reads.size() < n) {
-    std::string read(2 * k - m, ' ');
-    for (char& c : read) c = "ACGT"[random() % 4];
+    std::string read = random_text(random, 2 * k - m);
     for (std::uint32_t i = 0; i < m; ++i) read[k - m + i] = "ACGT"[mmer >> (2 * i) & 3];
     reads.push_back(read);
   }

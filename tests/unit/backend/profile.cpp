@@ -13,6 +13,7 @@
 #include "index/index_file.h"
 #include "kmer/kmer.h"
 #include "kmer_index.h"
+#include "random_text.h"
 #include "unit/groups/random_sequences.h"
 #include "unit/index/index_file_common.h"
 
@@ -38,7 +39,7 @@ template <class Key>
 void check_counts(std::uint32_t k, const std::vector<std::uint64_t>& values, bool is_wide) {
   CAPTURE(k);
   std::mt19937_64 random(k);
-  const std::string known = random_sequence(k + 40, random), other = random_sequence(k + 9, random);
+  const std::string known = random_text(random, k + 40), other = random_text(random, k + 9);
   std::map<Key, std::uint64_t> of_kmer;
   KmerPlaces<Key> places;
   const index::IndexParams params = params_of(k, true);

@@ -14,6 +14,7 @@
 #include "groups/flanked_word.h"
 #include "groups/group_shape.h"
 #include "kmer/kmer.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
 #include "unit/groups/random_sequences.h"
@@ -36,27 +37,25 @@ std::string repeated(const std::string& unit, std::size_t length) {
 /// Random with breaks and of one strand and the other; what repeats by itself, at every length of its unit;
 /// and what is its own other strand.
 std::vector<std::string> texts_for(std::mt19937_64& random, std::uint32_t k) {
-  std::vector<std::string> texts = {random_text(random, 1500, "ACGT"),
+  std::vector<std::string> texts = {random_text(random, 1500),
                                     random_text(random, 900, "ACGTacgtACGTACGTACGTACGTACGTACGTACGTN"),
                                     random_text(random, 400, "AT") + "N" + random_text(random, k, "CG"),
                                     repeated("A", 300),
                                     repeated("T", 300),
                                     repeated("C", 2 * k)};
   for (std::size_t unit = 2; unit <= 40; unit += unit < 8 ? 1 : 5) {
-    const std::string text =
-        random_text(random, 20, "ACGT") + repeated(random_text(random, unit, "ACGT"), 250);
-    texts.push_back(text + random_text(random, 20, "ACGT"));
+    const std::string text = random_text(random, 20) + repeated(random_text(random, unit), 250);
+    texts.push_back(text + random_text(random, 20));
     texts.push_back(other_strand_of(texts.back()));
   }
   for (const std::string unit : {"AT", "CG", "ACGT", "AACCGGTT", "GAATTC"})
-    texts.push_back(random_text(random, 10, "ACGT") + repeated(unit, 200) + random_text(random, 10, "ACGT"));
+    texts.push_back(random_text(random, 10) + repeated(unit, 200) + random_text(random, 10));
   for (int i = 0; i < 20; ++i) {
-    const std::string half = random_text(random, 10 + random() % 60, "ACGT");
-    texts.push_back(random_text(random, k, "ACGT") + half + other_strand_of(half) +
-                    random_text(random, k, "ACGT"));
+    const std::string half = random_text(random, 10 + random() % 60);
+    texts.push_back(random_text(random, k) + half + other_strand_of(half) + random_text(random, k));
     // The same m-mers on both strands, some way apart.
     std::string both_strands = half;
-    both_strands += random_text(random, 1 + random() % 9, "ACGT");
+    both_strands += random_text(random, 1 + random() % 9);
     both_strands += other_strand_of(half);
     texts.push_back(both_strands + half);
   }
@@ -146,7 +145,7 @@ TEST_CASE("texts longer than one cut, of many pieces and of one run") {
   std::mt19937_64 random(12);
   for (const std::uint32_t k : {21u, 31u, 47u, 64u}) {
     CAPTURE(k);
-    const std::string texts[] = {random_text(random, 40000, "ACGT"), random_text(random, 20000, "AC"),
+    const std::string texts[] = {random_text(random, 40000), random_text(random, 20000, "AC"),
                                  repeated("T", 20000), repeated("AT", 20000), repeated("AAC", 20000)};
     for (const std::string& text : texts) {
       for (const Kernels* kernels : cpu::available_kernels()) {
@@ -160,7 +159,7 @@ TEST_CASE("texts longer than one cut, of many pieces and of one run") {
 TEST_CASE("k-mers of a microsatellite stay together where they have one place") {
   const std::uint32_t k = 31;
   std::mt19937_64 random(14);
-  const std::string text = repeated(random_text(random, 12, "ACGT"), 1000);
+  const std::string text = repeated(random_text(random, 12), 1000);
   for (const Kernels* kernels : cpu::available_kernels()) {
     cpu::FlankedCutter<2> cutter(*kernels, k, true, true);
     const io::Batch batch = batch_of(text);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "live/live_suite.h"
+#include "random_text.h"
 #include "refusal.h"
 #include "scratch_folder.h"
 #include "tier.h"
@@ -215,7 +216,7 @@ TEST_CASE("the cap on memory is kept, and a batch for which there is no room is 
     std::uint64_t kmers = 0;
     std::string last;
     while (message.empty()) {
-      const std::string text = random_bases(random, 200000);
+      const std::string text = random_text(random, 200000);
       const io::Batch batch = std::move(batches_of({text}, 1).front());
       message = refusal<Error>([&] { kmers += table->add(batch, false); });
       if (message.empty()) last = text;
@@ -242,7 +243,7 @@ TEST_CASE("the same reads are added again and again in memory that has no room f
     plan.memory_bytes = std::uint64_t{24} << 20;
     const auto table = backend::make_cpu_live_table(plan);
     std::mt19937_64 random(k);
-    const std::string text = random_bases(random, 400000), other = random_bases(random, 1000);
+    const std::string text = random_text(random, 400000), other = random_text(random, 1000);
     const io::Batch batch = std::move(batches_of({text}, 1).front());
     const int times = by_tier(100, 60);
     for (int i = 0; i < times; ++i) {
@@ -268,8 +269,8 @@ TEST_CASE("k-mers that come very often in one batch") {
     const auto table = backend::make_cpu_live_table(plan);
     OracleTable oracle(plan.kmers);
     std::mt19937_64 random(k);
-    const std::vector<std::string> often = {std::string(20000, 'A'), random_bases(random, 300)};
-    const std::vector<std::string> less = {std::string(9000, 'T'), random_bases(random, 300)};
+    const std::vector<std::string> often = {std::string(20000, 'A'), random_text(random, 300)};
+    const std::vector<std::string> less = {std::string(9000, 'T'), random_text(random, 300)};
     for (const auto& texts : {often, less, often}) {
       const io::Batch batch = std::move(batches_of(texts, texts.size()).front());
       CHECK(table->add(batch, false) == oracle.add(batch, false));
@@ -292,7 +293,7 @@ TEST_CASE("memory for a batch with very many k-mers of one shard is within the c
     plan.memory_bytes = std::uint64_t{24} << 20;
     const io::Batch many = std::move(batches_of({std::string(std::size_t{2} << 20, 'A')}, 1).front());
     std::mt19937_64 random(k);
-    const io::Batch few = std::move(batches_of({random_bases(random, 1000)}, 1).front());
+    const io::Batch few = std::move(batches_of({random_text(random, 1000)}, 1).front());
     const auto small = backend::make_cpu_live_table(plan);
     CHECK(refusal<Error>([&] { small->add(many, false); }).find("has no room") != std::string::npos);
     CHECK(small->add(few, false) == 1001 - k);

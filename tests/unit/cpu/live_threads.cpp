@@ -16,6 +16,7 @@
 
 #include "backend/live/live_table.h"
 #include "live/live_suite.h"
+#include "random_text.h"
 #include "tier.h"
 
 using namespace warpmer;
@@ -115,7 +116,7 @@ void run_round(const Round& round) {
   std::mt19937_64 random(round.seed);
   std::vector<std::string> kmers;
   while (kmers.size() < 24) {
-    const std::string kmer = random_bases(random, round.plan.kmers.k);
+    const std::string kmer = random_text(random, round.plan.kmers.k);
     if (std::find(kmers.begin(), kmers.end(), kmer) == kmers.end()) kmers.push_back(kmer);
   }
   const auto table = backend::make_cpu_live_table(round.plan);
@@ -274,7 +275,7 @@ TEST_CASE("batches that have room one after another have it side by side") {
     threads.emplace_back([&, thread] {
       std::mt19937_64 random(thread);
       for (unsigned round = 0; round < kRounds; ++round)
-        kmers += table->add(batches_of({random_bases(random, 400000)}, 1).front(), false);
+        kmers += table->add(batches_of({random_text(random, 400000)}, 1).front(), false);
     });
   }
   run_all(threads);

@@ -20,10 +20,4 @@ inline io::Batch batch_of(const std::string& text) {
   return batch;
 }
 
-inline std::string random_text(std::mt19937_64& random, std::size_t length, const std::string& letters) {
-  std::string text(length, ' ');
-  for (char& c : text) c = letters[random() % letters.size()];
-  return text;
-}
-
 }  // namespace warpmer::tests

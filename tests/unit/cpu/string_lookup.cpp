@@ -20,6 +20,7 @@
 #include "kmer/bit_stream.h"
 #include "kmer/kmer.h"
 #include "kmer/minimizer.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
 #include "unit/groups/random_sequences.h"
@@ -164,8 +165,7 @@ std::vector<std::string> around_minimizers(std::uint32_t k, std::size_t minimize
     std::string minimizer(shape.m, 'A');
     for (std::uint32_t j = 0; j < shape.m; ++j) minimizer[j] = base_char(by_hash[i].second >> 2 * j & 3);
     for (std::size_t j = minimizers == 1 ? 0 : random() % strings; j < strings; ++j) {
-      texts.push_back(random_sequence(k - shape.m, random) + minimizer +
-                      random_sequence(k - shape.m, random));
+      texts.push_back(random_text(random, k - shape.m) + minimizer + random_text(random, k - shape.m));
     }
   }
   return texts;
@@ -180,7 +180,7 @@ TEST_CASE("super-k-mers in strings: every k, both ways to count, counts of every
     for (const bool canonical : {true, false}) {
       CAPTURE(canonical);
       std::vector<std::string> known = awkward_sequences(k, random), texts = known;
-      const std::string genome = random_sequence(6000, random);
+      const std::string genome = random_text(random, 6000);
       known.push_back(genome);
       for (int i = 0; i < 60; ++i)
         known.push_back(with_errors(genome.substr(random() % 5000, 100 + random() % 200), random));
@@ -188,7 +188,7 @@ TEST_CASE("super-k-mers in strings: every k, both ways to count, counts of every
         texts.push_back(with_errors(genome.substr(random() % 5000, k + random() % 300), random));
         if (i % 2 == 0) texts.back() = other_strand_of(texts.back());
       }
-      texts.push_back(random_sequence(1000, random));
+      texts.push_back(random_text(random, 1000));
       texts.push_back(std::string(k, 'C'));
       check(known, texts, k, canonical, [](std::size_t) { return 1; });
       check(known, texts, k, canonical, [&](std::size_t) { return 1 + random() % 200; });
@@ -227,6 +227,6 @@ TEST_CASE("super-k-mers of groups of few and of many strings, and of buckets of 
 TEST_CASE("an empty index has no k-mer") {
   std::mt19937_64 random(23);
   for (const std::uint32_t k : {13u, 31u, 64u}) {
-    check({}, {random_sequence(300, random)}, k, true, [](std::size_t) { return 1; });
+    check({}, {random_text(random, 300)}, k, true, [](std::size_t) { return 1; });
   }
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "formats/kff_file.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/formats/counted_kmers.h"
 
@@ -264,14 +265,12 @@ TEST_CASE("sequences of k-mers, with and without minimizers, for all k") {
     for (const std::uint32_t k : {1u, 2u, 9u, 31u, 32u, 33u, 64u}) {
       CAPTURE(k);
       const std::uint32_t m = (k + 1) / 2;
-      std::string minimizer(m, ' ');
-      for (char& base : minimizer) base = "ACGT"[random() % 4];
+      const std::string minimizer = tests::random_text(random, m);
       std::string raw, cut;
       Kmers expected;
       const std::uint64_t max = 300;  // n of 2 bytes, places of 2
       for (std::uint64_t n = 1; n <= max; n += 1 + random() % 40) {
-        std::string text(n + k - 1, ' ');
-        for (char& base : text) base = "ACGT"[random() % 4];
+        std::string text = tests::random_text(random, n + k - 1);
         const std::size_t place = random() % (text.size() - m + 1);
         text.replace(place, m, minimizer);
         std::string data;

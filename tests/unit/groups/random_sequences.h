@@ -10,14 +10,9 @@
 
 #include "kmer/alphabet.h"
 #include "kmer/kmer.h"
+#include "random_text.h"
 
 namespace warpmer::tests {
-
-inline std::string random_sequence(std::size_t length, std::mt19937_64& random) {
-  std::string text(length, 'A');
-  for (char& c : text) c = base_char(static_cast<unsigned>(random()));
-  return text;
-}
 
 inline std::string other_strand_of(std::string text) {
   std::reverse(text.begin(), text.end());
@@ -27,18 +22,17 @@ inline std::string other_strand_of(std::string text) {
 
 /// Random sequence, homopolymers, tandem repeats of 1 to 6 bases, palindromes, and repeats with flanks.
 inline std::vector<std::string> awkward_sequences(std::uint32_t k, std::mt19937_64& random) {
-  std::vector<std::string> texts{random_sequence(4 * k, random), std::string(k + 3, 'A'),
+  std::vector<std::string> texts{random_text(random, 4 * k), std::string(k + 3, 'A'),
                                  std::string(2 * k, 'T')};
   for (std::size_t period = 2; period <= 6; ++period) {
-    const std::string unit = random_sequence(period, random);
-    std::string text = random_sequence(k / 2, random);
+    const std::string unit = random_text(random, period);
+    std::string text = random_text(random, k / 2);
     while (text.size() < 3 * k) text += unit;
-    texts.push_back(text + random_sequence(k / 2, random));
+    texts.push_back(text + random_text(random, k / 2));
   }
-  const std::string half = random_sequence(k, random);
+  const std::string half = random_text(random, k);
   texts.push_back(half + other_strand_of(half));
-  texts.push_back(half + random_sequence(3, random) + half + random_sequence(2, random) +
-                  other_strand_of(half));
+  texts.push_back(half + random_text(random, 3) + half + random_text(random, 2) + other_strand_of(half));
   return texts;
 }
 

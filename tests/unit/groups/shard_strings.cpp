@@ -13,6 +13,7 @@
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
 #include "groups/string_walk.h"
+#include "random_text.h"
 #include "unit/groups/encoded_content.h"
 #include "unit/groups/random_sequences.h"
 
@@ -174,7 +175,7 @@ std::string common_minimizer(std::uint32_t k, std::mt19937_64& random) {
   std::string mmer;
   std::uint32_t best = UINT32_MAX;
   for (int i = 0; i < 300000; ++i) {
-    const std::string text = random_sequence(m, random);
+    const std::string text = random_text(random, m);
     std::uint32_t value = 0;
     for (std::size_t base = text.size(); base-- > 0;) value = value << 2 | base_code(text[base]);
     const std::uint32_t hash = minimizer_hash(canonical_mmer(value, m));
@@ -224,7 +225,7 @@ TEST_CASE("a bucket of as many strings as are searched quickly, and of more") {
     Trial<Key64, Key64> trial(kK, true);
     std::vector<std::string> queries;
     for (std::size_t i = 0; i < strings; ++i) {
-      const std::string text = random_sequence(flank, random) + mmer + random_sequence(flank, random);
+      const std::string text = random_text(random, flank) + mmer + random_text(random, flank);
       trial.add(text, 1);
       if (i % 20 == 19) trial.add(text.substr(0, kK + 3), 5);  // between many whose counts are all 1
       queries.push_back(with_errors(text, 0.03, random));
@@ -247,7 +248,7 @@ TEST_CASE("a group of many strings is searched by layers") {
   const std::string mmer = common_minimizer(kK, random);
   std::vector<std::string> queries;
   for (int i = 0; i < 2000; ++i) {
-    const std::string text = random_sequence(kK, random) + mmer + random_sequence(kK, random);
+    const std::string text = random_text(random, kK) + mmer + random_text(random, kK);
     trial.add(text, 1 + random() % 3);
     if (i % 4 == 0) queries.push_back(with_errors(text, 0.03, random));
   }

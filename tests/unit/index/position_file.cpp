@@ -14,6 +14,7 @@
 #include "index/positions/position_codec.h"
 #include "kmer/hash.h"
 #include "kmer/kmer.h"
+#include "random_text.h"
 #include "unit/index/index_file_common.h"
 
 using namespace warpmer;
@@ -125,13 +126,6 @@ Bins<Key> read_all(const PositionFile& file) {
   return bins;
 }
 
-std::string random_text(std::size_t n, unsigned seed) {
-  std::mt19937_64 random(seed);
-  std::string text(n, ' ');
-  for (char& c : text) c = base_char(static_cast<unsigned>(random()) & 3);
-  return text;
-}
-
 PositionSample<Key64> documented_example() {
   PositionSample<Key64> sample = sample_of<Key64>({"GATTACAGA", "TGTAAT"}, 5);
   sample.sequences[0].name = "one";
@@ -147,7 +141,8 @@ template <class Key>
 void check_round_trip(std::uint32_t k, std::size_t length) {
   CAPTURE(k);
   const ScratchFolder scratch;
-  const std::string text = random_text(length, k);
+  std::mt19937_64 random(k);
+  const std::string text = tests::random_text(random, length);
   const PositionSample<Key> sample =
       sample_of<Key>({text, "", text.substr(0, 500), std::string(300, 'A')}, k);
   write_sample(sample, scratch / "x.wmp", kProvenance);

@@ -15,6 +15,7 @@
 #include "io/compress/deflate_blocks.h"
 #include "io/compress/deflate_window.h"
 #include "io/compress/gzip_members.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
 
@@ -27,14 +28,12 @@ const std::atomic<bool> kNeverCancelled = false;
 /// FASTQ of `bytes` bytes or some more, with binned qualities: what compresses as sequencing data does.
 std::string reads_text(unsigned seed, std::size_t bytes) {
   std::mt19937 random(seed);
-  std::string genome(20'000, 'A');
-  for (char& base : genome) base = "ACGT"[random() % 4];
+  const std::string genome = warpmer::tests::random_text(random, 20'000);
   std::string text;
   for (std::size_t number = 0; text.size() < bytes; ++number) {
     text += "@run.1:" + std::to_string(1000 + number) + ":" + std::to_string(random() % 5000) + "\n";
     text += genome.substr(random() % (genome.size() - 150), 150) + "\n+\n";
-    for (int i = 0; i < 150; ++i) text += "FFFFFFFF:,#F"[random() % 12];
-    text += '\n';
+    text += warpmer::tests::random_text(random, 150, "FFFFFFFF:,#F") + '\n';
   }
   return text;
 }

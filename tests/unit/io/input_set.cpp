@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "io/text/input_list.h"
+#include "random_text.h"
 #include "unit/io/io_fixture.h"
 
 using namespace io_test;
@@ -214,9 +215,8 @@ TEST_CASE("io set: Phred+64 is noticed, where there is evidence, and nothing els
   const auto is_noticed = [&](const std::string& scores, std::size_t reads, bool as_text = false) {
     std::string text;
     for (std::size_t i = 0; i < reads; ++i) {
-      std::string quality(100, ' ');
-      for (char& c : quality) c = scores[random() % scores.size()];
-      text += "@r\n" + std::string(100, 'A') + "\n+\n" + quality + "\n";
+      text += "@r\n" + std::string(100, 'A') + "\n+\n";
+      text += warpmer::tests::random_text(random, 100, scores) + "\n";
     }
     io::InputOptions options;
     options.batch_bytes = 20'000;

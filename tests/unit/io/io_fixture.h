@@ -21,6 +21,7 @@
 #include "io/fastx/plain_text.h"
 #include "io/input_set.h"
 #include "random_fastq.h"
+#include "random_text.h"
 #include "refusal.h"
 #include "scratch_folder.h"
 #include "unit/source_tree.h"
@@ -163,9 +164,7 @@ inline std::string bgzf(const std::string& text, std::size_t block_bytes = 60000
 }
 
 inline std::string random_bases(std::mt19937& random, std::size_t length) {
-  std::string bases(length, 'A');
-  for (char& base : bases) base = "ACGTacgtNn"[random() % 10];
-  return bases;
+  return warpmer::tests::random_text(random, length, "ACGTacgtNn");
 }
 
 /// Returns `text` in lines of `width`, each with `line_end`; with width 0, in one line.

@@ -11,6 +11,7 @@
 #include "io/compress/bzip2_blocks.h"
 #include "io/compress/xz_stream.h"
 #include "io/compress/zstd_frames.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
 
@@ -187,8 +188,7 @@ TEST_CASE("io other compressions: marks in bzip2 data that are none") {
   Records records;
   std::string text;
   for (int i = 0; i < 3000; ++i) {
-    std::string bases(100, 'C');
-    for (char& base : bases) base = "CGT"[random() % 3];
+    const std::string bases = warpmer::tests::random_text(random, 100, "CGT");
     records.push_back({name, bases});
     text.append(">").append(name).append("\n").append(bases).append("\n");
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/warning.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
 

@@ -17,6 +17,7 @@
 #include "base/warning.h"
 #include "io/blocks/file_blocks.h"
 #include "io/blocks/read_ahead.h"
+#include "random_text.h"
 #include "tier.h"
 #include "unit/io/io_fixture.h"
 

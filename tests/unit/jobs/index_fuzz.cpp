@@ -39,6 +39,7 @@
 #include "jobs/update_job.h"
 #include "kmer/alphabet.h"
 #include "kmer/minimizer.h"
+#include "random_text.h"
 #include "stats/spectrum_model.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
@@ -70,14 +71,12 @@ std::string without_digits(std::string text) {
 
 host::Resources one_thread() { return {.threads = 1, .memory_bytes = std::uint64_t{8} << 30}; }
 
-std::string random_bases(std::size_t length, Random& random) { return random_text(random, length, "ACGT"); }
-
 /// Returns an m-mer that is the minimizer of nearly all that has it.
 std::string likely_minimizer(std::uint32_t m, Random& random) {
   std::string best;
   std::uint32_t least = UINT32_MAX;
   for (int i = 0; i < 20000; ++i) {
-    const std::string text = random_bases(m, random);
+    const std::string text = random_text(random, m);
     std::uint32_t code = 0, other = 0;
     for (std::uint32_t at = 0; at < m; ++at) {
       const std::uint32_t base = base_code(text[at]);
@@ -95,7 +94,7 @@ std::string likely_minimizer(std::uint32_t m, Random& random) {
 
 /// Reads of a little genome, with errors, one k-mer often, and a large group; as FASTA.
 std::string random_reads(std::uint32_t k, Random& random) {
-  const std::string genome = random_bases(300 + random() % 600, random);
+  const std::string genome = random_text(random, 300 + random() % 600);
   std::string reads;
   for (std::uint64_t i = 0; i < 8; ++i) {
     std::string read = genome.substr(random() % 200, 100 + random() % 300);
@@ -108,7 +107,7 @@ std::string random_reads(std::uint32_t k, Random& random) {
     const std::string minimizer = likely_minimizer(m, random);
     const std::uint64_t strings = 60 + random() % 60;
     for (std::uint64_t i = 0; i < strings; ++i)
-      reads += ">\n" + random_bases(k - m, random) + minimizer + random_bases(k - m, random) + "\n";
+      reads += ">\n" + random_text(random, k - m) + minimizer + random_text(random, k - m) + "\n";
   }
   return reads;
 }
@@ -126,7 +125,7 @@ struct Base {
     options.canonical = canonical;
     options.threads = 1;
     options.memory_bytes = one_thread().memory_bytes;
-    write_bytes(fasta, reads + ">\n" + random_bases(150, random) + "\n");
+    write_bytes(fasta, reads + ">\n" + random_text(random, 150) + "\n");
     (void)count({fasta}, options, good);
     write_bytes(fasta, reads);
     (void)count({fasta}, options, scratch / "base.wmi");
@@ -318,7 +317,7 @@ class Readers {
     lookup->profile(batch, profile);
     const std::uint32_t k = file.params().k;
     std::vector<std::string> kmers(50);
-    for (std::string& kmer : kmers) kmer = random_bases(k, random_);
+    for (std::string& kmer : kmers) kmer = random_text(random_, k);
     for (std::size_t at = 0; at + k <= text.size(); at += 1 + random_() % 50) {
       if (text.substr(at, k).find('N') == std::string::npos) kmers.push_back(text.substr(at, k));
     }
@@ -463,9 +462,9 @@ TEST_CASE("an update sees that counts are larger than the totals say") {
   CountOptions options;
   options.threads = 1;
   options.memory_bytes = one_thread().memory_bytes;
-  const std::string reads = ">\n" + random_bases(200, random) + "\n";
+  const std::string reads = ">\n" + random_text(random, 200) + "\n";
   write_bytes(scratch / "reads.fa", reads);
-  write_bytes(scratch / "others.fa", ">\n" + random_bases(200, random) + "\n");
+  write_bytes(scratch / "others.fa", ">\n" + random_text(random, 200) + "\n");
   (void)count({scratch / "reads.fa"}, options, scratch / "base.wmi");
   ChangedIndex changed(read_bytes(scratch / "base.wmi"));
   changed.set_counts(UINT64_MAX);

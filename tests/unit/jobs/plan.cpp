@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "jobs/plan_job.h"
+#include "random_text.h"
 #include "stats/linear_program.h"
 #include "stats/prediction.h"
 #include "stats/unseen_kmers.h"
@@ -21,6 +22,7 @@
 using namespace warpmer::backend;
 using namespace warpmer::jobs;
 using namespace warpmer::stats;
+using warpmer::tests::random_text;
 namespace indexes = warpmer::index;
 namespace io = warpmer::io;
 
@@ -103,12 +105,6 @@ TEST_CASE("spectra of samples are extrapolated to ranges that hold the truth") {
   CHECK(thinned_distinct(histogram, 1) == 15);
 }
 
-std::string random_bases(std::mt19937_64& random, std::size_t length) {
-  std::string bases(length, 'A');
-  for (char& base : bases) base = "ACGT"[random() % 4];
-  return bases;
-}
-
 /// Reads of 100 bases from both strands of nowhere in particular, one base of 200 wrong.
 std::string reads_of(const std::string& genome, std::size_t reads, std::mt19937_64& random, bool sorted) {
   std::string text;
@@ -162,7 +158,7 @@ CountOptions count_options(const std::string& input, const std::string& output, 
 TEST_CASE("plans of whole inputs are exact; of samples, ranges hold the truth") {
   const io_test::ScratchFolder folder;
   std::mt19937_64 random(3);
-  const std::string genome = random_bases(random, 60000);
+  const std::string genome = random_text(random, 60000);
   for (const bool sorted : {false, true}) {
     CAPTURE(sorted);
     const std::string input = folder.write("reads.fq", reads_of(genome, 9000, random, sorted));
@@ -181,7 +177,7 @@ TEST_CASE("plans of whole inputs are exact; of samples, ranges hold the truth") 
 
 TEST_CASE("a sample of the shards tells how many distinct k-mers all have") {
   std::mt19937_64 random(5);
-  const std::string genome = random_bases(random, 300000);
+  const std::string genome = random_text(random, 300000);
   io::Batch batch;
   batch.text.append(genome + genome.substr(0, 50000));
   batch.pieces.push_back({1, 0, 0, static_cast<std::uint32_t>(batch.text.size())});

@@ -14,16 +14,12 @@
 #include "kmer/minimizer.h"
 #include "kmer/ownership.h"
 #include "kmer/super_kmer.h"
+#include "random_text.h"
 
 namespace {
 
 using namespace warpmer;
-
-std::string random_text(std::mt19937_64& random, std::size_t length) {
-  std::string text(length, ' ');
-  for (char& c : text) c = "ACGT"[random() % 4];
-  return text;
-}
+using tests::random_text;
 
 std::string other_strand(const std::string& text) {
   std::string result(text.rbegin(), text.rend());

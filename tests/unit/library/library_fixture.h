@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "random_text.h"
 #include "scratch_folder.h"
 
 namespace warpmer::tests {
@@ -23,9 +24,7 @@ inline void damage(const std::string& path) {
 
 inline std::string library_bases(std::size_t length, unsigned seed) {
   std::mt19937 random(seed);
-  std::string bases(length, 'A');
-  for (char& base : bases) base = "ACGT"[random() & 3];
-  return bases;
+  return random_text(random, length);
 }
 
 }  // namespace warpmer::tests

@@ -14,6 +14,7 @@
 #include <random>
 #include <thread>
 
+#include "random_text.h"
 #include "refusal.h"
 #include "unit/index/index_file_common.h"
 #include "unit/mpi/rank_threads.h"
@@ -23,6 +24,7 @@ using index::test::says;
 using index::test::ScratchFolder;
 using index::test::write_bytes;
 using test::on_ranks;
+using tests::random_text;
 
 namespace {
 
@@ -81,18 +83,11 @@ void read_together(unsigned ranks, const std::vector<std::string>& paths, Outcom
   });
 }
 
-std::string random_bases(std::mt19937_64& random, std::size_t number) {
-  std::string bases(number, 'A');
-  for (char& base : bases) base = "ACGT"[random() % 4];
-  return bases;
-}
-
 std::string fastq(std::mt19937_64& random, std::size_t bytes, const std::string& name) {
   std::string text;
   for (std::size_t i = 0; text.size() < bytes; ++i) {
-    text += fmt::format("@{}{}\n{}\n+\n", name, i, random_bases(random, 100));
-    for (int base = 0; base < 100; ++base) text += "@+>FI"[random() % 5];
-    text += '\n';
+    text += fmt::format("@{}{}\n{}\n+\n", name, i, random_text(random, 100));
+    text += random_text(random, 100, "@+>FI") + '\n';
   }
   return text;
 }
@@ -101,7 +96,7 @@ std::string fastq(std::mt19937_64& random, std::size_t bytes, const std::string&
 std::string awkward_fastq(std::mt19937_64& random, std::size_t records, char mark) {
   std::string text;
   for (std::size_t i = 0; i < records; ++i) {
-    text += fmt::format("@awkward{}\n{}\n+\n", i, random_bases(random, 15 * 40));
+    text += fmt::format("@awkward{}\n{}\n+\n", i, random_text(random, 15 * 40));
     for (int line = 0; line < 40; ++line) text += fmt::format("@r\nACGT\n+\nIIII\n{}abc\n", mark);
   }
   return text;
@@ -112,7 +107,7 @@ std::string fasta(std::mt19937_64& random, std::size_t bytes, std::size_t longes
   for (std::size_t i = 0; text.size() < bytes; ++i) {
     text += fmt::format(">s{}\n", i);
     for (std::size_t left = random() % longest; left > 0; left -= std::min<std::size_t>(left, 70))
-      text += random_bases(random, std::min<std::size_t>(left, 70)) + '\n';
+      text += random_text(random, std::min<std::size_t>(left, 70)) + '\n';
   }
   return text;
 }
@@ -146,9 +141,8 @@ TEST_CASE("what is not divisible after all is read from its beginning, and nothi
   write_bytes(folder / "reads.fq",
               fastq(random, 1'200'000, "a") + awkward_fastq(random, 1000, '@') + fastq(random, 300'000, "b"));
   // The part that is wrong begins with a sequence of which pieces are written when that is found out.
-  write_bytes(folder / "mixed.fa", fasta(random, 1'000'000, 2000) + ">long\n" +
-                                       random_bases(random, 700'000) + "\n" +
-                                       awkward_fastq(random, 1000, '>'));
+  write_bytes(folder / "mixed.fa", fasta(random, 1'000'000, 2000) + ">long\n" + random_text(random, 700'000) +
+                                       "\n" + awkward_fastq(random, 1000, '>'));
   write_bytes(folder / "after.fq", fastq(random, 1'100'000, "c"));
   const std::string after = folder / "after.fq";
   for (const std::string& awkward : {folder / "reads.fq", folder / "mixed.fa"}) {

@@ -11,6 +11,7 @@
 #include "host/node_share.h"
 #include "jobs/count_job.h"
 #include "mpi/process_group.h"
+#include "random_text.h"
 #include "unit/index/index_file_common.h"
 #include "unit/mpi/rank_threads.h"
 
@@ -25,12 +26,11 @@ namespace {
 
 std::string random_reads(std::size_t number, unsigned seed) {
   std::mt19937_64 random(seed);
-  std::string genome, text;
-  for (int i = 0; i < 20000; ++i) genome += "ACGT"[random() % 4];
+  const std::string genome = tests::random_text(random, 20000);
+  std::string text;
   for (std::size_t i = 0; i < number; ++i) {
     text += fmt::format("@r{}\n{}\n+\n", i, genome.substr(random() % (genome.size() - 100), 100));
-    for (int base = 0; base < 100; ++base) text += "@+>FI"[random() % 5];
-    text += '\n';
+    text += tests::random_text(random, 100, "@+>FI") + '\n';
   }
   return text;
 }

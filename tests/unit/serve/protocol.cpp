@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "kmer/minimizer.h"
+#include "random_text.h"
 #include "unit/cpu/one_piece.h"
 
 using namespace warpmer;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "live/oracle_table.h"
+#include "random_text.h"
 #include "unit/cpu/one_piece.h"
 #include "unit/serve/served_table.h"
 
@@ -94,7 +95,7 @@ TEST_CASE("answers are the table's own, and so are errors") {
     RemoteTable remote(served.path());
     CHECK(remote.kmers().k == kmers.k);
     CHECK(remote.kmers().canonical == kmers.canonical);
-    const std::string genome = random_text(random, 2000, "ACGT");
+    const std::string genome = random_text(random, 2000);
     const io::Batch added = random_batch(random, genome, 300);
     CHECK(remote.add(added, false) == OracleTable(kmers).add(added, false));
     CHECK(remote.totals().records == 300);
@@ -148,7 +149,7 @@ TEST_CASE("what is added and removed through it makes the same table, and the sa
     OracleTable behind(kmers), local(kmers);
     ServedTable served(behind, kmers, {.threads = 3});
     RemoteTable remote(served.path());
-    const std::string genome = random_text(random, 3000, "ACGT");
+    const std::string genome = random_text(random, 3000);
     for (int i = 0; i < 10; ++i) {
       const io::Batch batch = random_batch(random, genome, random() % 100);
       if (i % 3 < 2) {
@@ -207,10 +208,9 @@ TEST_CASE("a table without memory says so, and stays as it is") {
   const ServedTable served(table, kmers);
   RemoteTable remote(served.path());
   std::mt19937_64 random(2);
-  remote.add(batch_of(random_text(random, 400, "ACGT")), false);
+  remote.add(batch_of(random_text(random, 400)), false);
   const auto before = remote.tally().histogram();
-  CHECK(outcome([&] { remote.add(batch_of(random_text(random, 400, "ACGT")), false); }) ==
-        "2a small map is full");
+  CHECK(outcome([&] { remote.add(batch_of(random_text(random, 400)), false); }) == "2a small map is full");
   CHECK(remote.tally().histogram() == before);
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("many clients add and ask at once") {
   OracleTable behind(kmers), local(kmers);
   const ServedTable served(behind, kmers, {.threads = 4});
   std::mt19937_64 random(6);
-  const std::string genome = random_text(random, 2000, "ACGT");
+  const std::string genome = random_text(random, 2000);
   std::vector<io::Batch> batches(32);
   for (io::Batch& batch : batches) batch = random_batch(random, genome, 20);
   for (const io::Batch& batch : batches) local.add(batch, false);

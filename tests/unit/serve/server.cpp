@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/thread_team.h"
 #include "live/oracle_table.h"
+#include "random_text.h"
 #include "refusal.h"
 #include "serve/remote_table.h"
 #include "tier.h"
@@ -166,7 +167,7 @@ TEST_CASE("clients that go at any point leave the server as it was") {
   std::mt19937_64 random(4);
   Payload hello;
   put(hello, serve::Hello{});
-  const Payload batch = batch_payload(batch_of(random_text(random, 50, "ACGT")));
+  const Payload batch = batch_payload(batch_of(random_text(random, 50)));
   std::string whole;
   for (const auto& [kind, payload] : {std::pair(FrameKind::hello, hello),
                                       {FrameKind::profile, batch},
@@ -209,7 +210,7 @@ TEST_CASE("a client that takes no answers keeps nobody from theirs, nor the serv
   ServedTable served(table, kKmers, {.grace_seconds = 1});
   RemoteTable good(served.path());
   std::mt19937_64 random(12);
-  const io::Batch batch = batch_of(random_text(random, 100'000, "ACGT"));
+  const io::Batch batch = batch_of(random_text(random, 100'000));
   good.add(batch, false);
   const Payload payload = batch_payload(batch);
   const auto slow = greeted(served.path());
@@ -230,7 +231,7 @@ TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
   const ServedTable served(table, {12, true}, {.patience_seconds = 1});
   RemoteTable good(served.path());
   std::mt19937_64 random(13);
-  good.add(batch_of(random_text(random, 1'000'000, "ACGT")), false);
+  good.add(batch_of(random_text(random, 1'000'000)), false);
   const auto slow = greeted(served.path());
   slow->send(FrameKind::snapshot, Payload());
   // OracleTable's snapshot is a copy: what is tested is that the server gives up, once it has begun.
@@ -253,7 +254,7 @@ TEST_CASE("a client that takes little of a snapshot at a time loses it, too") {
   OracleTable table(KmerParams{12, true});
   const ServedTable served(table, {12, true}, {.patience_seconds = 1});
   std::mt19937_64 random(13);
-  RemoteTable(served.path()).add(batch_of(random_text(random, 1'000'000, "ACGT")), false);
+  RemoteTable(served.path()).add(batch_of(random_text(random, 1'000'000)), false);
   const int socket = serve::connect_to(served.path());
   FrameStream slow(socket);
   Payload hello;

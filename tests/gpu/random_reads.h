@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "random_text.h"
+
 namespace warpmer::tests {
 
 /// Returns reads of a small genome, from both strands, with errors, breaks, lower case and stretches of one
@@ -12,8 +14,7 @@ namespace warpmer::tests {
 inline std::vector<std::string> random_reads(std::size_t n, std::size_t genome_length, unsigned seed,
                                              std::size_t length = 150) {
   std::mt19937_64 random(seed);
-  std::string genome(genome_length + length, ' ');
-  for (char& c : genome) c = "ACGT"[random() % 4];
+  std::string genome = random_text(random, genome_length + length);
   for (std::size_t i = 0; i < 200 && i < genome_length; ++i) genome[genome_length / 2 + i] = 'A';
   std::vector<std::string> reads;
   for (std::size_t i = 0; i < n; ++i) {
