@@ -17,4 +17,10 @@ std::string refusal(const Call& call) {
   return "";
 }
 
+/// Returns a sentence without its numbers.
+inline std::string without_digits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
 }  // namespace warpmer::tests

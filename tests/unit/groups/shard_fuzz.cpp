@@ -17,6 +17,7 @@
 #include "groups/shard_check.h"
 #include "groups/shard_reader.h"
 #include "groups/string_lookup.h"
+#include "refusal.h"
 #include "tier.h"
 #include "unit/groups/encoded_content.h"
 #include "unit/groups/shard_changes.h"
@@ -167,11 +168,6 @@ class Reading {
   ShardBits view_;
   std::vector<Kmer> kmers_;
 };
-
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-  return text;
-}
 
 /// Returns a shard of changed fields, with other words and sizes, too, or one or two of these.
 EncodedShard changed_shard(ShardFields fields, const GroupShape& shape,

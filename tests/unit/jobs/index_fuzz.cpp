@@ -40,6 +40,7 @@
 #include "kmer/alphabet.h"
 #include "kmer/minimizer.h"
 #include "random_text.h"
+#include "refusal.h"
 #include "stats/spectrum_model.h"
 #include "tier.h"
 #include "unit/cpu/one_piece.h"
@@ -62,11 +63,6 @@ std::optional<std::uint64_t> number_of(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
   return std::strtoull(text, nullptr, 10);
-}
-
-std::string without_digits(std::string text) {
-  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
-  return text;
 }
 
 host::Resources one_thread() { return {.threads = 1, .memory_bytes = std::uint64_t{8} << 30}; }
