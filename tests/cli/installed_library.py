@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The installed library: examples are built outside the source tree, with CMake and with pkg-config, and answer as the
-program does. ctest: release only"""
+program does. The sources as a part of another project. ctest: release only"""
 
 import os
 import pathlib
@@ -127,6 +127,50 @@ class Library(CliTest):
             source = self.file("one.cpp", f'#include "warpmer/{header.name}"\n')
             run(cached("CMAKE_CXX_COMPILER"), "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only",
                 "-I", self.prefix / "include", source)  # fmt: skip
+
+
+# No target of it is built unless asked for, and a file is all that it installs. What is in its cache means what it likes.
+OTHER_PROJECT = """
+cmake_minimum_required(VERSION 3.22)
+project(other LANGUAGES CXX)
+option(CCACHE "of the other project" ON)
+include(FetchContent)
+FetchContent_Declare(warpmer SOURCE_DIR {source})
+FetchContent_MakeAvailable(warpmer)
+if(TARGET warpmer OR TARGET warpmer_tests)
+  message(FATAL_ERROR "there are targets of programs")
+endif()
+if(CMAKE_BUILD_TYPE OR CMAKE_CXX_STANDARD OR CMAKE_UNITY_BUILD OR CPACK_PACKAGE_NAME)
+  message(FATAL_ERROR "there are settings that are not of this project")
+endif()
+add_library(user OBJECT EXCLUDE_FROM_ALL {source}/examples/list_kmers.cpp)
+target_link_libraries(user PRIVATE warpmer::warpmer)
+install(FILES CMakeLists.txt DESTINATION share)
+"""
+
+
+@unittest.skipUnless(shutil.which("ninja"), "no ninja")
+class Configured(CliTest):
+    def configure(self, source):
+        build = self.folder / "configured"
+        environment = os.environ | {"CXX": cached("CMAKE_CXX_COMPILER")}
+        environment.pop("CMAKE_CXX_COMPILER_LAUNCHER", None)
+        run("cmake", "-G", "Ninja", "-S", source, "-B", build, env=environment)
+        return build
+
+    def test_as_part_of_another_project(self):
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "CMakeLists.txt").write_text(OTHER_PROJECT.format(source=SOURCE))
+        build = self.configure(other)
+        run("cmake", "--build", build)
+        self.assertEqual([path for path in build.rglob("*") if path.suffix in (".o", ".a", ".so")], [])
+        self.assertFalse((build / "CPackConfig.cmake").exists())
+        user = next(line for line in run("ninja", "-C", build, "-t", "targets", "all").splitlines() if "/user.dir/" in line)
+        run("cmake", "--build", build, "--target", user.split(":")[0])
+        run("cmake", "--install", build, "--prefix", self.folder / "installed")
+        files = [path.name for path in (self.folder / "installed").rglob("*") if path.is_file()]
+        self.assertEqual(files, ["CMakeLists.txt"])
 
 
 if __name__ == "__main__":
