@@ -10,11 +10,21 @@ endif()
 
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
-if(PROJECT_IS_TOP_LEVEL)
+set(can_cache FALSE)
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(CCACHE ccache)
   mark_as_advanced(CCACHE)
+  if(CCACHE)  # where packages are built there may be no folder that it can write, and then it compiles nothing
+    execute_process(COMMAND ${CCACHE} ${CMAKE_CXX_COMPILER} -x c++ -c /dev/null -o /dev/null
+      RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
+    if(status EQUAL 0)
+      set(can_cache TRUE)
+    else()
+      message(STATUS "No ccache, which does not work here: ${error}")
+    endif()
+  endif()
 endif()
-if(PROJECT_IS_TOP_LEVEL AND CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(can_cache)
   # It has to be told that precompiled headers do not depend on what is defined or what the time is; and that one build
   # folder is like another, so that what was compiled for one (the program) serves in another (the Python module).
   set(ccache_settings CCACHE_SLOPPINESS=pch_defines,time_macros)

@@ -19,7 +19,7 @@ std::string module_path(const char* name) {
   const auto folder = std::filesystem::path(system::program_path()).parent_path();
   if (folder.empty()) return {};  // else the working folder would be looked at
   for (const char* place : {".", "../lib/warpmer", "../lib64/warpmer", "../lib/x86_64-linux-gnu/warpmer",
-                            "../lib/aarch64-linux-gnu/warpmer"}) {
+                            "../lib/aarch64-linux-gnu/warpmer", WARPMER_MODULES_FOLDER}) {
     const std::filesystem::path path = (folder / place / name).lexically_normal();
     if (std::filesystem::exists(path, error)) return path.string();
   }

@@ -18,8 +18,9 @@ struct ProgramModule {
 };
 
 /// Returns the address of a module's function. The module stands beside the program, or where that is
-/// installed in ../lib/warpmer. It stays open. ResourceError, in one sentence, where it is not there, cannot
-/// be opened, or is of another version of the program. `need` is what needs it, unless the subject says that.
+/// installed in ../lib/warpmer, or whatever the folder of libraries is. It stays open. ResourceError, in one
+/// sentence, where it is not there, cannot be opened, or is of another version of the program. `need` is what
+/// needs it, unless the subject says that.
 void* module_function(const ProgramModule& module, const std::string& need = {});
 
 }  // namespace warpmer::file

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The installed library: examples are built outside the source tree, with CMake and with pkg-config, and answer as the
-program does. The sources as a part of another project. ctest: release only"""
+program does. The sources as a part of another project, and as packagers configure them. ctest: release only"""
 
 import os
 import pathlib
@@ -151,11 +151,11 @@ install(FILES CMakeLists.txt DESTINATION share)
 
 @unittest.skipUnless(shutil.which("ninja"), "no ninja")
 class Configured(CliTest):
-    def configure(self, source):
+    def configure(self, source, *options, **variables):
         build = self.folder / "configured"
-        environment = os.environ | {"CXX": cached("CMAKE_CXX_COMPILER")}
+        environment = os.environ | {"CXX": cached("CMAKE_CXX_COMPILER"), **variables}
         environment.pop("CMAKE_CXX_COMPILER_LAUNCHER", None)
-        run("cmake", "-G", "Ninja", "-S", source, "-B", build, env=environment)
+        run("cmake", "-G", "Ninja", "-S", source, "-B", build, *options, env=environment)
         return build
 
     def test_as_part_of_another_project(self):
@@ -171,6 +171,19 @@ class Configured(CliTest):
         run("cmake", "--install", build, "--prefix", self.folder / "installed")
         files = [path.name for path in (self.folder / "installed").rglob("*") if path.is_file()]
         self.assertEqual(files, ["CMakeLists.txt"])
+
+    def test_absolute_folders(self):
+        # As Nix and Guix name them. Where they build there is no home that ccache could write to.
+        folders = {"PREFIX": "/store/program", "LIBDIR": "/store/library/lib", "INCLUDEDIR": "/store/headers/include"}
+        options = [f"-DCMAKE_INSTALL_{name}={folder}" for name, folder in folders.items()]
+        build = self.configure(SOURCE, *options, CCACHE_DIR="/dev/null/none")
+        package = (build / "src/library/warpmer.pc").read_text()
+        for name in folders:
+            self.assertIn(f"{name.lower()}={folders[name]}\n", package)
+        commands = (build / "compile_commands.json").read_text()
+        self.assertNotIn("ccache", commands)
+        # Modules are looked for where they are installed.
+        self.assertIn("../../library/lib/warpmer", commands)
 
 
 if __name__ == "__main__":
