@@ -172,10 +172,11 @@ class Configured(CliTest):
         files = [path.name for path in (self.folder / "installed").rglob("*") if path.is_file()]
         self.assertEqual(files, ["CMakeLists.txt"])
 
-    def test_absolute_folders(self):
-        # As Nix and Guix name them. Where they build there is no home that ccache could write to.
+    def test_as_packagers_do(self):
+        # Folders are absolute for Nix and Guix, and where they build there is no home that ccache could write to.
         folders = {"PREFIX": "/store/program", "LIBDIR": "/store/library/lib", "INCLUDEDIR": "/store/headers/include"}
         options = [f"-DCMAKE_INSTALL_{name}={folder}" for name, folder in folders.items()]
+        options.append("-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON")
         build = self.configure(SOURCE, *options, CCACHE_DIR="/dev/null/none")
         package = (build / "src/library/warpmer.pc").read_text()
         for name in folders:
@@ -184,6 +185,9 @@ class Configured(CliTest):
         self.assertNotIn("ccache", commands)
         # Modules are looked for where they are installed.
         self.assertIn("../../library/lib/warpmer", commands)
+        # Functions for newer processors stay in their own objects.
+        newer = [line for line in commands.splitlines() if re.search("-march=x86-64-v[34]", line)]
+        self.assertEqual([line for line in newer if not re.search("-flto.*-march=x86-64-v[34].*-fno-lto", line)], [])
 
 
 if __name__ == "__main__":
