@@ -15,7 +15,7 @@ import time
 
 from common_cli import INPUT, RESOURCE, USAGE, WARPMER, main, naive_count
 from common_tier import without_sanitizers
-from common_watch import WatchTest, fastq
+from common_watch import PATIENCE_SECONDS, WatchTest, fastq
 
 
 class Watch(WatchTest):
@@ -68,9 +68,7 @@ class Watch(WatchTest):
         watcher = self.start()
         watcher.wait_for_reads(100)
         watcher.process.send_signal(signal.SIGUSR1)
-        deadline = time.time() + 30
-        while not (self.folder / "x.wmi").exists() and time.time() < deadline:
-            time.sleep(0.05)
+        watcher.wait_until((self.folder / "x.wmi").exists, "x.wmi")
         self.check_index(self.reads[:100])
         self.write("0.fastq", fastq(self.reads[100:150]))
         watcher.wait_for_reads(150)
@@ -89,14 +87,18 @@ class Watch(WatchTest):
         whole = gzip.compress(fastq(self.reads[100:500]).encode())
         (self.run_folder / "1.fastq.gz").write_bytes(whole[: len(whole) // 2])
         self.write("2.fastq", fastq(self.reads[500:550]) + "@bad\nACGT!ACGT\n+\nIIIIIIIII\n" + fastq(self.reads[:3]))
-        watcher = self.start("--until", "time=5s")
-        _, messages = watcher.end(None, status=INPUT)
+        watcher = self.start()
+        for name in ("1.fastq.gz", "2.fastq"):
+            watcher.wait_for_message(name)
+        told = len(watcher.rows())
+        watcher.wait_until(lambda: len(watcher.rows()) > told + 3, "more lines")  # between which it looks again
+        _, messages = watcher.end(status=INPUT)
         for name in ("1.fastq.gz", "2.fastq"):
             self.assertEqual(sum(name in line for line in messages.splitlines()), 1, messages)
         self.check_index(self.reads[:100])
         (self.run_folder / "1.fastq.gz").write_bytes(whole)
         (self.run_folder / "2.fastq").unlink()
-        self.start("--until", "time=5s").end(None)
+        self.start("--until", "time=0").end(None)
         self.check_index(self.reads[:500])
 
     @without_sanitizers
@@ -142,14 +144,14 @@ class Watch(WatchTest):
         self.file("host.fa", ">h\n" + "".join(self.reads[0]) + "\n")
         self.warpmer("count", "-k", "21", "-o", "host.wmi", "host.fa")
         self.write("0.fastq", fastq(self.reads))
-        lines, messages = self.start("--until", "new<0.5", "--until", "time=60", "--against", "host.wmi").end(None)
+        lines, messages = self.start("--until", "new<0.5", "--until", "time=10m", "--against", "host.wmi").end(None)
         self.assertIn("are new", messages)
         host = set(naive_count([self.reads[0]], 21))
         matching = sum(any(kmer in host for kmer in naive_count([read], 21)) for read in self.reads)
         self.assertAlmostEqual(float(lines[-1]["matched"]), matching / len(self.reads), places=3)
         # 600 reads of 100 bases of a genome of 3,000: 20 times
         (self.folder / "x.wmi").unlink()
-        lines, messages = self.start("--until", "coverage=15", "--until", "time=30").end(None)
+        lines, messages = self.start("--until", "coverage=15", "--until", "time=10m").end(None)
         self.assertIn("the coverage is", messages)
         self.assertAlmostEqual(float(lines[-1]["coverage"]), 20, delta=2)
         self.assertAlmostEqual(float(lines[-1]["genome_size"]), 3000, delta=150)
@@ -227,7 +229,7 @@ class Watch(WatchTest):
         read_end, write_end = os.pipe()
         os.close(read_end)
         command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "1", "--settle", "1"]
-        status = subprocess.run(command, cwd=self.folder, stdout=write_end, stderr=subprocess.DEVNULL, timeout=60).returncode
+        status = subprocess.run(command, cwd=self.folder, stdout=write_end, stderr=subprocess.DEVNULL, timeout=PATIENCE_SECONDS).returncode
         os.close(write_end)
         self.assertEqual(status, RESOURCE)
         self.check_index(self.reads[:100])
@@ -254,13 +256,15 @@ class Watch(WatchTest):
 
     def test_nobody_reads_the_last_line(self):
         self.write("0.fastq", fastq(self.reads[:100]))
+        self.write("1.fastq", "@bad\nACGT!ACGT\n+\nIIIIIIIII\n")  # is named when all that is there has been read
         command = [WARPMER, "watch", "run", "-k", "21", "-o", "x.wmi", "--every", "3600", "--settle", "0"]
-        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
-        time.sleep(5)
+        self.assertIn(b"1.fastq", process.stderr.readline())
         process.stdout.close()
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=60), RESOURCE)
+        self.assertEqual(process.wait(timeout=PATIENCE_SECONDS), RESOURCE)
         self.check_index(self.reads[:100])
 
     def test_another_folder_s_index(self):
@@ -281,7 +285,8 @@ class Watch(WatchTest):
         files = [fastq(["".join(chance.choices("ACGT", k=1000)) for _ in range(3000)], 3000 * i) for i in range(6)]
         watcher = self.start("-t", 1, "-m", "80M", k=31)
         for i, text in enumerate(files):
-            self.write(f"{i}.fastq", text)
+            self.write(".next", text)
+            (self.run_folder / ".next").rename(self.run_folder / f"{i}.fastq")  # at once: what is there of a file is counted, too
             watcher.wait_until(lambda reads=3000 * (i + 1): watcher.process.poll() is not None or
                                any(int(row["reads"]) >= reads for row in watcher.rows()), f"file {i}")  # fmt: skip
         _, messages = watcher.end(None, RESOURCE)

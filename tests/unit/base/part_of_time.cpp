@@ -39,8 +39,10 @@ TEST_CASE("work takes its part of the time, whoever asks for it and how often") 
 TEST_CASE("work is done at once when it has not been done for long enough") {
   PartOfTime work(2);
   unsigned done = 0;
+  const auto begin = std::chrono::steady_clock::now();
   CHECK(work.try_to_do([&] { ++done; }));
-  std::this_thread::sleep_for(50ms);
+  const auto end = std::chrono::steady_clock::now();
+  std::this_thread::sleep_until(end + (end - begin));
   CHECK(work.try_to_do([&] { ++done; }));
   CHECK(done == 2);
 }

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 
@@ -26,6 +27,9 @@ constexpr std::size_t kBytes = 100'000;
 struct Mapped {
   explicit Mapped(const ScratchFolder& scratch, const std::string& name = "in") : path(scratch / name) {
     write_bytes(path, std::string(kBytes, 'x'));
+    // An hour ago: what is written now has another time, however coarse the clock of files is.
+    std::filesystem::last_write_time(path,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
     input.emplace(path, 0, [](auto, const auto&) {});
   }
   std::string path;

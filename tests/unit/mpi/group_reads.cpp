@@ -288,6 +288,8 @@ Waiting make_wait(unsigned ranks, unsigned threads, const std::vector<std::strin
     reads.run(
         [&](const io::Batch& batch, unsigned, mpi::Message& text) {
           if (batch.name(batch.pieces[0]) == "r0") {
+            for (int i = 0; i < 6000 && made == 0; ++i)
+              std::this_thread::sleep_for(std::chrono::milliseconds(10));
             std::int64_t seen = -1;
             while (std::exchange(seen, made.load()) != made)
               std::this_thread::sleep_for(std::chrono::milliseconds(200));
