@@ -9,7 +9,7 @@ import time
 
 import common_cli as common
 
-SECONDS = 60
+SECONDS = 180
 
 # Rank KILL_RANK dies of SIGKILL as soon as it has read so many bytes of a file ("read:BYTES:NAME"), or has written so
 # many to files without names ("spill:BYTES").
@@ -170,6 +170,9 @@ class RanksTest(common.CliTest):
         process = self.ranks(number, *arguments, environment=environment, **options)
         self.assertIn(process.returncode, (137, 143), process.stderr)
         self.assertIn(b"signal 9", process.stderr)
-        self.assertLess(time.monotonic() - start, 20)
-        self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")
+        self.assertLess(time.monotonic() - start, 60)
+        deadline = time.monotonic() + 60
+        while self.processes_of(arguments[-1]) and time.monotonic() < deadline:  # a loaded machine takes a moment to end them
+            time.sleep(0.05)
         self.assertEqual(self.processes_of(arguments[-1]), [])
+        self.assertEqual(self.files(), before, f"rank {killed} was killed: {process.stderr!r}")

@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
+from common_cli import DATA, DONE, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
 from common_reads import random_reads
 from common_tier import FULL, by_tier, some, without_sanitizers
 
@@ -66,6 +66,10 @@ class Serve(CliTest):
             connection.sendall(HELLO)
             self.assertEqual(connection.recv(32, socket.MSG_WAITALL)[:20], HELLO[:20])
         return connection
+
+    @staticmethod
+    def threads_of(server):
+        return len(os.listdir(f"/proc/{server.pid}/task"))
 
     def ask_and_take_no_answer(self):
         """Many questions, of which the answers stay where they are."""
@@ -311,7 +315,8 @@ class Ends(Serve):
         return name
 
     def test_of_clients_take_nothing_along(self):
-        self.serve("-k", 31, "-t", 2)
+        server = self.serve("-k", 31, "-t", 2)
+        idle = self.threads_of(server)
         reads, chance = self.reads(), random.Random(1)
         commands = (["query", "--reads", reads], ["add", reads], ["save", "-o", "x.wmi"], ["query", "--kmers", "-"])
         for _ in range(by_tier(24, 6)):
@@ -330,6 +335,9 @@ class Ends(Serve):
             connection.close()
         # What is in is whole batches, so whatever is in can be taken out again.
         self.client("add", reads)
+        deadline = time.monotonic() + 60
+        while self.threads_of(server) > idle and time.monotonic() < deadline:
+            time.sleep(0.01)  # it may be at what clients asked for that are gone
         sequences = int(dict(line.split(None, 1) for line in self.client("info").splitlines())["sequences"])
         self.assertEqual(sequences % 3000, 0)
         for _ in range(sequences // 3000):
@@ -393,7 +401,7 @@ class Ends(Serve):
         half.sendall(struct.pack("<II", 6, 1000) + b"half")
         start = time.monotonic()
         said = self.stop(server)
-        self.assertLess(time.monotonic() - start, by_tier(12, 60))
+        self.assertLess(time.monotonic() - start, 60)
         stopped.set()
         for thread in threads:
             thread.join()
@@ -413,13 +421,18 @@ class Ends(Serve):
         self.warpmer("stats", "x.wmi")
 
     def test_by_a_second_interrupt_are_at_once(self):
-        server = self.serve("-k", 31, "--save", "x.wmi")
-        self.ask_and_take_no_answer()
-        server.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + 20
-        while (self.folder / SOCKET).exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertEqual(self.stop(server, signal.SIGINT, -signal.SIGINT), "")
+        for _ in range(10):  # now and then it has ended by itself before the second comes
+            server = self.serve("-k", 31, "--save", "x.wmi")
+            self.ask_and_take_no_answer()
+            server.send_signal(signal.SIGTERM)
+            while (self.folder / SOCKET).exists() and server.poll() is None:
+                time.sleep(0.01)
+            server.send_signal(signal.SIGINT)
+            said = server.stderr.read()
+            if server.wait() != DONE:
+                break
+            (self.folder / "x.wmi").unlink()
+        self.assertEqual((server.returncode, said), (-signal.SIGINT, b""))
         self.assertEqual(self.files(), [])
 
 
