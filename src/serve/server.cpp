@@ -133,10 +133,10 @@ void Server::join_ended() {
 
 void Server::end_all() {
   listener_.close();
-  changes_.stop();
   {
     std::unique_lock lock(mutex_);
     is_stopping_ = true;
+    changes_.stop();  // not before: a client whose session ends for it is told why
     for (const auto& client : clients_) client->stream.shut_receiving();
     changed_.wait_for(lock, std::chrono::seconds(options_.grace_seconds), [&] { return running_ == 0; });
     for (const auto& client : clients_) client->stream.shut();
