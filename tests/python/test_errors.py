@@ -280,12 +280,12 @@ class Callbacks(ModuleTest):
         program = (
             "import warpmer, sys, signal, os, threading, time\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background job ignores it
-            "threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
             "try:\n"
+            "  threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
             "  while True: warpmer.count(sys.argv[1], 31, threads=1)\n"
             "except KeyboardInterrupt: print('interrupted')\n"
         )
-        done = subprocess.run([sys.executable, "-c", program, str(self.path)], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", program, str(self.path)], capture_output=True, text=True, timeout=180)
         self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
 
 
@@ -293,8 +293,9 @@ class Callbacks(ModuleTest):
         program = (
             "import warpmer, signal, os, threading\n"
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-            "threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
-            "try: warpmer.count('-', 31)\n"
+            "try:\n"
+            "  threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+            "  warpmer.count('-', 31)\n"
             "except KeyboardInterrupt: print('interrupted')\n"
         )
         command = [sys.executable, "-c", program]
@@ -302,7 +303,7 @@ class Callbacks(ModuleTest):
             process.stdin.write(b">1\nACGT")
             process.stdin.flush()  # and it stays open
             try:
-                process.wait(30)
+                process.wait(60)
                 self.assertEqual(process.stdout.read(), b"interrupted\n", process.stderr)
             finally:
                 process.kill()
@@ -338,7 +339,7 @@ class Threads(ModuleTest):
             "os.write(writing, b'>1\\nACGTACGT\\n')\n"
             "os.close(writing)\n"
         )
-        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=self.folder, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=self.folder, capture_output=True, text=True, timeout=180)
         said = "a process that was forked off while another thread counted cannot count; fork before\n0\n"
         self.assertEqual((done.stdout, done.returncode), (said, 0), done.stderr)
 
@@ -355,7 +356,7 @@ class Threads(ModuleTest):
         )
         for _ in range(3):
             done = subprocess.run(
-                [sys.executable, "-W", "ignore", "-c", program, "in.fa"], cwd=self.folder, capture_output=True, text=True, timeout=60)
+                [sys.executable, "-W", "ignore", "-c", program, "in.fa"], cwd=self.folder, capture_output=True, text=True, timeout=180)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
             self.assertEqual(self.files(), ["in.fa"])
 
@@ -379,7 +380,7 @@ class Threads(ModuleTest):
         for questions in [], ["0"], ["1"], ["2"], ["3"], ["0", "1", "2", "3"]:
             with self.subTest(questions):
                 done = subprocess.run(
-                    [sys.executable, "-c", program, *questions], cwd=self.folder, capture_output=True, text=True, timeout=60)
+                    [sys.executable, "-c", program, *questions], cwd=self.folder, capture_output=True, text=True, timeout=180)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_the_gil_is_released(self):
@@ -403,7 +404,7 @@ class Threads(ModuleTest):
             self.assertTrue(self.is_beside(call), name)
 
     def is_beside(self, call):
-        """True when a thread of Python moves while `call` is under way, in one of some tries."""
+        """True when a thread of Python moves while `call` is under way, in one of the tries of a minute."""
         steps = 0
         is_over = threading.Event()
 
@@ -418,7 +419,8 @@ class Threads(ModuleTest):
         thread = threading.Thread(target=step)
         try:
             thread.start()
-            for _ in range(20):
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
                 first = steps
                 call()
                 if steps > first + 3:

@@ -54,12 +54,12 @@ class LocalCluster:
             except OSError as error:  # some containers have no devices to make
                 raise CannotStart(str(error)) from error
             self._start("munged", "--foreground", *self._munge_flags())
-            self.wait_for("munged", (self.folder / "munge.socket").exists, seconds=20, error=CannotStart)
+            self.wait_for("munged", (self.folder / "munge.socket").exists, seconds=60, error=CannotStart)
             self._start("slurmctld", "-D", "-c")
             for node in ("n1", "n2"):
                 self._start("slurmd", "-D", "-N", node)
             both_idle = lambda: self.run("sinfo", "-h", "-o", "%D %t").stdout.split() == ["2", "idle"]
-            self.wait_for("the nodes", both_idle, seconds=20, error=CannotStart)
+            self.wait_for("the nodes", both_idle, seconds=60, error=CannotStart)
         except BaseException:
             self._stop()
             raise
@@ -86,12 +86,12 @@ class LocalCluster:
     def run(self, *command, **options):
         """Runs one of Slurm's commands to its end."""
         return subprocess.run(list(map(str, command)), env=self.environment, capture_output=True, text=True, check=False,
-                              timeout=60, **options)
+                              timeout=180, **options)
 
     def submit(self, *arguments, cwd, environment=None):
         """The number of the job that sbatch makes of its arguments."""
         done = subprocess.run(["sbatch", "--parsable", *map(str, arguments)], env=self.environment | (environment or {}),
-                              cwd=cwd, capture_output=True, text=True, check=False, timeout=60)
+                              cwd=cwd, capture_output=True, text=True, check=False, timeout=180)
         if done.returncode != 0:
             raise AssertionError(f"sbatch {arguments}: {done.stderr}")
         return done.stdout.strip()
@@ -107,7 +107,7 @@ class LocalCluster:
         self.wait_for(f"job {job}", lambda: all(task["JobState"] not in alive for task in self.fields(job)))
         return self.fields(job)
 
-    def wait_for(self, what, ready, seconds=60, error=AssertionError):
+    def wait_for(self, what, ready, seconds=180, error=AssertionError):
         """Waits until `ready()`, at most so long."""
         deadline = time.monotonic() + seconds
         while not ready():
