@@ -38,6 +38,12 @@ class ByteRoom {
     const std::uint64_t bytes_;
   };
 
+  /// Sets aside so many, if they are more than before.
+  void raise(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ = std::max(bytes_.load(), bytes);
+    ended_.notify_all();
+  }
   /// Returns the bytes that are set aside.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(); }
   /// Returns those of them that are held.

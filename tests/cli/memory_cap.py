@@ -195,6 +195,20 @@ class MemoryCap(CliTest):
                 self.assertLessEqual(stats["peak_resident_bytes"], cap * MEGABYTE)
                 self.assertEqual(os.listdir(self.tmp), [])
 
+    def test_a_server_refuses_what_it_could_not_fold_within_its_cap(self):
+        old, new = (self.file(name, hot(random.Random(name), 1_200_000, 31, 15)) for name in ("old.fa", "new.fa"))
+        self.warpmer("count", "-o", "old.wmi", old)
+        command = [WARPMER, "serve", "--socket", "s.sock", "--load", "old.wmi", "-t", "2", "-m", "80M"]
+        with subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE) as server:
+            server.stderr.readline()
+            process = self.run_process("add", "--server", "s.sock", "-t", 2, new)
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            server.terminate()
+            server.stderr.read()
+        self.assertEqual(process.returncode, RESOURCE, process.stderr)
+        self.assertRegex(process.stderr.decode(), "the live table holds .* and has no room for more k-mers; raise -m")
+        self.assertLessEqual(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024, 80 * MEGABYTE)
+
     def test_several_devices_and_updates_spill_too(self):
         text, none = self.file("reads.fa", self.inputs["reads"]), self.file("none.fa", ">r\nACGT\n")
         inputs = ("-q", text, text, none)

@@ -67,6 +67,15 @@ class LiveBudget {
     });
   }
 
+  /// Sets aside so many bytes for folding. False: that is more than before, and there is no room for it.
+  [[nodiscard]] bool set_aside_for_folding(std::uint64_t bytes, LiveUse use) {
+    const std::uint64_t now = folding_.bytes();
+    if (bytes <= now) return true;
+    if (!has(bytes - now, use)) return false;
+    folding_.raise(bytes);
+    return true;
+  }
+
   [[nodiscard]] std::uint64_t held() const { return held_.load() + folding_.held(); }
   [[nodiscard]] std::uint64_t most() const { return most_; }
 

@@ -168,6 +168,7 @@ class LiveShards {
     if (is_large(number)) fold(number);
     if (!shard.pending.store) shard.pending.store = std::make_unique<PendingSuperKmers<Words>>(plan_.kmers.k);
     const std::size_t bytes = format_.bytes_for(words, kmers);
+    if (!can_be_folded_with(number, 0, bytes, LiveUse::addition, wanted)) return std::nullopt;
     if (!reserve(number, &Shard::pending, bytes, LiveUse::addition, wanted)) return std::nullopt;
     return bytes;
   }
@@ -180,6 +181,7 @@ class LiveShards {
     const std::lock_guard lock(shard.mutex);
     if (is_large(number)) fold(number);
     settle(number, use);
+    if (!can_be_folded_with(number, kmers, 0, use, wanted)) return false;
     if (!shard.changes.store) shard.changes.store = no_changes();
     return reserve(number, &Shard::changes, kmers, use, wanted);
   }
@@ -313,7 +315,7 @@ class LiveShards {
   }
   [[nodiscard]] Content content_of(std::uint32_t number) const {
     const Shard& shard = shards_[number];
-    return {strings(number), shard.string_kmers,
+    return {strings(number), shard.string_kmers, sizes(number).large_groups > 0,
             shard.changes.size() > 0 ? shard.changes.store.get() : nullptr,
             shard.has_pending() ? shard.pending.store.get() : nullptr};
   }
@@ -348,6 +350,19 @@ class LiveShards {
                kLeastFreed * static_cast<double>(string_bytes);
   }
 
+  /// Sets memory aside to fold a shard that has a large group, with so many changes and bytes of pending
+  /// words more: of other shards a fold takes little. False: there is no memory for `wanted` more bytes.
+  bool can_be_folded_with(std::uint32_t number, std::size_t changes, std::size_t pending, LiveUse use,
+                          std::uint64_t& wanted) {
+    const Shard& shard = shards_[number];
+    if (shard.string_kmers <= kPartEntries || sizes(number).large_groups == 0) return true;
+    const std::uint64_t bytes =
+        Folder::bytes_to_merge(shard.string_kmers, shard.changes.size() + changes, true) +
+        Folder::bytes_to_count(shard.pending.size() + pending);
+    if (budget_.set_aside_for_folding(bytes, use)) return true;
+    wanted = bytes - std::min(bytes, budget_.folding_room().bytes());
+    return false;
+  }
   /// Keeps room for `more` in a part. False: there is no memory for `wanted` more bytes.
   template <class Store>
   bool reserve(std::uint32_t number, GrowingPart<Store> Shard::*which, std::size_t more, LiveUse use,

@@ -18,6 +18,7 @@
 #include "cpu/sets/shard_pieces.h"
 #include "cpu/sets/sorted_lists.h"
 #include "groups/group_key.h"
+#include "groups/path_cover.h"
 #include "groups/shard_bits.h"
 #include "groups/shard_encoder.h"
 #include "groups/word_counter.h"
@@ -31,6 +32,7 @@ template <class Key, int Words>
 struct ShardContent {
   groups::ShardBits strings;
   std::uint64_t kmers;                      ///< in the strings
+  bool has_large_groups;                    ///< there
   const ChangeTable<Key>* changes;          ///< null: none
   const PendingSuperKmers<Words>* pending;  ///< on top of these; null: none
 };
@@ -50,12 +52,19 @@ class ShardFolder {
 
   /// Returns what the following take for a shard, about.
   static std::uint64_t bytes_for(const Content& content) {
+    const std::size_t changes = content.changes == nullptr ? 0 : content.changes->size();
+    return bytes_to_merge(content.kmers, changes, content.has_large_groups) +
+           (content.pending == nullptr ? 0 : bytes_to_count(content.pending->size()));
+  }
+  /// Returns what making one of strings of so many k-mers, and so many changes, takes. A large group, which
+  /// may have nearly all of them, is listed as a whole.
+  static std::uint64_t bytes_to_merge(std::uint64_t kmers, std::uint64_t changes, bool has_large_groups) {
     constexpr std::uint64_t kStringBytes = 26;  // for each k-mer of a result, in the making and then
     constexpr std::uint64_t kChangeBytes = 3 * sizeof(Key) + 2 * sizeof(std::uint64_t);
-    const std::size_t changes = content.changes == nullptr ? 0 : content.changes->size();
-    return (content.kmers + changes) * kStringBytes + changes * kChangeBytes +
-           2 * ListBuffer<Key>::bytes_for(kPartEntries, false) +
-           (content.pending == nullptr ? 0 : bytes_to_count(content.pending->size()));
+    constexpr std::uint64_t kLargeBytes = sizeof(Key) + groups::PathCover<Key>::kBytesOfKmer;
+    const std::uint64_t all = kmers + changes, listed = has_large_groups ? all : kPartEntries;
+    return all * (kStringBytes + (has_large_groups ? kLargeBytes : 0)) + changes * kChangeBytes +
+           (changes > 0 ? 2 : 1) * listed * (sizeof(Key) + sizeof(std::uint64_t));
   }
   /// Returns what counting so many bytes of pending words takes, at most: those of one large group, which is
   /// counted k-mer by k-mer.
