@@ -63,12 +63,13 @@ void import_into(formats::KmerSource& source, const std::string& input, const ho
   jobs::run_import(source, job, unseen);
 }
 
-void combine_into(const std::vector<std::string>& indexes, const backend::SetRule& rule,
-                  const host::Resources& resources, const index::Provenance& provenance,
-                  const jobs::TemporaryIndex& index) {
+void combine_into(const std::vector<std::string>& indexes, const std::vector<std::string>& inputs,
+                  const backend::SetRule& rule, const host::Resources& resources,
+                  const index::Provenance& provenance, const jobs::TemporaryIndex& index) {
   jobs::SetOptions job;
   job.rule = rule;
   job.inputs = indexes;
+  job.names = inputs;
   job.of_inputs.resize(1);
   job.resources = resources;
   job.output = index.path();

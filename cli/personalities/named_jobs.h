@@ -36,10 +36,10 @@ void import_into(formats::KmerSource& source, const std::string& input, const ho
                  const index::Provenance& provenance, const jobs::TemporaryIndex& index,
                  bool sum_duplicates = false);
 
-/// Makes an index of several. The resources are settled.
-void combine_into(const std::vector<std::string>& indexes, const backend::SetRule& rule,
-                  const host::Resources& resources, const index::Provenance& provenance,
-                  const jobs::TemporaryIndex& index);
+/// Makes an index of several, which are of these inputs. The resources are settled.
+void combine_into(const std::vector<std::string>& indexes, const std::vector<std::string>& inputs,
+                  const backend::SetRule& rule, const host::Resources& resources,
+                  const index::Provenance& provenance, const jobs::TemporaryIndex& index);
 
 /// Warns of how many k-mers an output has with the largest count that it holds, if there are any.
 void warn_of_capped(std::uint64_t kmers, std::uint64_t largest_count, const std::string& output);

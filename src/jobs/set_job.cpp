@@ -80,8 +80,9 @@ class SetJob {
   void warn_of_filtered() const {
     std::size_t filtered = 0;
     std::string first;
-    for (const auto& input : inputs_) {
-      if (input.totals().left_out() > 0 && filtered++ == 0) first = input.path();
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].totals().left_out() > 0 && filtered++ == 0)
+        first = options_.names.empty() ? inputs_[i].path() : options_.names[i];
     }
     if (filtered == 0) return;
     warn(fmt::format(

@@ -14,6 +14,7 @@ namespace warpmer::jobs {
 struct SetOptions {
   backend::SetRule rule;
   std::vector<std::string> inputs;              ///< indexes; `subtract` and `symmetric_difference` need two
+  std::vector<std::string> names = {};          ///< what warnings call the inputs; none: their files
   std::vector<backend::CountBounds> of_inputs;  ///< one for all inputs, or one for each
   host::Resources resources;
   std::string output;            ///< path, or "-"

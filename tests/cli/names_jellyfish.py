@@ -297,6 +297,15 @@ class Alone(CliTest):
             process = self.run_process("jellyfish", "merge", "-o", "m.jf", *names)
             self.assertEqual((process.returncode, process.stderr), (USAGE, f"warpmer: error: jellyfish merge: {said}\n".encode()))
 
+    def test_merge_of_a_database_that_lacks_k_mers(self):
+        """The warning names it, and not what it is made into."""
+        self.file("a.fa", ">a\nACGTACGTTGCA\n")
+        for name, options in (("all.jf", ()), ("few.jf", ("-L", "2"))):
+            self.assertEqual(self.run_process("jellyfish", "count", *options, "-m", "5", "-s", "1k", "a.fa", "-o", name).returncode, DONE)
+        process = self.run_process("jellyfish", "merge", "-o", "m.jf", "all.jf", "few.jf")
+        self.assertEqual(process.returncode, DONE)
+        self.assertRegex(process.stderr.decode(), r"\Awarpmer: warning: 'few.jf' lacks k-mers [^\n]*\n\Z")
+
     def test_merged_counts_that_are_capped(self):
         self.file("a.tsv", "ACGTACGTACG\t3000000000\nCCCTACGTACG\t5\n")
         self.warpmer("convert", "-q", "a.tsv", "-o", "a.wmi")

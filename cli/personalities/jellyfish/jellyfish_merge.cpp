@@ -33,7 +33,7 @@ struct JellyfishMerge {
 class MergedInputs {
  public:
   MergedInputs(const JellyfishMerge& merge, const NamedCall& call)
-      : directory_(folder_for_temporary(merge.output)), call_(call) {
+      : inputs_(merge.inputs), directory_(folder_for_temporary(merge.output)), call_(call) {
     for (const std::string& path : merge.inputs) import(path);
     for (std::size_t i = 1; i < facts_.size(); ++i) {
       const formats::StreamFacts &first = facts_.front(), &other = facts_[i];
@@ -56,7 +56,7 @@ class MergedInputs {
     std::vector<std::string> paths;
     paths.reserve(indexes_.size());
     for (const auto& index : indexes_) paths.push_back(index->path());
-    combine_into(paths, {.operation = operation, .counts = counts, .of_result = kept},
+    combine_into(paths, inputs_, {.operation = operation, .counts = counts, .of_result = kept},
                  host::settled(named_resources()), call_.provenance, *result);
     return result;
   }
@@ -78,6 +78,7 @@ class MergedInputs {
     import_into(source, path, host::settled(named_resources()), call_.provenance, *indexes_.back());
   }
 
+  const std::vector<std::string>& inputs_;
   std::string directory_;
   const NamedCall& call_;
   std::vector<std::unique_ptr<jobs::TemporaryIndex>> indexes_;

@@ -97,7 +97,7 @@ int run_yak_count(const std::vector<std::string>& words, const index::Provenance
   (void)count_input(count, count.inputs[1], second, provenance);
   const backend::SetRule rule{
       .operation = backend::SetOperation::intersect, .counts = backend::CountRule::last, .of_result = {}};
-  combine_into({first.path(), second.path()}, rule, resources, provenance, both);
+  combine_into({first.path(), second.path()}, count.inputs, rule, resources, provenance, both);
   write_counts(count, both, resources);
   return kDone;
 }
