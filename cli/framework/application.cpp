@@ -340,7 +340,9 @@ std::string Application::default_memory_note(const std::string& message) const {
   const auto chosen = root_.get_subcommands();
   if (chosen.empty() || !names_option(message, "-m")) return "";
   const CLI::Option* memory = chosen.front()->get_option_no_throw("--memory");
+  const CLI::Option* server = chosen.front()->get_option_no_throw("--server");
   if (memory == nullptr || memory->count() > 0) return "";
+  if (server != nullptr && server->count() > 0) return "";  // whose errors quote its own
   return " (-m was not given: it is a part of the memory that this process may use and that is free)";
 }
 
