@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from common_cli import DATA, DONE, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
+from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
 from common_reads import random_reads
 from common_tier import FULL, by_tier, some, without_sanitizers
 
@@ -401,7 +401,7 @@ class Ends(Serve):
         half.sendall(struct.pack("<II", 6, 1000) + b"half")
         start = time.monotonic()
         said = self.stop(server)
-        self.assertLess(time.monotonic() - start, 60)
+        self.assertLess(time.monotonic() - start, by_tier(12, 60))
         stopped.set()
         for thread in threads:
             thread.join()
@@ -421,18 +421,13 @@ class Ends(Serve):
         self.warpmer("stats", "x.wmi")
 
     def test_by_a_second_interrupt_are_at_once(self):
-        for _ in range(10):  # now and then it has ended by itself before the second comes
-            server = self.serve("-k", 31, "--save", "x.wmi")
-            self.ask_and_take_no_answer()
-            server.send_signal(signal.SIGTERM)
-            while (self.folder / SOCKET).exists() and server.poll() is None:
-                time.sleep(0.01)
-            server.send_signal(signal.SIGINT)
-            said = server.stderr.read()
-            if server.wait() != DONE:
-                break
-            (self.folder / "x.wmi").unlink()
-        self.assertEqual((server.returncode, said), (-signal.SIGINT, b""))
+        server = self.serve("-k", 31, "--save", "x.wmi")
+        self.ask_and_take_no_answer()
+        server.send_signal(signal.SIGTERM)
+        deadline = time.monotonic() + 20
+        while (self.folder / SOCKET).exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.stop(server, signal.SIGINT, -signal.SIGINT), "")
         self.assertEqual(self.files(), [])
 
 

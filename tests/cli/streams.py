@@ -17,7 +17,7 @@ import time
 import types
 
 from common_cli import DATA, INPUT, RESOURCE, USAGE, WARPMER, CliTest, has_files_without_names, main
-from common_tier import UNDER_TSAN, by_tier, some
+from common_tier import FULL, UNDER_TSAN, by_tier, some
 
 READS = DATA / "forty.fa"
 LARGE_BASES = by_tier(20_000_000, 2_000_000)
@@ -216,7 +216,7 @@ class Terminal(CliTest):
     def test_progress_is_shown_and_taken_away(self):
         status, seen, stdout = self.on_terminal("count", "-k", "15", "-o", "out.wmi", "-", stream="stderr", shows=rb"\rreading ")
         self.assertEqual((status, stdout), (0, b""))
-        self.assertRegex(seen, r"\A(\rstarting[^\r\n]*)*\rreading [^\n]*")
+        self.assertRegex(seen, r"\A\rreading [^\n]*")
         self.assertRegex(seen, r"\r\x1b\[Kwarpmer: [\d,]+ k-mers[^\n]*\r\n\Z")
 
     def test_other_commands_show_it_too(self):
@@ -316,7 +316,7 @@ class Interrupts(CliTest):
     def test_while_it_writes(self):
         genome = os.urandom(LARGE_BASES).translate(bytes(b"ACGT"[i % 4] for i in range(256)))
         (self.folder / "genome.fa").write_bytes(b">g\n" + genome + b"\n")
-        for _ in range(50):  # now and then the whole file is there before the signal is
+        for _ in range(5):  # now and then the whole file is there before the signal is
             process = subprocess.Popen([WARPMER, "count", "-t", "1", "-o", "out.wmi", "genome.fa"], cwd=self.folder)
             while process.poll() is None and not any(self.unfinished_bytes(process)):
                 time.sleep(0.001)
@@ -327,7 +327,7 @@ class Interrupts(CliTest):
                 break
             (self.folder / "out.wmi").unlink()
         self.assertEqual(status, -signal.SIGTERM)
-        self.assertLess(time.monotonic() - start, 30)
+        self.assertLess(time.monotonic() - start, 2 if FULL else 20)
         self.assertEqual(self.files(), ["genome.fa"])
 
     def test_query_too(self):
