@@ -18,6 +18,7 @@
 #include "base/byte_room.h"
 #include "cpu/live/change_table.h"
 #include "cpu/live/live_budget.h"
+#include "cpu/live/live_shard.h"
 #include "cpu/live/pending_super_kmers.h"
 #include "cpu/live/shard_folder.h"
 #include "cpu/live/word_kmers.h"
@@ -29,54 +30,6 @@
 
 namespace warpmer::cpu {
 
-/// Strings that a fold has made.
-struct FoldedStrings {
-  groups::EncodedShard shard;
-  LiveBytes bytes;
-};
-
-/// Moments of a shard. They differ when there are other strings, and when changes begin.
-struct ShardMoment {
-  std::uint64_t folds;
-  bool has_changes;
-};
-
-/// A part of a shard that grows with the calls that change it: its changes, or what is pending.
-template <class Store>
-struct GrowingPart {
-  std::unique_ptr<Store> store;  ///< null: there is nothing
-  LiveBytes bytes;
-  std::size_t reserved = 0;  ///< room that is kept for calls under way
-
-  [[nodiscard]] std::size_t size() const { return store ? store->size() : 0; }
-};
-
-template <class Key, int Words>
-struct LiveShard {
-  // Held by one thread to change what follows, by several to read it. Who has seen by `moment` that strings
-  // are the same and that there are no changes needs no lock.
-  mutable std::shared_mutex mutex;
-  std::shared_ptr<const FoldedStrings> folded;  ///< null: strings are those of the base, if there is one
-  /// K-mers in strings. Each batch asks for it, of nearly all shards: where `folded` told it, a line of the
-  /// cache was fetched for each, which took a sixth of the time to add.
-  std::uint64_t string_kmers = 0;
-  GrowingPart<ChangeTable<Key>> changes;          ///< its size is in k-mers
-  GrowingPart<PendingSuperKmers<Words>> pending;  ///< on top of changes; its size is in bytes
-
-  [[nodiscard]] bool has_pending() const { return pending.store != nullptr && !pending.store->empty(); }
-
-  [[nodiscard]] ShardMoment moment() const {
-    const std::uint64_t now = moment_.load(std::memory_order_acquire);
-    return {now / 2, now % 2 != 0};
-  }
-  void set_moment(ShardMoment now) {
-    moment_.store(2 * now.folds + (now.has_changes ? 1 : 0), std::memory_order_release);
-  }
-
- private:
-  std::atomic<std::uint64_t> moment_{0};
-};
-
 /// Makes an empty table of changes.
 template <class Key>
 std::unique_ptr<ChangeTable<Key>> make_change_table(const Kernels& kernels, backend::LiveScheme scheme,
@@ -84,9 +37,9 @@ std::unique_ptr<ChangeTable<Key>> make_change_table(const Kernels& kernels, back
 /// Says which tables these are, and why.
 std::string describe_live(backend::LiveScheme scheme);
 
-/// All shards, with the memory that they may take. What it does with a shard is done under its lock, which
-/// the caller holds, unless the text says that it takes it. Who holds a lock may wait for a worker, and a
-/// worker for memory to fold in; none of them waits for a lock.
+/// All shards, with the memory that they may take. What it does with a shard is done under both its locks,
+/// which the caller holds, unless the text says that it takes them. Who holds locks may wait for a worker,
+/// and a worker for memory to fold in; none of them waits for a lock.
 template <class Key, int Words>
 class LiveShards {
  public:
@@ -120,13 +73,13 @@ class LiveShards {
   /// on than the one before. Threads that go through them in the same order get behind each other and stay
   /// there, and wait for one shard after the other.
   [[nodiscard]] std::uint32_t next_first() { return next_first_.fetch_add(2531) % kShards; }
-  /// Calls `work(number)` for some shards; those that others are changing come last, in `busy`, which is
+  /// Calls `work(number)` for some shards; those that others are folding come last, in `busy`, which is
   /// memory to work in.
   template <class Numbers, class Work>
   void for_each_free_first(const Numbers& numbers, std::vector<std::uint16_t>& busy, Work&& work) const {
     busy.clear();
     for (const std::uint16_t number : numbers) {
-      if (is_held(number)) {
+      if (is_folding(number)) {
         busy.push_back(number);
       } else {
         work(number);
@@ -159,38 +112,50 @@ class LiveShards {
     return plan_.base == nullptr || shards_[number].moment().folds > 0 || plan_.base->kmers(number) == 0;
   }
 
-  /// Sees to it that words of so many k-mers can be pending; takes the lock. Returns the bytes that are
-  /// reserved. Nothing: there is no memory for `wanted` more bytes until other shards have been folded.
+  /// Sees to it that words of so many k-mers can be pending; takes the locks that it needs. Returns the bytes
+  /// that are reserved. Nothing: there is no memory for `wanted` more bytes until other shards have been
+  /// folded.
   [[nodiscard]] std::optional<std::size_t> reserve_words(std::uint32_t number, std::size_t words,
                                                          std::uint64_t kmers, std::uint64_t& wanted) {
     Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
-    if (is_large(number)) fold(number);
-    if (!shard.pending.store) shard.pending.store = std::make_unique<PendingSuperKmers<Words>>(plan_.kmers.k);
     const std::size_t bytes = format_.bytes_for(words, kmers);
+    std::unique_lock lock(shard.mutex);
+    if (is_large(number)) {
+      lock.unlock();
+      fold_if_large(number);
+      lock.lock();
+    }
     if (!can_be_folded_with(number, 0, bytes, LiveUse::addition, wanted)) return std::nullopt;
-    if (!reserve(number, &Shard::pending, bytes, LiveUse::addition, wanted)) return std::nullopt;
-    return bytes;
+    if (reserve_bytes(shard, bytes, wanted)) return bytes;
+    if (!can_shrink(number)) return std::nullopt;
+    lock.unlock();
+    shrink(number);
+    lock.lock();
+    return reserve_bytes(shard, bytes, wanted) ? std::optional(bytes) : std::nullopt;
   }
 
-  /// Sees to it that so many k-mers can be changes, or removed; takes the lock. False: there is no memory for
-  /// `wanted` more bytes until other shards have been folded.
+  /// Sees to it that so many k-mers can be changes, or removed; takes the locks. False: there is no memory
+  /// for `wanted` more bytes until other shards have been folded.
   [[nodiscard]] bool reserve_kmers(std::uint32_t number, std::size_t kmers, LiveUse use,
                                    std::uint64_t& wanted) {
     Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
-    if (is_large(number)) fold(number);
+    const std::lock_guard folding(shard.folding);
+    std::unique_lock lock(shard.mutex);
+    if (is_large(number)) fold_beside_additions(number, lock);
     settle(number, use);
     if (!can_be_folded_with(number, kmers, 0, use, wanted)) return false;
     if (!shard.changes.store) shard.changes.store = no_changes();
-    return reserve(number, &Shard::changes, kmers, use, wanted);
+    if (reserve(shard.changes, kmers, use, wanted)) return true;
+    if (!can_shrink(number)) return false;
+    fold(number);
+    return reserve(shard.changes, kmers, use, wanted);
   }
 
-  /// Does so beyond the budget, too, by what one shard's k-mers of a batch take; takes the lock. Returns
+  /// Does so beyond the budget, too, by what one shard's k-mers of a batch take; takes the locks. Returns
   /// their number.
   std::size_t reserve_anyway(std::uint32_t number, std::size_t kmers) {
     Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
+    const WholeShardLock lock(shard);
     settle(number, LiveUse::removal);
     auto& changes = shard.changes;
     if (!changes.store) changes.store = no_changes();
@@ -205,9 +170,10 @@ class LiveShards {
   /// can be asked.
   void settle(std::uint32_t number, LiveUse use) {
     Shard& shard = shards_[number];
-    if (!shard.has_pending()) return;
+    if (shard.can_be_asked()) return;
+    if (is_to_be_folded(number) || !has_room_for_changes(shard, shard.pending.store->kmers(), use))
+      return fold(number);
     auto& pending = *shard.pending.store;
-    if (is_to_be_folded(number) || !has_room_for_changes(shard, pending.kmers(), use)) return fold(number);
     const auto worker = workers_.take();
     pending.for_each_block([&](const auto& words) {
       HashList<Key> list{};
@@ -216,24 +182,26 @@ class LiveShards {
     });
     pending.clear();
   }
-  /// Returns `question()`, asked of a shard in which nothing is pending; takes the lock.
+  /// Returns `question()`, asked of a shard in which nothing is pending; takes the locks that it needs.
   template <class Question>
   auto ask(std::uint32_t number, Question&& question) {
     Shard& shard = shards_[number];
     {
       const std::shared_lock lock(shard.mutex);
-      if (!shard.has_pending()) return question();
+      if (shard.can_be_asked()) return question();
     }
-    const std::lock_guard lock(shard.mutex);
+    const std::lock_guard folding(shard.folding);
+    std::unique_lock lock(shard.mutex);
+    if (is_to_be_folded(number)) fold_beside_additions(number, lock);
     settle(number, LiveUse::addition);
     return question();
   }
 
   /// Folds a shard if that makes memory free, and gives back room that is not reserved any more; takes the
-  /// lock.
+  /// locks.
   void shrink(std::uint32_t number) {
     Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
+    const WholeShardLock lock(shard);
     if (can_shrink(number)) fold(number);
     give_back(shard.changes);
     give_back(shard.pending);
@@ -241,13 +209,11 @@ class LiveShards {
     if (shard.pending.size() + shard.pending.reserved == 0) shard.pending = {nullptr, LiveBytes(budget_, 0)};
   }
 
-  /// Returns the shard as an index has it, with what is in all its parts; takes the lock.
+  /// Returns the shard as an index has it, with what is in all its parts; takes the locks.
   [[nodiscard]] index::FrozenShard freeze(std::uint32_t number, backend::Tally& tally,
                                           std::vector<std::uint64_t>&& spent) {
-    fold_if_much_is_pending(number);
-    const std::shared_lock lock(shards_[number].mutex);
     groups::EncodedShard shard;
-    with_folder(number, [&](Folder& folder, const Content& content) {
+    read_whole(number, [&](Folder& folder, const Content& content) {
       if (content.changes != nullptr || content.pending != nullptr) {
         shard = folder.fold(content, tally, std::move(spent));
         return;
@@ -259,11 +225,9 @@ class LiveShards {
     });
     return {{}, std::move(shard.payload), {}, std::nullopt, shard.sizes};
   }
-  /// Takes note of all counts of a shard; takes the lock.
+  /// Takes note of all counts of a shard; takes the locks.
   void note(std::uint32_t number, backend::Tally& tally) {
-    fold_if_much_is_pending(number);
-    const std::shared_lock lock(shards_[number].mutex);
-    with_folder(number, [&](Folder& folder, const Content& content) { folder.note(content, tally); });
+    read_whole(number, [&](Folder& folder, const Content& content) { folder.note(content, tally); });
   }
 
  private:
@@ -296,9 +260,12 @@ class LiveShards {
   /// The words that lookups may read of a shard without strings.
   static constexpr std::uint64_t kNoWords[kReadAheadWords + 8] = {};
 
-  /// True when somebody is changing a shard just now.
-  [[nodiscard]] bool is_held(std::uint32_t number) const {
-    return !std::shared_lock(shards_[number].mutex, std::try_to_lock).owns_lock();
+  /// True when somebody is folding a shard just now.
+  [[nodiscard]] bool is_folding(std::uint32_t number) const {
+    return !std::unique_lock(shards_[number].folding, std::try_to_lock).owns_lock();
+  }
+  [[nodiscard]] std::unique_ptr<PendingSuperKmers<Words>> no_words() const {
+    return std::make_unique<PendingSuperKmers<Words>>(plan_.kmers.k);
   }
   [[nodiscard]] std::unique_ptr<ChangeTable<Key>> no_changes() const {
     return make_change_table<Key>(kernels_, plan_.scheme, plan_.kmers.k);
@@ -313,11 +280,11 @@ class LiveShards {
     if (shard.folded != nullptr) return shard.folded->shard.sizes;
     return plan_.base != nullptr ? plan_.base->sizes(number) : groups::ShardSizes{};
   }
-  [[nodiscard]] Content content_of(std::uint32_t number) const {
-    const Shard& shard = shards_[number];
-    return {strings(number), shard.string_kmers, sizes(number).large_groups > 0,
-            shard.changes.size() > 0 ? shard.changes.store.get() : nullptr,
-            shard.has_pending() ? shard.pending.store.get() : nullptr};
+  /// Returns the strings of a shard, and what some of its parts have on top of them.
+  [[nodiscard]] Content content_of(std::uint32_t number, const GrowingParts<Key, Words>& parts) const {
+    return {strings(number), shards_[number].string_kmers, sizes(number).large_groups > 0,
+            parts.changes.size() > 0 ? parts.changes.store.get() : nullptr,
+            parts.pending.size() > 0 ? parts.pending.store.get() : nullptr};
   }
 
   [[nodiscard]] bool are_many(std::uint32_t number, std::uint64_t kmers, double most) const {
@@ -328,17 +295,20 @@ class LiveShards {
   [[nodiscard]] bool is_large(std::uint32_t number) const {
     const Shard& shard = shards_[number];
     if (are_many(number, shard.changes.size(), kMostChanges)) return true;
-    if (!shard.has_pending()) return false;
+    if (shard.pending.size() == 0) return false;
     return are_many(number, shard.pending.store->kmers(), kMostPending) ||
            Folder::bytes_to_count(shard.pending.size()) > budget_.folding_room().bytes() / 2;
   }
-  /// True when a shard, in which something is pending, is folded before it is asked.
+  /// True when a shard is folded before it is asked.
   [[nodiscard]] bool is_to_be_folded(std::uint32_t number) const {
     const Shard& shard = shards_[number];
-    return are_many(number, shard.changes.size() + shard.pending.store->kmers(), kMostAsked);
+    if (!shard.taken.empty()) return true;  // a fold has failed
+    return shard.pending.size() > 0 &&
+           are_many(number, shard.changes.size() + shard.pending.store->kmers(), kMostAsked);
   }
   [[nodiscard]] bool can_shrink(std::uint32_t number) const {
     const Shard& shard = shards_[number];
+    if (!shard.taken.empty()) return true;  // when the fold that is under way has ended
     const std::uint64_t changes = shard.changes.size(), pending = shard.pending.size();
     if (changes + pending == 0) return false;
     // It is not worth while to make strings anew for little. Those of the base take no memory until they are
@@ -357,26 +327,27 @@ class LiveShards {
     const Shard& shard = shards_[number];
     if (shard.string_kmers <= kPartEntries || sizes(number).large_groups == 0) return true;
     const std::uint64_t bytes =
-        Folder::bytes_to_merge(shard.string_kmers, shard.changes.size() + changes, true) +
-        Folder::bytes_to_count(shard.pending.size() + pending);
+        Folder::bytes_to_merge(shard.string_kmers,
+                               shard.taken.changes.size() + shard.changes.size() + changes, true) +
+        Folder::bytes_to_count(shard.taken.pending.size() + shard.pending.size() + pending);
     if (budget_.set_aside_for_folding(bytes, use)) return true;
     wanted = bytes - std::min(bytes, budget_.folding_room().bytes());
     return false;
   }
   /// Keeps room for `more` in a part. False: there is no memory for `wanted` more bytes.
   template <class Store>
-  bool reserve(std::uint32_t number, GrowingPart<Store> Shard::*which, std::size_t more, LiveUse use,
-               std::uint64_t& wanted) {
-    GrowingPart<Store>& part = shards_[number].*which;
+  [[nodiscard]] static bool reserve(GrowingPart<Store>& part, std::size_t more, LiveUse use,
+                                    std::uint64_t& wanted) {
     const std::size_t room = part.reserved + more;
     // At least half as much again, so that what is there is moved seldom.
-    if (!part.store->has_room(room) && !grow(part, std::max(room, part.size() / 2), use, wanted)) {
-      if (!can_shrink(number)) return false;
-      fold(number);
-      if (!grow(part, room, use, wanted)) return false;
-    }
+    if (!part.store->has_room(room) && !grow(part, std::max(room, part.size() / 2), use, wanted))
+      return false;
     part.reserved = room;
     return true;
+  }
+  [[nodiscard]] bool reserve_bytes(Shard& shard, std::size_t bytes, std::uint64_t& wanted) const {
+    if (!shard.pending.store) shard.pending.store = no_words();
+    return reserve(shard.pending, bytes, LiveUse::addition, wanted);
   }
   template <class Store>
   [[nodiscard]] static bool grow(GrowingPart<Store>& part, std::size_t more, LiveUse use,
@@ -407,41 +378,88 @@ class LiveShards {
     part.bytes.set(part.store->memory_bytes());
   }
 
-  /// Calls `work(folder, content)` for a shard when there is memory to fold it in.
+  /// Calls `work(folder)` when there is memory to fold in.
   template <class Work>
-  void with_folder(std::uint32_t number, Work&& work) {
-    const Content content = content_of(number);
+  void with_folder(const Content& content, Work&& work) {
     const auto worker = workers_.take();
     const ByteRoom::Held room(budget_.folding_room(), Folder::bytes_for(content));
-    work(worker->folder, content);
+    work(worker->folder);
   }
-  /// Makes strings of what is pending if that is much, before it is counted only to be told; takes the lock.
-  void fold_if_much_is_pending(std::uint32_t number) {
+  /// Calls `work(folder, content)` for all that a shard has; takes the locks. Makes strings of what is
+  /// pending before if that is much, so that it is not counted only to be told.
+  template <class Work>
+  void read_whole(std::uint32_t number, Work&& work) {
     Shard& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
-    if (shard.has_pending() && is_to_be_folded(number)) fold(number);
+    const std::lock_guard folding(shard.folding);
+    {
+      const std::lock_guard lock(shard.mutex);
+      if (is_to_be_folded(number)) fold(number);
+    }
+    const std::shared_lock lock(shard.mutex);
+    const Content content = content_of(number, shard);
+    with_folder(content, [&](Folder& folder) { work(folder, content); });
+  }
+
+  /// Folds a shard before more is added to it, if it is large still; takes the locks.
+  void fold_if_large(std::uint32_t number) {
+    Shard& shard = shards_[number];
+    const std::lock_guard folding(shard.folding);
+    std::unique_lock lock(shard.mutex);
+    if (is_large(number)) fold_beside_additions(number, lock);
+  }
+  /// Folds a shard, and lets go of `lock`, its mutex, meanwhile: what is added then stays as it is.
+  void fold_beside_additions(std::uint32_t number, std::unique_lock<std::shared_mutex>& lock) {
+    Shard& shard = shards_[number];
+    if (!shard.taken.empty()) return fold(number);
+    const Content content = take(number);
+    lock.unlock();
+    groups::EncodedShard strings = folded(content);
+    lock.lock();
+    set_strings(shard, std::move(strings));
   }
   void fold(std::uint32_t number) {
     Shard& shard = shards_[number];
+    if (!shard.taken.empty()) set_strings(shard, folded(content_of(number, shard.taken)));
+    set_strings(shard, folded(take(number)));
+  }
+  /// Takes what is not in strings to make strings of it; returns it, with these. Room that is reserved stays.
+  Content take(std::uint32_t number) {
+    Shard& shard = shards_[number];
+    const Content content = content_of(number, shard);
+    GrowingParts<Key, Words> fresh;
+    if (shard.changes.store) fresh.changes.store = no_changes();
+    if (shard.pending.store) fresh.pending.store = no_words();
+    renew(shard.changes, fresh.changes);
+    renew(shard.pending, fresh.pending);
+    shard.taken = std::exchange(static_cast<GrowingParts<Key, Words>&>(shard), std::move(fresh));
+    return content;
+  }
+  /// Gives an empty part the room that is reserved in another one.
+  template <class Store>
+  void renew(const GrowingPart<Store>& part, GrowingPart<Store>& fresh) const {
+    fresh.reserved = part.reserved;
+    if (fresh.reserved > 0) fresh.store->make_room(fresh.reserved);
+    fresh.bytes = LiveBytes(budget_, fresh.store ? fresh.store->memory_bytes() : 0);
+  }
+  /// Returns strings of what a shard has.
+  [[nodiscard]] groups::EncodedShard folded(const Content& content) {
     backend::Tally tally;
-    groups::EncodedShard folded;
-    with_folder(number,
-                [&](Folder& folder, const Content& content) { folded = folder.fold(content, tally); });
-    const std::uint64_t kmers = folded.sizes.kmers;
-    const std::uint64_t bytes = folded.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);
-    auto fresh = shard.changes.store ? no_changes() : nullptr;
-    if (shard.changes.reserved > 0) fresh->make_room(shard.changes.reserved);
+    groups::EncodedShard shard;
+    with_folder(content, [&](Folder& folder) { shard = folder.fold(content, tally); });
+    return shard;
+  }
+  /// Makes these the strings of a shard, in which there is what a fold has taken.
+  void set_strings(Shard& shard, groups::EncodedShard&& strings) {
+    const std::uint64_t kmers = strings.sizes.kmers;
+    const std::uint64_t bytes = strings.payload.capacity() * sizeof(std::uint64_t) + sizeof(FoldedStrings);
     if (kmers == 0 && plan_.base == nullptr) {
       shard.folded.reset();
     } else {
-      shard.folded.reset(new FoldedStrings{std::move(folded), LiveBytes(budget_, bytes)});
+      shard.folded.reset(new FoldedStrings{std::move(strings), LiveBytes(budget_, bytes)});
     }
     shard.string_kmers = kmers;
-    shard.changes.store = std::move(fresh);
-    shard.changes.bytes.set(shard.changes.store ? shard.changes.store->memory_bytes() : 0);
-    if (shard.pending.store) shard.pending.store->clear();
-    shard.set_moment({shard.moment().folds + 1, false});
-    give_back(shard.pending);
+    shard.taken = {};
+    shard.set_moment({shard.moment().folds + 1, !shard.empty()});
   }
 
   const Kernels& kernels_;

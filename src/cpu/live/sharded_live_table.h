@@ -494,7 +494,7 @@ class ShardedLiveTable : public backend::LiveTable {
       }
     }
     give_back(shard, room);
-    shard.set_moment({shard.moment().folds, true});
+    shard.note_changes();
   }
 
   void remove_from(std::uint32_t number, ShardRoom room, Changer& changer, backend::Shortfall& shortfall) {
@@ -502,7 +502,7 @@ class ShardedLiveTable : public backend::LiveTable {
     std::uint64_t* const changes = changer.changes.get(list.size);
     std::uint32_t* const low = changer.low.get(list.size);
     auto& shard = shards_[number];
-    const std::lock_guard lock(shard.mutex);
+    const WholeShardLock lock(shard);
     shards_.settle(number, LiveUse::removal);
     const groups::ShardBits strings = shards_.strings(number);
     ChangeTable<Key>& table = *shard.changes.store;
@@ -517,7 +517,7 @@ class ShardedLiveTable : public backend::LiveTable {
       table.set(hash, changes[i], whole_change(there - std::min(there, wanted)), changer.lists);
     }
     give_back(shard, room);
-    if (table.size() > 0) shard.set_moment({shard.moment().folds, true});
+    if (table.size() > 0) shard.note_changes();
   }
 
   /// Returns how many keys a batch may bring a shard, at most. Where there are many k-mers, few may be

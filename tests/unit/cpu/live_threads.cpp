@@ -262,6 +262,24 @@ TEST_CASE("more threads than a live table was made for wait for their turn, and 
   }
 }
 
+TEST_CASE("threads add to shards while others fold them") {
+  constexpr unsigned kThreads = 4;
+  const unsigned rounds = by_tier(60u, 20u);
+  backend::LiveTablePlan plan = live_plan(31);
+  plan.threads = kThreads;
+  plan.fold_kmers = 1;
+  const auto table = backend::make_cpu_live_table(plan);
+  const std::vector<std::string> reads = simulated_reads(60, 400, 5);
+  const io::Batch batch = batch_with(reads, 1);
+  const auto add = [&] {
+    for (unsigned round = 0; round < rounds; ++round) table->add(batch, true);
+  };
+  run_all({add, add, add, add});
+  OracleTable oracle(plan.kmers);
+  for (unsigned round = 0; round < kThreads * rounds; ++round) oracle.add(batch, true);
+  check_same(*table, oracle, 2);
+}
+
 TEST_CASE("batches that have room one after another have it side by side") {
   constexpr unsigned kThreads = 3, kRounds = 4;
   backend::LiveTablePlan plan = live_plan(31);
