@@ -248,8 +248,11 @@ class LiveShards {
   static constexpr double kMostAsked = 0.25;
   /// K-mers that are pending for each k-mer in strings when a shard is folded, if they are not few. They take
   /// 1 to 2 bytes each. Adding 100x reads of 4.6 Mbp takes 13.9, 9.2, 6.9 and 6.1 s of CPU time and 172, 232,
-  /// 295 and 331 MB with 2, 4, 8 and 16; counting them takes 4.4 s.
+  /// 295 and 331 MB with 2, 4, 8 and 16; counting them takes 4.4 s. Where memory is plenty: twice as many.
   static constexpr double kMostPending = 8;
+  static constexpr double kMostPendingInPlenty = 2 * kMostPending;
+  /// Memory is plenty while what is pending in a shard takes less than one of so many parts of its share.
+  static constexpr std::uint64_t kPlenty = 8;
   /// Bytes that strings take for each k-mer, about, where k-mers have neighbours.
   static constexpr double kStringBytes = 1.5;
   /// Bytes that strings take for each byte of what is pending, about: more where nothing comes twice, less
@@ -296,7 +299,8 @@ class LiveShards {
     const Shard& shard = shards_[number];
     if (are_many(number, shard.changes.size(), kMostChanges)) return true;
     if (shard.pending.size() == 0) return false;
-    return are_many(number, shard.pending.store->kmers(), kMostPending) ||
+    const bool is_plenty = shard.pending.size() < budget_.most() / (kPlenty * kShards);
+    return are_many(number, shard.pending.store->kmers(), is_plenty ? kMostPendingInPlenty : kMostPending) ||
            Folder::bytes_to_count(shard.pending.size()) > budget_.folding_room().bytes() / 2;
   }
   /// True when a shard is folded before it is asked.
