@@ -9,26 +9,31 @@
 
 namespace warpmer {
 
-/// Bytes that are set aside for one purpose, and held for a while. Thread-safe. It counts; it allocates
+/// Bytes that are set aside for one purpose, and held for a while. Who comes first gets them first: where
+/// many want little, one that wants much waits no longer for it. Thread-safe. It counts; it allocates
 /// nothing.
 class ByteRoom {
  public:
   explicit ByteRoom(std::uint64_t bytes) : bytes_(bytes) {}
 
   /// Holds bytes; waits until others have given back enough. For more than there are, more are set aside from
-  /// then on.
+  /// then on. A thread that holds some waits for no more of them.
   class Held {
    public:
     Held(ByteRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {
       std::unique_lock lock(room_.mutex_);
       room_.bytes_ = std::max(room_.bytes_.load(), bytes_);
-      room_.ended_.wait(lock, [&] { return room_.held_ + bytes_ <= room_.bytes_; });
+      const std::uint64_t number = room_.came_++;
+      room_.changed_.wait(lock,
+                          [&] { return room_.served_ == number && room_.held_ + bytes_ <= room_.bytes_; });
+      ++room_.served_;
       room_.held_ += bytes_;
+      room_.changed_.notify_all();
     }
     ~Held() {
       const std::lock_guard lock(room_.mutex_);
       room_.held_ -= bytes_;
-      room_.ended_.notify_all();
+      room_.changed_.notify_all();
     }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
@@ -42,7 +47,7 @@ class ByteRoom {
   void raise(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     bytes_ = std::max(bytes_.load(), bytes);
-    ended_.notify_all();
+    changed_.notify_all();
   }
   /// Returns the bytes that are set aside.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(); }
@@ -53,7 +58,8 @@ class ByteRoom {
   std::mutex mutex_;  ///< held to change what follows
   std::atomic<std::uint64_t> bytes_;
   std::atomic<std::uint64_t> held_{0};
-  std::condition_variable ended_;
+  std::uint64_t came_ = 0, served_ = 0;  ///< how many have wanted some, and have got it
+  std::condition_variable changed_;
 };
 
 }  // namespace warpmer
