@@ -92,9 +92,9 @@ KmerParams kmers_of(const ServeCommand& command, const index::IndexFile* base) {
   return {params.k, params.canonical};
 }
 
-/// Memory of a connection, at most: a request, its answer, and what is in between.
+/// Memory of a request and its answer, at most.
 constexpr std::uint64_t kConnectionBytes = std::uint64_t{16} << 20;
-/// Whatever the memory: those that ask little take little.
+/// Whatever the memory is, as requests wait for it.
 constexpr std::uint64_t kFewConnections = 64;
 constexpr std::uint64_t kManyConnections = 1024;
 /// A share of a cap for connections.
@@ -128,7 +128,8 @@ void answer(const ServeCommand& command, const host::Resources& resources, const
                                .threads = resources.threads,
                                .read_only = read_only,
                                .frozen = read_only.empty() ? nullptr : base,
-                               .most_clients = most_connections(resources.memory_bytes)});
+                               .most_clients = most_connections(resources.memory_bytes),
+                               .request_bytes = resources.memory_bytes / kConnectionShare});
   print_last_line(fmt::format("serves {}-mers at {} with {}, {}: {}{}", kmers.k, command.socket,
                               counted(resources.threads, "thread"), format_bytes(resources.memory_bytes),
                               table.describe(), read_only.empty() ? "" : "; read only"));

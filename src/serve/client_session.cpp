@@ -17,6 +17,12 @@ namespace {
 
 constexpr std::size_t kMostHelloBytes = 256;
 
+/// Returns what a request takes, about, with its pieces, and where counts are asked for, with these.
+std::uint64_t bytes_for(const FrameHead& request) {
+  const bool has_counts = request.kind == FrameKind::profile || request.kind == FrameKind::summarise;
+  return std::uint64_t{request.bytes} * (has_counts ? 8 : 2);
+}
+
 template <class Number>
 std::string_view bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
@@ -28,13 +34,20 @@ std::string_view bytes_of(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
+ClientSession::ClientSession(const SessionTerms& terms, FrameStream& stream)
+    : terms_(terms), stream_(stream) {
+  stream_.note_waiting([this] { room_.reset(); });
+}
+
 void ClientSession::run() noexcept {
   try {
     try {
       greet();
       while (const auto header = stream_.receive_header(kMostRequestBytes)) {
+        room_.emplace(terms_.room, std::min(bytes_for(*header), terms_.room.bytes()));
         if (terms_.changes.is_stopped()) return;  // it had come before, and nobody has begun with it
         answer(*header);
+        room_.reset();
       }
     } catch (const MalformedFrame&) {
       send_error(InputError("the server was sent what is no request of warpmer's"));

@@ -2,10 +2,12 @@
 /// One client of a server: requests that come, answers that go.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backend/live/live_table.h"
 #include "base/buffer_pool.h"
+#include "base/byte_room.h"
 #include "serve/change_turns.h"
 #include "serve/frame_stream.h"
 #include "serve/protocol.h"
@@ -25,6 +27,7 @@ struct SessionTerms {
   backend::LiveTable& table;
   ChangeTurns& changes;  ///< of the table
   BufferPool<RequestBuffers>& buffers;
+  ByteRoom& room;  ///< for requests and their answers
   KmerParams kmers;
   unsigned threads = 1;          ///< that take a snapshot
   const std::string& read_only;  ///< ServerOptions, as is the next
@@ -35,7 +38,7 @@ struct SessionTerms {
 class ClientSession {
  public:
   /// Both outlive the session.
-  ClientSession(const SessionTerms& terms, FrameStream& stream) : terms_(terms), stream_(stream) {}
+  ClientSession(const SessionTerms& terms, FrameStream& stream);
 
   /// Answers until the client has ended. What goes wrong between both sides ends it, too.
   void run() noexcept;
@@ -58,7 +61,9 @@ class ClientSession {
 
   const SessionTerms& terms_;
   FrameStream& stream_;
-  BufferPool<RequestBuffers>::Lease buffers_;  ///< while there is a request
+  // While there is a request. A client that keeps it waiting does not keep the room from others for long.
+  std::optional<ByteRoom::Held> room_;
+  BufferPool<RequestBuffers>::Lease buffers_;
 };
 
 }  // namespace warpmer::serve

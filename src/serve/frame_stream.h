@@ -2,6 +2,7 @@
 /// Frames through a socket.
 
 #include <chrono>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ class FrameStream {
 
   /// Lets no `send` wait for longer than this from now on, while nothing is taken.
   void limit_waiting(unsigned seconds) noexcept;
+  /// From now on, calls `note` for each tenth of a second in which the other side sends nothing of a frame
+  /// that it has begun, or takes nothing of one that is sent.
+  void note_waiting(std::function<void()> note);
   /// All that is sent from now on has to be taken in this time, however many calls of `send` it is; 0: there
   /// is no limit any more.
   void set_deadline(unsigned seconds) noexcept;
@@ -47,9 +51,13 @@ class FrameStream {
   using Clock = std::chrono::steady_clock;
 
   void wait_for_room() const;
+  void wait_for_frame() const;
+  void limit(int what, std::chrono::microseconds time) const noexcept;
+  [[nodiscard]] bool is_to_go_on() const;
 
   const int socket_;
   std::optional<Clock::time_point> deadline_;
+  std::function<void()> note_waiting_;
 };
 
 }  // namespace warpmer::serve

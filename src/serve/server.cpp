@@ -41,6 +41,12 @@ ServerOptions with_room(ServerOptions options) {
   return options;
 }
 
+/// Returns how many buffers are kept for the next requests.
+std::size_t idle_buffers(const ServerOptions& options) {
+  constexpr std::uint64_t kBufferBytes = std::uint64_t{8} << 20;
+  return std::clamp<std::uint64_t>(options.request_bytes / kBufferBytes, 1, options.threads);
+}
+
 /// Tells a client that it is not served.
 void refuse(FrameStream& stream, const std::string& why) {
   stream.limit_waiting(1);
@@ -59,7 +65,8 @@ Server::Server(backend::LiveTable& table, const ServerOptions& options)
       options_(with_room(options)),
       changes_(options.threads),
       buffers_([] { return std::make_unique<RequestBuffers>(); }, SIZE_MAX, Buffers::Order::last_returned,
-               options.threads),
+               idle_buffers(options)),
+      room_(options.request_bytes),
       listener_(options.path) {}
 
 Server::~Server() { end_all(); }
@@ -103,8 +110,15 @@ void Server::accept() {
 }
 
 void Server::serve(Client& client) {
-  const SessionTerms terms{table_,           changes_,           buffers_,        options_.kmers,
-                           options_.threads, options_.read_only, options_.frozen, options_.patience_seconds};
+  const SessionTerms terms{table_,
+                           changes_,
+                           buffers_,
+                           room_,
+                           options_.kmers,
+                           options_.threads,
+                           options_.read_only,
+                           options_.frozen,
+                           options_.patience_seconds};
   ClientSession(terms, client.stream).run();
   std::unique_lock lock(mutex_);
   if (is_stopping_) {

@@ -2,6 +2,7 @@
 /// Serves a live table to other processes.
 
 #include <condition_variable>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 
 #include "backend/live/live_table.h"
 #include "base/buffer_pool.h"
+#include "base/byte_room.h"
 #include "serve/change_turns.h"
 #include "serve/client_session.h"
 #include "serve/frame_stream.h"
@@ -24,12 +26,15 @@ struct ServerOptions {
   std::string read_only = {};                ///< why nothing may be added, removed or saved; empty: it may
   const index::IndexFile* frozen = nullptr;  ///< the index that the table is, if it is read only
   unsigned most_clients = 1024;              ///< connections at once; more are refused
-  unsigned grace_seconds = 2;                ///< after `stop`, for answers that are under way
-  unsigned patience_seconds = 60;            ///< for a client that takes a snapshot, as additions wait for it
+  std::uint64_t request_bytes = std::uint64_t{1}
+                                << 30;  ///< for requests that are worked on, and their answers
+  unsigned grace_seconds = 2;           ///< after `stop`, for answers that are under way
+  unsigned patience_seconds = 60;       ///< for a client that takes a snapshot, as additions wait for it
 };
 
 /// Answers clients, each connection on a thread of its own. A connection takes memory only while there is a
-/// request; one that does not send it all, or does not take its answer, keeps nobody else waiting.
+/// request, for which it waits until others have theirs back; one that does not send it all, or does not take
+/// its answer, keeps nobody else waiting for more than a tenth of a second.
 class Server {
  public:
   /// Begins to listen. ResourceError when it cannot (unix_socket.h). The table outlives the server.
@@ -61,6 +66,7 @@ class Server {
   // Threads work on no more requests at a time, however many connections there are. Where each request got
   // memory from the system, and gave it back, that took a sixth of a server's CPU time.
   Buffers buffers_;
+  ByteRoom room_;
   Listener listener_;
   std::mutex mutex_;  ///< guards what follows
   std::condition_variable changed_;

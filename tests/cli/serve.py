@@ -502,6 +502,24 @@ class Sockets(Serve):
 
 
     @without_sanitizers
+    def test_with_many_requests_wait_for_memory(self):
+        server = self.serve("-k", 33, "-t", 4, "-m", "100M")
+        chance = random.Random(3)
+        genome = "".join(chance.choices("ACGT", k=500_000))
+        names = [f"{i}.fa" for i in range(6)]
+        for name in names:
+            places = (chance.randrange(len(genome) - 150) for _ in range(20_000))
+            self.file(name, fasta(("read", genome[at : at + 150]) for at in places))
+        for asked in (["add"], ["query", "-q", "-o", "/dev/null", "--reads"]):
+            clients = [
+                subprocess.Popen([WARPMER, *asked, name, "-t", "4", "--server", SOCKET], cwd=self.folder, stderr=subprocess.DEVNULL)
+                for name in names
+            ]
+            self.assertEqual([client.wait() for client in clients], [0] * len(clients))
+        peak_kib = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1])
+        self.assertLess(peak_kib, 100 << 10)
+
+    @without_sanitizers
     def test_that_are_idle_hold_no_large_buffers(self):
         server = self.serve("-k", 31, "-t", 2, "-m", "120M")
         bases = 1_000_000

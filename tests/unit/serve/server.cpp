@@ -239,6 +239,31 @@ TEST_CASE("a client that takes no answers keeps nobody from theirs, nor the serv
   CHECK(refusal<Error>([&] { static_cast<void>(good.totals()); }) == "the server has been stopped");
 }
 
+TEST_CASE("a client that is slow keeps the memory for requests from nobody") {
+  OracleTable table(kKmers);
+  const ServedTable served(table, kKmers, {.request_bytes = 1});
+  RemoteTable good(served.path());
+  std::mt19937_64 random(12);
+  const io::Batch batch = batch_of(random_text(random, 100'000));
+  good.add(batch, false);
+  const Payload payload = batch_payload(batch);
+  char header[serve::kHeaderBytes];
+  serve::encode({FrameKind::profile, static_cast<std::uint32_t>(payload.size())}, header);
+  const int sockets[] = {serve::connect_to(served.path()), serve::connect_to(served.path())};
+  FrameStream takes_nothing(sockets[0]), sends_no_more(sockets[1]);
+  greet(takes_nothing);
+  greet(sends_no_more);
+  takes_nothing.send(FrameKind::profile, payload);
+  send_raw(sockets[1], std::string(header, sizeof header) + std::string(payload.bytes().substr(0, 1000)));
+  backend::Profile counts;
+  for (int i = 0; i < 20; ++i) good.lookup(false).profile(batch, counts);
+  CHECK(counts.counts.size() > 99'000);
+  // Both go on where they were.
+  takes_nothing.receive_payload(serve::receive_answer(takes_nothing));
+  send_raw(sockets[1], payload.bytes().substr(1000));
+  CHECK(sends_no_more.receive_payload(serve::receive_answer(sends_no_more)).size() > 4 * 99'000);
+}
+
 TEST_CASE("a client that takes no snapshot loses it, and additions go on") {
   OracleTable table(KmerParams{12, true});
   const ServedTable served(table, {12, true}, {.patience_seconds = 1});
