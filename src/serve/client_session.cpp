@@ -44,7 +44,8 @@ void ClientSession::run() noexcept {
     try {
       greet();
       while (const auto header = stream_.receive_header(kMostRequestBytes)) {
-        room_.emplace(terms_.room, std::min(bytes_for(*header), terms_.room.bytes()));
+        if (const std::uint64_t bytes = bytes_for(*header); bytes > 0)
+          room_.emplace(terms_.room, std::min(bytes, terms_.room.bytes()));
         if (terms_.changes.is_stopped()) return;  // it had come before, and nobody has begun with it
         answer(*header);
         room_.reset();
