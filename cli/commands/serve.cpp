@@ -94,7 +94,7 @@ KmerParams kmers_of(const ServeCommand& command, const index::IndexFile* base) {
 
 /// Memory of a request and its answer, at most.
 constexpr std::uint64_t kConnectionBytes = std::uint64_t{16} << 20;
-/// Whatever the memory is, as requests wait for it.
+/// Connections that there may be whatever the memory is: their requests wait for it.
 constexpr std::uint64_t kFewConnections = 64;
 constexpr std::uint64_t kManyConnections = 1024;
 /// A share of a cap for connections.

@@ -9,9 +9,9 @@
 
 namespace warpmer {
 
-/// Bytes that are set aside for one purpose, and held for a while. Who comes first gets them first: where
-/// many want little, one that wants much waits no longer for it. Thread-safe. It counts; it allocates
-/// nothing.
+/// Bytes that are set aside for one purpose, and held for a while. Who comes first gets them first: else one
+/// that wants much would wait while many others get the little that they want. Thread-safe. It counts; it
+/// allocates nothing.
 class ByteRoom {
  public:
   explicit ByteRoom(std::uint64_t bytes) : bytes_(bytes) {}

@@ -39,6 +39,9 @@ class ClientSession {
  public:
   /// Both outlive the session.
   ClientSession(const SessionTerms& terms, FrameStream& stream);
+  ~ClientSession() { stream_.note_waiting(nullptr); }
+  ClientSession(const ClientSession&) = delete;
+  ClientSession& operator=(const ClientSession&) = delete;
 
   /// Answers until the client has ended. What goes wrong between both sides ends it, too.
   void run() noexcept;

@@ -26,15 +26,14 @@ struct ServerOptions {
   std::string read_only = {};                ///< why nothing may be added, removed or saved; empty: it may
   const index::IndexFile* frozen = nullptr;  ///< the index that the table is, if it is read only
   unsigned most_clients = 1024;              ///< connections at once; more are refused
-  std::uint64_t request_bytes = std::uint64_t{1}
-                                << 30;  ///< for requests that are worked on, and their answers
-  unsigned grace_seconds = 2;           ///< after `stop`, for answers that are under way
-  unsigned patience_seconds = 60;       ///< for a client that takes a snapshot, as additions wait for it
+  std::uint64_t request_bytes = 1 << 30;     ///< for requests that are worked on, and their answers
+  unsigned grace_seconds = 2;                ///< after `stop`, for answers that are under way
+  unsigned patience_seconds = 60;            ///< for a client that takes a snapshot, as additions wait for it
 };
 
 /// Answers clients, each connection on a thread of its own. A connection takes memory only while there is a
-/// request, for which it waits until others have theirs back; one that does not send it all, or does not take
-/// its answer, keeps nobody else waiting for more than a tenth of a second.
+/// request, and waits for it until others have given theirs back; one that does not send it all, or does not
+/// take its answer, keeps nobody else waiting for more than a tenth of a second.
 class Server {
  public:
   /// Begins to listen. ResourceError when it cannot (unix_socket.h). The table outlives the server.
