@@ -1,7 +1,6 @@
 #pragma once
 /// Memory that threads share: who finds too little of it waits.
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -22,7 +21,7 @@ class ByteRoom {
    public:
     Held(ByteRoom& room, std::uint64_t bytes) : room_(room), bytes_(bytes) {
       std::unique_lock lock(room_.mutex_);
-      room_.bytes_ = std::max(room_.bytes_.load(), bytes_);
+      room_.set_aside(bytes_);
       const std::uint64_t number = room_.came_++;
       room_.changed_.wait(lock,
                           [&] { return room_.served_ == number && room_.held_ + bytes_ <= room_.bytes_; });
@@ -46,8 +45,7 @@ class ByteRoom {
   /// Sets aside so many, if they are more than before.
   void raise(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
-    bytes_ = std::max(bytes_.load(), bytes);
-    changed_.notify_all();
+    set_aside(bytes);
   }
   /// Returns the bytes that are set aside.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.load(); }
@@ -55,6 +53,12 @@ class ByteRoom {
   [[nodiscard]] std::uint64_t held() const { return held_.load(); }
 
  private:
+  void set_aside(std::uint64_t bytes) {
+    if (bytes <= bytes_) return;
+    bytes_ = bytes;
+    changed_.notify_all();  // those that wait may have enough now
+  }
+
   std::mutex mutex_;  ///< held to change what follows
   std::atomic<std::uint64_t> bytes_;
   std::atomic<std::uint64_t> held_{0};
