@@ -86,9 +86,18 @@ class WholeShardLock {
  public:
   explicit WholeShardLock(const Shard& shard) : folding_(shard.folding), lock_(shard.mutex) {}
 
+  /// Returns `work()`, and lets go of `mutex` meanwhile; after an error it stays so.
+  template <class Work>
+  auto beside_others(Work&& work) {
+    lock_.unlock();
+    auto result = work();
+    lock_.lock();
+    return result;
+  }
+
  private:
   const std::lock_guard<std::mutex> folding_;
-  const std::lock_guard<std::shared_mutex> lock_;
+  std::unique_lock<std::shared_mutex> lock_;
 };
 
 }  // namespace warpmer::cpu

@@ -139,8 +139,7 @@ class LiveShards {
   [[nodiscard]] bool reserve_kmers(std::uint32_t number, std::size_t kmers, LiveUse use,
                                    std::uint64_t& wanted) {
     Shard& shard = shards_[number];
-    const std::lock_guard folding(shard.folding);
-    std::unique_lock lock(shard.mutex);
+    WholeShardLock lock(shard);
     if (is_large(number)) fold_beside_additions(number, lock);
     settle(number, use);
     if (!can_be_folded_with(number, kmers, 0, use, wanted)) return false;
@@ -190,8 +189,7 @@ class LiveShards {
       const std::shared_lock lock(shard.mutex);
       if (shard.can_be_asked()) return question();
     }
-    const std::lock_guard folding(shard.folding);
-    std::unique_lock lock(shard.mutex);
+    WholeShardLock lock(shard);
     if (is_to_be_folded(number)) fold_beside_additions(number, lock);
     settle(number, LiveUse::addition);
     return question();
@@ -406,20 +404,15 @@ class LiveShards {
 
   /// Folds a shard before more is added to it, if it is large still; takes the locks.
   void fold_if_large(std::uint32_t number) {
-    Shard& shard = shards_[number];
-    const std::lock_guard folding(shard.folding);
-    std::unique_lock lock(shard.mutex);
+    WholeShardLock lock(shards_[number]);
     if (is_large(number)) fold_beside_additions(number, lock);
   }
-  /// Folds a shard, and lets go of `lock`, its mutex, meanwhile: what is added then stays as it is.
-  void fold_beside_additions(std::uint32_t number, std::unique_lock<std::shared_mutex>& lock) {
+  /// Folds a shard, and lets go of its mutex meanwhile: what is added then stays as it is.
+  void fold_beside_additions(std::uint32_t number, WholeShardLock<Shard>& lock) {
     Shard& shard = shards_[number];
     if (!shard.taken.empty()) return fold(number);
     const Content content = take(number);
-    lock.unlock();
-    groups::EncodedShard strings = folded(content);
-    lock.lock();
-    set_strings(shard, std::move(strings));
+    set_strings(shard, lock.beside_others([&] { return folded(content); }));
   }
   void fold(std::uint32_t number) {
     Shard& shard = shards_[number];
