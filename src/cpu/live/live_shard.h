@@ -68,15 +68,18 @@ struct alignas(64) LiveShard : GrowingParts<Key, Words> {
     const std::uint64_t now = moment_.load(std::memory_order_acquire);
     return {now / 2, now % 2 != 0};
   }
-  void set_moment(ShardMoment now) {
-    moment_.store(2 * now.folds + (now.has_changes ? 1 : 0), std::memory_order_release);
-  }
+  /// Says that there are other strings.
+  void note_strings() { set_moment({moment().folds + 1, !this->empty()}); }
   /// Says that there are changes, or that some are pending.
   void note_changes() {
     if (const ShardMoment now = moment(); !now.has_changes) set_moment({now.folds, true});
   }
 
  private:
+  void set_moment(ShardMoment now) {
+    moment_.store(2 * now.folds + (now.has_changes ? 1 : 0), std::memory_order_release);
+  }
+
   std::atomic<std::uint64_t> moment_{0};
 };
 

@@ -456,7 +456,7 @@ class LiveShards {
     }
     shard.string_kmers = kmers;
     shard.taken = {};
-    shard.set_moment({shard.moment().folds + 1, !shard.empty()});
+    shard.note_strings();
   }
 
   const Kernels& kernels_;
