@@ -88,6 +88,12 @@ def fasta(records):
     return "".join(f">{name}\n{sequence}\n" for name, sequence in records).encode()
 
 
+def resident_bytes(process, what="VmRSS"):
+    """What a process that runs has in memory; VmHWM: at most, so far."""
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(rf"{what}:\s*(\d+) kB", status)[1]) << 10
+
+
 def file_size_limit(most=100):
     """For preexec_fn: files of `most` bytes."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

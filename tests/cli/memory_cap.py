@@ -15,9 +15,8 @@ import signal
 import subprocess
 import time
 import unittest
-from pathlib import Path
 
-from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, reverse_complement
+from common_cli import DONE, INPUT, RESOURCE, WARPMER, CliTest, file_size_limit, has_files_without_names, main, resident_bytes, reverse_complement
 from common_file_systems import WITHOUT_NAMELESS_FILES, LackingTest
 from common_hot_kmers import foremost_mmer, hot, random_bases
 
@@ -202,12 +201,12 @@ class MemoryCap(CliTest):
         with subprocess.Popen(command, cwd=self.folder, stderr=subprocess.PIPE) as server:
             server.stderr.readline()
             process = self.run_process("add", "--server", "s.sock", "-t", 2, new)
-            status = Path(f"/proc/{server.pid}/status").read_text()
+            peak = resident_bytes(server, "VmHWM")
             server.terminate()
             server.stderr.read()
         self.assertEqual(process.returncode, RESOURCE, process.stderr)
         self.assertRegex(process.stderr.decode(), "the live table holds .* and has no room for more k-mers; raise -m")
-        self.assertLessEqual(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024, 80 * MEGABYTE)
+        self.assertLessEqual(peak, 80 * MEGABYTE)
 
     def test_several_devices_and_updates_spill_too(self):
         text, none = self.file("reads.fa", self.inputs["reads"]), self.file("none.fa", ">r\nACGT\n")
@@ -321,9 +320,9 @@ class SpillFailures(LackingTest, CliTest):
                               env=self.shimmed("stall", 3)) as process:
             for number in range(250):
                 process.stdin.write(texts[number % len(texts)])
-            status = Path(f"/proc/{process.pid}/status").read_text()
+            peak = resident_bytes(process, "VmHWM")
             process.kill()
-        self.assertLessEqual(int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) * 1024, cap * MEGABYTE)
+        self.assertLessEqual(peak, cap * MEGABYTE)
 
     def test_faulty_disks(self):
         faults = (("write:28", r"write (about )?\d+ more bytes.*'tmp'.*No space left"), ("write:5", "write.*'tmp'.*Input/output"),

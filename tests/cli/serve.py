@@ -17,9 +17,8 @@ import struct
 import subprocess
 import threading
 import time
-from pathlib import Path
 
-from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main
+from common_cli import DATA, INPUT, NOTHING_FOUND, RESOURCE, USAGE, WARPMER, CliTest, fasta, main, resident_bytes
 from common_reads import random_reads
 from common_tier import FULL, by_tier, some, without_sanitizers
 
@@ -516,8 +515,7 @@ class Sockets(Serve):
                 for name in names
             ]
             self.assertEqual([client.wait() for client in clients], [0] * len(clients))
-        peak_kib = int(re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1])
-        self.assertLess(peak_kib, 100 << 10)
+        self.assertLess(resident_bytes(server, "VmHWM"), 100 << 20)
 
     @without_sanitizers
     def test_that_are_idle_hold_no_large_buffers(self):
@@ -530,19 +528,16 @@ class Sockets(Serve):
             while size > 0:
                 size -= len(connection.recv(min(size, 1 << 20)))
 
-        def resident_kib():
-            return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{server.pid}/status").read_text())[1])
-
         idle = [self.connected() for _ in range(60)]
         for connection in idle:
             connection.sendall(request)
             take_answer(connection)
-        self.assertLess(resident_kib(), 120 << 10)
+        self.assertLess(resident_bytes(server), 120 << 20)
         for connection in idle:  # now all of them hold a request at once
             connection.sendall(request)
         for connection in idle:
             take_answer(connection)
-        self.assertLess(resident_kib(), 120 << 10)
+        self.assertLess(resident_bytes(server), 120 << 20)
 
 
 class Refusals(Serve):
