@@ -14,10 +14,8 @@
 #include "base/error.h"
 #include "file/input_error.h"
 #include "io/blocks/file_blocks.h"
-#include "io/compress/bgzf_blocks.h"
 #include "io/compress/content.h"
 #include "io/compress/decompressed.h"
-#include "io/compress/gzip_stream.h"
 #include "io/fastx/plain_text.h"
 #include "io/fastx/record_reader.h"
 #include "io/fastx/sampled_text.h"
@@ -66,6 +64,7 @@ struct InputSet::Impl {
   std::unique_ptr<RecordReader> share_stream(std::unique_ptr<BlockSource> blocks,
                                              const InputFile& input) const;
   static RawFormat raw_format(const InputFile& input, file::ByteFile& file);
+  std::uint64_t decompression_bytes_of(const InputFile& input) const;
   void share(const OpenInput& input);
 
   InputOptions options;
@@ -236,6 +235,14 @@ void InputSet::Impl::share(const OpenInput& input) {
   changed.notify_all();
 }
 
+/// Returns the most bytes that decompression of an input holds. One that is not to be looked at now may be
+/// gzip.
+std::uint64_t InputSet::Impl::decompression_bytes_of(const InputFile& input) const {
+  if (!input.is_regular || !can_be_opened_again(input)) return gunzipping_bytes(threads_per_file);
+  file::ByteFile file(input.path, input.shown, cancelled);
+  return decompression_bytes(file, threads_per_file);
+}
+
 bool InputSet::Impl::next(Batch& batch) {
   while (std::unique_ptr<OpenInput> input = acquire()) {
     try {
@@ -377,21 +384,16 @@ std::uint64_t InputSet::memory_bytes(unsigned batches) const {
   const std::uint64_t batch = TextReader::batch_capacity(impl_->options) + PaddedText::kPadding;
   const std::uint64_t pieces = batch_pieces(batch) * sizeof(Piece);
   // For each open file: what a batch left over, and the decompressed text that is ready.
-  const std::uint64_t gzip = GzipStream::memory_bytes(GzipStream::useful_threads(impl_->threads_per_file));
-  const std::uint64_t bgzf = std::uint64_t{ReadAhead::ring_size(impl_->threads_per_file)} *
-                             (2 * BgzfBlocks::kBlocksPerText * kBgzfBlockBytes);
-  std::uint64_t decompression = std::max(gzip, bgzf);
+  std::uint64_t decompression = 0;
   std::size_t crams = 0;
   std::uint64_t cram = 0;  // the most that one holds
   for (const InputFile& input : impl_->inputs) {
-    if (input.is_regular && can_be_opened_again(input)) {
-      file::ByteFile file(input.path, input.shown, impl_->cancelled);
-      decompression = std::max(decompression, decompression_bytes(file, impl_->threads_per_file));
+    if (const auto needs = look_at_cram(input, impl_->options.reading.reference)) {
+      ++crams;
+      cram = std::max(cram, needs->bytes(impl_->threads_per_file));
+    } else {
+      decompression = std::max(decompression, impl_->decompression_bytes_of(input));
     }
-    const std::optional<CramNeeds> needs = look_at_cram(input, impl_->options.reading.reference);
-    if (!needs) continue;
-    ++crams;
-    cram = std::max(cram, needs->bytes(impl_->threads_per_file));
   }
   return batches * (batch + batch / 4 + pieces) + impl_->most_open * (batch + decompression) +
          std::min(crams, impl_->most_open) * cram;

@@ -261,7 +261,7 @@ class ShardMemory {
 
   [[nodiscard]] bool counts_early(std::uint32_t shard, const PendingList<Word>& list, bool is_trial) const {
     const HeldShard& s = shards_[shard];
-    if (!memory_.can_grow_early(s.run_entries)) return false;
+    if (!memory_.can_grow_early(s.run_entries, list.kmers)) return false;
     const std::uint64_t mean =
         pool_.bytes_in_use() / PagePool::kPageBytes * plan_.ranks->size() / shards_.size();
     const bool is_hot = s.gain < 0 && list.pages > kHot * (mean + 1);
@@ -285,7 +285,8 @@ class ShardMemory {
       note_run(count_scratch, s);
       s.gain = 1 - (static_cast<float>(s.run_bytes) - static_cast<float>(run_before)) / counted;
       gain_ = (3 * gain_ + s.gain) / 4;
-    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain && memory_.can_grow_early(s.run_entries));
+    } while (list.pages > 0 && s.gain >= MemoryModel::kLeastGain &&
+             memory_.can_grow_early(s.run_entries, list.kmers));
     ++early_counts_;
   }
 

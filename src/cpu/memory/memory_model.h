@@ -50,6 +50,10 @@ class MemoryModel {
 
   /// Early counting is worth its while when it frees this part of what is pending.
   static constexpr float kLeastGain = 0.5f;
+  /// And when so many times as many k-mers come as the run has. (1 GB of reads at 100x in the smallest caps:
+  /// `-t 2 -m 120M` without this rule 10.1 s and 147 MB spilled, with 4.7 s and 348 MB; `-t 16` 23 and 5.5 s
+  /// of CPU time.)
+  static constexpr std::uint64_t kLeastGrowth = 2;
 
   /// So much of the room for pages is left for what threads take while groups are written. Pages taken beyond
   /// the room would be returned to the system one by one, only to be asked for again.
@@ -79,9 +83,10 @@ class MemoryModel {
   [[nodiscard]] std::uint64_t early_bytes_at_once(std::uint64_t word_bytes, std::uint64_t run_entries) const {
     return chunk_bytes(word_bytes, run_entries, early_bytes_);
   }
-  /// True when a run is small enough that more can be counted into it early.
-  [[nodiscard]] bool can_grow_early(std::uint64_t run_entries) const {
-    return counting_bytes(0, run_entries) <= early_bytes_ / 2;
+  /// True when a run is small enough that so many k-mers can be counted into it early: for the thread's
+  /// memory, and beside them, since all of the run is gone through for them.
+  [[nodiscard]] bool can_grow_early(std::uint64_t run_entries, std::uint64_t kmers) const {
+    return run_entries <= kmers / kLeastGrowth && counting_bytes(0, run_entries) <= early_bytes_ / 2;
   }
   /// Returns the bytes that a thread may take for one shard.
   [[nodiscard]] std::uint64_t thread_bytes() const { return total_ / 4 * 3 / threads_; }

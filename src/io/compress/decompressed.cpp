@@ -68,7 +68,14 @@ std::uint64_t decompression_bytes(file::ByteFile& file, unsigned threads) {
   const std::string_view start = file.peek(kForeignBytes);
   if (is_zstd(start)) return ZstdFrames::memory_bytes(file, threads);
   if (is_bzip2(start)) return Bzip2Blocks::memory_bytes(threads);
-  return is_xz(start) ? XzStream::memory_bytes(threads) : 0;
+  if (is_xz(start)) return XzStream::memory_bytes(threads);
+  return start.starts_with(kGzipMagic) ? gunzipping_bytes(threads) : 0;
+}
+
+std::uint64_t gunzipping_bytes(unsigned threads) {
+  const std::uint64_t bgzf =
+      std::uint64_t{ReadAhead::ring_size(threads)} * (2 * BgzfBlocks::kBlocksPerText * kBgzfBlockBytes);
+  return std::max(bgzf, GzipStream::memory_bytes(GzipStream::useful_threads(threads)));
 }
 
 }  // namespace warpmer::io

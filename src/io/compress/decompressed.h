@@ -27,8 +27,10 @@ std::unique_ptr<ReadAhead> decompressed_for_readers(std::unique_ptr<file::ByteFi
 std::unique_ptr<file::ByteSource> decompressed(std::unique_ptr<file::ByteFile> file, InputContent content,
                                                unsigned threads, const std::atomic<bool>& cancelled);
 
-/// Returns the most bytes that decompression of a file by so many threads holds, or by as many readers, if it
-/// is compressed in a way of which that depends on the file; else 0. Takes nothing of the file.
+/// Returns the most bytes that decompression of a file by so many threads holds, or by as many readers; 0 for
+/// one that is not compressed. Takes nothing of the file.
 std::uint64_t decompression_bytes(file::ByteFile& file, unsigned threads);
+/// Returns the same for gzip and BGZF, of which that is known without the file.
+std::uint64_t gunzipping_bytes(unsigned threads);
 
 }  // namespace warpmer::io

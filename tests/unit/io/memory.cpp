@@ -1,5 +1,7 @@
 // The memory that reading is said to hold.
 
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "unit/io/io_fixture.h"
@@ -33,6 +35,20 @@ TEST_CASE("io memory: htslib's slices of CRAM count, by content and for the thre
   CHECK(held({cram, second}, 1) == held({cram}, 1));
   CHECK(held({cram, second}, 2) - held({text, text}, 2) == 2 * (held({cram}, 1) - held({text}, 1)));
   CHECK(held({cram, text}, 2) - held({text, text}, 2) == held({cram}, 1) - held({text}, 1));
+}
+
+TEST_CASE("io memory: what a file is not compressed with takes nothing, and a pipe may be gzip") {
+  const ScratchFolder folder;
+  const std::string text = folder.write("text.gz", "@r\nA\n+\nI\n");
+  const std::string gzip = folder.write("gzip.fq", "\x1f\x8b\x08");
+  const std::string pipe = folder / "pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const unsigned threads : {1u, 2u, 16u}) {
+    CAPTURE(threads);
+    CHECK(held({pipe}, threads) == held({gzip}, threads));
+    CHECK(held({text, gzip}, 1) == held({gzip}, 1));
+    CHECK(held({text}, threads) + threads * kMegabyte / 2 < held({gzip}, threads));
+  }
 }
 
 TEST_CASE("io memory: of a reference, the two longest sequences count") {
