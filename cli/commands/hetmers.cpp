@@ -108,7 +108,7 @@ int run_hetmers(const HetmersOptions& options) {
   check(options, index);
   TextOutput output(options.output);  // now, so that a path that cannot be written costs no run
   PictureFiles pictures(options.pictures);
-  stats::IndexSpectrum spectrum(index);
+  stats::IndexSpectrum spectrum(index, resources.threads);
   const backend::HetmerPlan plan{options.at_any_base, min_count_of(options, spectrum), resources,
                                  host::tmp_directory(options.tmp_directory, options.output)};
   warn_of_left_out(options, index.totals(), plan.min_count);

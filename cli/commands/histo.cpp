@@ -261,7 +261,8 @@ const HistoFormat& format_named(const std::string& name) {
 }
 
 void draw(const HistoOptions& options, const Spectrum& spectrum, TextOutput& output) {
-  const auto model = stats::model_spectrum(spectrum.params, spectrum.totals, spectrum.histogram);
+  const auto model = stats::model_spectrum(spectrum.params, spectrum.totals, spectrum.histogram,
+                                           threads_or_default(options.counting.job.resources.threads));
   const std::string title = fmt::format("{}, k = {}", spectrum.name, spectrum.params.k);
   SpectrumView view{options.log, options.max_count};
   if (!options.plot) {

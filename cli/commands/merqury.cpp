@@ -355,7 +355,7 @@ int run_merqury(MerquryCommand command) {
   command.job.resources = host::settled(command.job.resources);
   const index::IndexFile reads(command.job.reads);
   check_reads_of_assembly(reads);
-  stats::IndexSpectrum spectrum(reads);
+  stats::IndexSpectrum spectrum(reads, command.job.resources.threads);
   const std::optional<stats::SolidKmers> solid =
       solid_kmers_of(reads, command.solid_count ? command.solid_count : spectrum.model().solid_count());
   TextOutput quality(files.path("qv"));  // now, so that a path that cannot be written costs no run

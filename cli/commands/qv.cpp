@@ -271,11 +271,13 @@ int run_qv(QvOptions options) {
   const index::IndexFile index(options.index);
   check_reads_of_assembly(index);
   TextOutput output(options.report.output);  // now, so that a path that cannot be written costs no run
+  const unsigned threads = threads_or_default(options.threads);
   std::optional<TextOutput> sequences;
-  if (!options.sequences.empty()) sequences.emplace(options.sequences, threads_or_default(options.threads));
+  if (!options.sequences.empty()) sequences.emplace(options.sequences, threads);
   MultiqcFile multiqc(options.multiqc);
-  const std::optional<SolidKmers> solid = solid_kmers_of(
-      index, options.solid_count ? options.solid_count : stats::IndexSpectrum(index).model().solid_count());
+  const std::optional<SolidKmers> solid =
+      solid_kmers_of(index, options.solid_count ? options.solid_count
+                                                : stats::IndexSpectrum(index, threads).model().solid_count());
   const auto [rows, seconds] =
       run_with_meter(progress_style(options.progress),
                      [&, to = sequences ? &*sequences : nullptr](backend::JobProgress& progress) {

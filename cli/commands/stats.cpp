@@ -33,15 +33,12 @@ namespace {
 struct Counted {
   const index::IndexParams& params;
   const index::Totals& totals;
-  const index::Histogram& histogram;
-
-  [[nodiscard]] stats::SpectrumModel model() const {
-    return stats::model_spectrum(params, totals, histogram);
-  }
+  stats::SpectrumModel model;
 };
 
-Counted counted_in(const index::IndexFile& index) {
-  return {index.params(), index.totals(), index.histogram()};
+Counted counted_in(const index::IndexFile& index, unsigned threads) {
+  return {index.params(), index.totals(),
+          stats::model_spectrum(index.params(), index.totals(), index.histogram(), threads)};
 }
 
 /// Returns the begin, before what is said of where k-mers are kept.
@@ -51,14 +48,14 @@ Json counted_json(const Counted& counted) {
   return json;
 }
 
-Json stats_json(const index::IndexFile& index, unsigned threads) {
-  Json json = counted_json(counted_in(index));
+Json stats_json(const index::IndexFile& index, const Counted& counted, unsigned threads) {
+  Json json = counted_json(counted);
   json["file_bytes"] = index.file_bytes();
   const BytesPerKmer bytes = bytes_per_kmer(index, threads);
   json["bytes_per_kmer"] = bytes.all;
   json["bytes_per_kmer_parts"] = {
       {"bases", bytes.bases}, {"counts", bytes.counts}, {"directory", bytes.directory}};
-  json["spectrum"] = spectrum_json(counted_in(index).model());
+  json["spectrum"] = spectrum_json(counted.model);
   return json;
 }
 
@@ -66,7 +63,7 @@ Json stats_json(const serve::RemoteTable& table, const Counted& counted) {
   Json json = counted_json(counted);
   json["memory_bytes"] = table.memory_bytes();
   json["table"] = table.describe();
-  json["spectrum"] = spectrum_json(counted.model());
+  json["spectrum"] = spectrum_json(counted.model);
   return json;
 }
 
@@ -84,11 +81,12 @@ void print_bytes(const BytesPerKmer& bytes, TextOutput& output) {
   print("  directory", all - kmers);
 }
 
-void print_stats(const index::IndexFile& index, unsigned threads, TextOutput& output) {
-  print_fields(counted_fields(index.params(), index.totals()), output);
+void print_stats(const index::IndexFile& index, const Counted& counted, unsigned threads,
+                 TextOutput& output) {
+  print_fields(counted_fields(counted.params, counted.totals), output);
   print_field(output, "file bytes", index.file_bytes());
   print_bytes(bytes_per_kmer(index, threads), output);
-  print_fields(spectrum_fields(counted_in(index).model()), output);
+  print_fields(spectrum_fields(counted.model), output);
 }
 
 Json column_json(const char* title, const char* description, const char* format, const char* suffix = "") {
@@ -118,7 +116,7 @@ MultiqcSection stats_section() {
 /// Adds a row; what is not known has no cell.
 void add_row(const std::string& name, const Counted& counted, MultiqcSection& section) {
   Json& row = section.data[name] = {{"distinct", counted.totals.stored_distinct}};
-  const auto estimate = counted.model().estimate;
+  const auto& estimate = counted.model.estimate;
   if (!estimate) return;
   row["coverage"] = estimate->kmer_coverage;
   row["ploidy"] = estimate->ploidy;
@@ -179,9 +177,9 @@ void print_table(const std::vector<Json>& all, TextOutput& output) {
 }
 
 /// With the index's file as first member.
-Json named_json(const index::IndexFile& index, unsigned threads) {
+Json named_json(const index::IndexFile& index, const Counted& counted, unsigned threads) {
   Json json = {{"file", index.path()}};
-  json.update(stats_json(index, threads));
+  json.update(stats_json(index, counted, threads));
   return json;
 }
 
@@ -193,7 +191,9 @@ int print_of_server(const StatsOptions& options) {
   TextOutput output(options.report.output);
   MultiqcFile multiqc(options.multiqc);
   const serve::TableContent content = table.content();
-  const Counted counted{params, content.totals, content.histogram};
+  const Counted counted{
+      params, content.totals,
+      stats::model_spectrum(params, content.totals, content.histogram, threads_or_default(options.threads))};
   if (options.tsv) {
     Json json = {{"server", options.server}};
     json.update(stats_json(table, counted));
@@ -204,7 +204,7 @@ int print_of_server(const StatsOptions& options) {
     print_fields(counted_fields(params, counted.totals), output);
     print_field(output, "memory bytes", table.memory_bytes());
     print_field(output, "table", table.describe());
-    print_fields(spectrum_fields(counted.model()), output);
+    print_fields(spectrum_fields(counted.model), output);
   }
   if (multiqc.is_wanted()) {
     MultiqcSection section = stats_section();
@@ -216,11 +216,11 @@ int print_of_server(const StatsOptions& options) {
   return kDone;
 }
 
-void write_multiqc(const std::vector<std::string>& paths,
-                   const std::vector<std::unique_ptr<index::IndexFile>>& indexes, MultiqcFile& multiqc) {
+void write_multiqc(const std::vector<std::string>& paths, const std::vector<Counted>& counted,
+                   MultiqcFile& multiqc) {
   const std::vector<std::string> names = sample_names(paths, false);
   MultiqcSection section = stats_section();
-  for (std::size_t i = 0; i < indexes.size(); ++i) add_row(names[i], counted_in(*indexes[i]), section);
+  for (std::size_t i = 0; i < counted.size(); ++i) add_row(names[i], counted[i], section);
   multiqc.write(section);
 }
 
@@ -234,25 +234,28 @@ int run_stats(StatsOptions options) {
   const unsigned threads = threads_or_default(options.threads);
   TextOutput output(options.report.output);
   MultiqcFile multiqc(options.multiqc);
+  std::vector<Counted> counted;
+  counted.reserve(indexes.size());
+  for (const auto& index : indexes) counted.push_back(counted_in(*index, threads));
   if (options.tsv || (options.report.json && indexes.size() > 1)) {
     std::vector<Json> all;
-    all.reserve(indexes.size());
-    for (const auto& index : indexes) all.push_back(named_json(*index, threads));
+    for (std::size_t i = 0; i < indexes.size(); ++i)
+      all.push_back(named_json(*indexes[i], counted[i], threads));
     if (options.tsv) {
       print_table(all, output);
     } else {
       output.write(json_text(Json(all)));
     }
   } else if (options.report.json) {
-    output.write(json_text(stats_json(*indexes.front(), threads)));
+    output.write(json_text(stats_json(*indexes.front(), counted.front(), threads)));
   } else {
     for (std::size_t i = 0; i < indexes.size(); ++i) {
       if (i > 0) output.write("\n");
       if (indexes.size() > 1) print_field(output, "file", printable(indexes[i]->path()));
-      print_stats(*indexes[i], threads, output);
+      print_stats(*indexes[i], counted[i], threads, output);
     }
   }
-  if (multiqc.is_wanted()) write_multiqc(options.indexes, indexes, multiqc);
+  if (multiqc.is_wanted()) write_multiqc(options.indexes, counted, multiqc);
   multiqc.finish();
   output.finish();
   return kDone;

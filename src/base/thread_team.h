@@ -1,7 +1,9 @@
 #pragma once
 /// Some threads that do one thing together.
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -9,6 +11,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"
@@ -85,6 +88,19 @@ void share_numbers(
   };
   run_team(
       threads, [&](unsigned thread) { work(thread, numbers); }, stop);
+}
+
+/// Returns make(0), make(1), ... make(n - 1), which up to `threads` threads make. The first exception ends
+/// it, and is rethrown.
+template <class Make>
+std::vector<std::invoke_result_t<const Make&, std::size_t>> make_all(unsigned threads, std::size_t n,
+                                                                     const Make& make) {
+  std::vector<std::invoke_result_t<const Make&, std::size_t>> made(n);
+  const auto busy = static_cast<unsigned>(std::clamp<std::size_t>(n, 1, std::max(threads, 1U)));
+  share_numbers(busy, 0, n, [&](unsigned /*thread*/, SharedNumbers& numbers) {
+    for (std::size_t i; numbers.take(i);) made[i] = make(i);
+  });
+  return made;
 }
 
 }  // namespace warpmer

@@ -455,7 +455,8 @@ class WatchJob {
     line.kmers = totals.counted_kmers;
     line.distinct = totals.counted_distinct;
     const stats::SpectrumModel model = stats::model_spectrum(
-        backend::params_for(options_.kmers.k, options_.kmers.canonical), totals, tally.histogram());
+        backend::params_for(options_.kmers.k, options_.kmers.canonical), totals, tally.histogram(),
+        1);  // the other threads go on counting
     if (model.estimate) {
       line.coverage = base_coverage(*model.estimate, totals);
       line.genome_size = model.estimate->genome_size;

@@ -12,17 +12,18 @@ namespace warpmer::stats {
 class IndexSpectrum {
  public:
   /// `index` outlives it.
-  explicit IndexSpectrum(const index::IndexFile& index) : index_(index) {}
+  IndexSpectrum(const index::IndexFile& index, unsigned threads) : index_(index), threads_(threads) {}
 
   [[nodiscard]] const index::IndexFile& index() const { return index_; }
   /// Returns the model, which is fitted when it is wanted first: that may take some seconds.
   [[nodiscard]] const SpectrumModel& model() {
-    if (!model_) model_ = model_spectrum(index_.params(), index_.totals(), index_.histogram());
+    if (!model_) model_ = model_spectrum(index_.params(), index_.totals(), index_.histogram(), threads_);
     return *model_;
   }
 
  private:
   const index::IndexFile& index_;
+  const unsigned threads_;
   std::optional<SpectrumModel> model_;
 };
 

@@ -19,6 +19,15 @@ constexpr double kMostSummed = 16;
 /// Factors of errors: their numbers fall by these from count to count.
 constexpr std::array<double, 2> kErrorFactors{0.2, 0.45};
 
+/// Returns the logarithm of the gamma function. std::lgamma also writes its sign to a global variable, which
+/// threads must not do at the same time; where there is lgamma_r, which does not, it is that.
+template <class Real>
+Real log_gamma(Real x) {
+  int sign = 0;
+  if constexpr (requires { lgamma_r(x, &sign); }) return lgamma_r(x, &sign);
+  return std::lgamma(x);
+}
+
 /// A negative binomial distribution of counts.
 class CountDistribution {
  public:
@@ -26,12 +35,12 @@ class CountDistribution {
       : size_(mean / dispersion),
         factor_(dispersion / (1 + dispersion)),
         log_factor_(std::log(factor_)),
-        constant_(-std::lgamma(size_) - size_ * std::log1p(dispersion)) {}
+        constant_(-log_gamma(size_) - size_ * std::log1p(dispersion)) {}
 
   [[nodiscard]] double at(double count, double log_factorial) const {
-    return std::exp(std::lgamma(count + size_) - log_factorial + constant_ + count * log_factor_);
+    return std::exp(log_gamma(count + size_) - log_factorial + constant_ + count * log_factor_);
   }
-  [[nodiscard]] double at(double count) const { return at(count, std::lgamma(count + 1)); }
+  [[nodiscard]] double at(double count) const { return at(count, log_gamma(count + 1)); }
   /// Returns what is at the next count, by what is at this one.
   [[nodiscard]] double next(double count, double density) const {
     return density * (factor_ * (count + size_) / (count + 1));
@@ -49,10 +58,7 @@ void add_peak(const SpectrumBins& bins, double mean, double dispersion, Curves& 
                                     bins.centres.begin());
   };
   const std::size_t first = place(from), last = place(to);
-  curves.first.push_back(first);
-  curves.last.push_back(last);
-  curves.of.resize(curves.of.size() + bins.centres.size(), 0);
-  double* const curve = curves.of.data() + curves.of.size() - bins.centres.size();
+  double* value = curves.add(first, last);
   const CountDistribution distribution(mean, dispersion);
   std::size_t b = first;
   if (b < last && b < bins.summed) {
@@ -63,17 +69,25 @@ void add_peak(const SpectrumBins& bins, double mean, double dispersion, Curves& 
         sum += density;
         density = distribution.next(count, density);
       }
-      curve[b] = sum;
+      *value++ = sum;
     }
   }
   for (; b < last; ++b) {
     const double x = bins.centres[b], off = bins.offsets[b];
     const double below = distribution.at(x - off, bins.log_factorials_below[b]);
-    curve[b] = 0.5 * bins.widths[b] * (below + distribution.at(x + off, bins.log_factorials[b]));
+    *value++ = 0.5 * bins.widths[b] * (below + distribution.at(x + off, bins.log_factorials[b]));
   }
 }
 
 }  // namespace
+
+double* Curves::add(std::size_t first_bin, std::size_t last_bin) {
+  first.push_back(first_bin);
+  last.push_back(last_bin);
+  begin_.push_back(values_.size());
+  values_.resize(values_.size() + last_bin - first_bin, 0);
+  return values_.data() + begin_.back();
+}
 
 double peak_density(double count, double mean, double dispersion) {
   return CountDistribution(mean, dispersion).at(count);
@@ -89,8 +103,8 @@ SpectrumBins::SpectrumBins(const SmoothSpectrum& spectrum, std::uint64_t first_c
     centres.push_back(static_cast<double>(count) + static_cast<double>(step - 1) / 2);
     widths.push_back(static_cast<double>(step));
     offsets.push_back(std::sqrt((widths.back() * widths.back() - 1) / 12));
-    log_factorials.push_back(std::lgamma(centres.back() + offsets.back() + 1));
-    log_factorials_below.push_back(std::lgamma(centres.back() - offsets.back() + 1));
+    log_factorials.push_back(log_gamma(centres.back() + offsets.back() + 1));
+    log_factorials_below.push_back(log_gamma(centres.back() - offsets.back() + 1));
     kmers.push_back(spectrum.sum(count, count + step));
     all += kmers.back();
     if (widths.back() <= kMostSummed) summed = widths.size();
@@ -121,11 +135,8 @@ Curves make_curves(const SpectrumBins& bins, double unit, double dispersion,
     curves.copies.push_back(i);
     i += i < kAllCopies ? 1 : std::max<std::size_t>(1, static_cast<std::size_t>(0.8 * deviation / unit));
   }
-  curves.of.insert(curves.of.end(), bins.error_curves.begin(), bins.error_curves.end());
-  for (std::size_t i = 0; i < bins.error_curves.size(); i += curves.bins) {
-    curves.first.push_back(0);
-    curves.last.push_back(curves.bins);
-  }
+  for (std::size_t i = 0; i < bins.error_curves.size(); i += curves.bins)
+    std::copy_n(bins.error_curves.data() + i, curves.bins, curves.add(0, curves.bins));
   if (foreign) add_peak(bins, foreign->mean, foreign->dispersion, curves);
   return curves;
 }

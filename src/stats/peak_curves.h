@@ -42,11 +42,19 @@ struct SpectrumBins {
 /// for a foreign peak.
 struct Curves {
   std::size_t bins = 0;
-  std::vector<double> of;                ///< one curve after the other
   std::vector<std::size_t> first, last;  ///< each is 0 but for the bins in [first, last)
   std::vector<std::size_t> copies;       ///< numbers of copies of the first curves; rises
   [[nodiscard]] std::size_t number() const { return first.size(); }
-  [[nodiscard]] const double* curve(std::size_t i) const { return of.data() + i * bins; }
+  /// Returns what curve i is in `bin` and, behind that, in the bins up to its last.
+  [[nodiscard]] const double* from(std::size_t i, std::size_t bin) const {
+    return values_.data() + (begin_[i] + bin - first[i]);
+  }
+  /// Adds a curve of the bins in [first, last), and returns its values, all 0, until the next one is added.
+  double* add(std::size_t first_bin, std::size_t last_bin);
+
+ private:
+  std::vector<double> values_;  ///< one curve after the other, each without the bins in which it is 0
+  std::vector<std::size_t> begin_;
 };
 
 /// Returns the curves of peaks of all numbers of copies up to the end, of which the first has the mean

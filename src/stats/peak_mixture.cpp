@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/thread_team.h"
 #include "stats/peak_weights.h"
 
 namespace warpmer::stats {
@@ -93,6 +94,29 @@ double least(double low, double high, int steps, const std::function<double(doub
     }
   }
   return (low + high) / 2;
+}
+
+struct TriedStart {
+  MixtureStart start;
+  double log_likelihood;
+};
+
+/// Returns, for each ploidy, fits with a unit and some dispersions.
+std::vector<std::vector<TriedStart>> try_unit(const SpectrumBins& bins, double unit,
+                                              const std::optional<ForeignPeak>& foreign) {
+  constexpr std::array<double, 3> kDispersions{0.1, 0.6, 2.5};
+  std::vector<std::vector<TriedStart>> tried(kMostPloidy);
+  for (const double dispersion : kDispersions) {
+    const Curves curves = make_curves(bins, unit, dispersion, foreign);
+    const Products products(bins, curves, bins.spread);
+    for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
+      if (ploidy * unit > static_cast<double>(bins.last)) break;  // nothing would speak for the last peak
+      WeightFit fit(bins, curves, ploidy, foreign, unit);
+      fit.run(products, 1, 30);
+      tried[ploidy - 1].push_back({{ploidy, unit, dispersion, foreign}, fit.log_likelihood()});
+    }
+  }
+  return tried;
 }
 
 }  // namespace
@@ -194,33 +218,22 @@ PeakMixture refine_mixture(const SpectrumBins& bins, const MixtureStart& start) 
 }
 
 std::vector<MixtureStart> find_starts(const SpectrumBins& bins, double low, double high,
-                                      const std::optional<ForeignPeak>& foreign) {
+                                      const std::optional<ForeignPeak>& foreign, unsigned threads) {
   constexpr double kStep = 1.05;
-  constexpr std::array<double, 3> kDispersions{0.1, 0.6, 2.5};
   constexpr std::size_t kBest = 3;
-  struct Tried {
-    MixtureStart start;
-    double log_likelihood;
-  };
+  std::vector<double> units;
+  for (double unit = low; unit <= high * 1.0001; unit *= kStep) units.push_back(unit);
+  const auto tried_units =
+      make_all(threads, units.size(), [&](std::size_t i) { return try_unit(bins, units[i], foreign); });
   std::vector<MixtureStart> starts;
-  std::vector<std::vector<Tried>> tried(kMostPloidy);
-  for (double unit = low; unit <= high * 1.0001; unit *= kStep) {
-    for (const double dispersion : kDispersions) {
-      const Curves curves = make_curves(bins, unit, dispersion, foreign);
-      const Products products(bins, curves, bins.spread);
-      for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
-        if (ploidy * unit > static_cast<double>(bins.last)) break;  // nothing would speak for the last peak
-        WeightFit fit(bins, curves, ploidy, foreign, unit);
-        fit.run(products, 1, 30);
-        tried[ploidy - 1].push_back({{ploidy, unit, dispersion, foreign}, fit.log_likelihood()});
-      }
-    }
-  }
-  for (std::vector<Tried>& all : tried) {
+  for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
+    std::vector<TriedStart> all;
+    for (const auto& tried : tried_units)
+      all.insert(all.end(), tried[ploidy - 1].begin(), tried[ploidy - 1].end());
     std::sort(all.begin(), all.end(),
-              [](const Tried& a, const Tried& b) { return a.log_likelihood > b.log_likelihood; });
+              [](const TriedStart& a, const TriedStart& b) { return a.log_likelihood > b.log_likelihood; });
     std::vector<MixtureStart> best;
-    for (const Tried& one : all) {
+    for (const TriedStart& one : all) {
       const bool is_near = std::any_of(best.begin(), best.end(), [&](const MixtureStart& other) {
         return std::abs(std::log(other.unit / one.start.unit)) < 2.5 * std::log(kStep);
       });

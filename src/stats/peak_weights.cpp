@@ -41,14 +41,14 @@ Products::Products(const SpectrumBins& bins, const Curves& curves, const std::ve
   for (std::size_t b = 0; b < curves.bins; ++b) inverses[b] = 1 / variances[b];
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t first = curves.first[i], last = curves.last[i];
-    const double* const curve = curves.curve(i);
-    for (std::size_t b = first; b < last; ++b) weighed[b] = curve[b] * inverses[b];
+    const double* const curve = curves.from(i, first);
+    for (std::size_t b = first; b < last; ++b) weighed[b] = curve[b - first] * inverses[b];
     with_data[i] = dot(weighed.data() + first, bins.kmers.data() + first, last - first);
     for (std::size_t j = i; j < n; ++j) {
       const std::size_t begin = std::max(first, curves.first[j]), end = std::min(last, curves.last[j]);
       if (begin >= end) continue;
       of_curves[i * n + j] = of_curves[j * n + i] =
-          dot(weighed.data() + begin, curves.curve(j) + begin, end - begin);
+          dot(weighed.data() + begin, curves.from(j, begin), end - begin);
     }
   }
 }
@@ -180,8 +180,8 @@ void WeightFit::make_model() {
   model_.assign(curves_.bins, 0);
   for (std::size_t i = 0; i < kmers_.size(); ++i) {
     if (kmers_[i] <= 0) continue;
-    const double* const curve = curves_.curve(i);
-    for (std::size_t b = curves_.first[i]; b < curves_.last[i]; ++b) model_[b] += kmers_[i] * curve[b];
+    const double* value = curves_.from(i, curves_.first[i]);
+    for (std::size_t b = curves_.first[i]; b < curves_.last[i]; ++b) model_[b] += kmers_[i] * *value++;
   }
 }
 

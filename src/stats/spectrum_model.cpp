@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "base/thread_team.h"
 #include "stats/error_peaks.h"
 #include "stats/peak_mixture.h"
 #include "stats/peak_weights.h"
@@ -83,8 +85,9 @@ bool is_same_coverage(const PeakMixture& a, const PeakMixture& b) {
 class Ploidies {
  public:
   /// `peaks`: those that can be seen, of which `main` is the largest.
-  Ploidies(const SpectrumBins& bins, const std::vector<std::uint64_t>& peaks, std::uint64_t main)
-      : bins_(bins), peaks_(peaks), main_(static_cast<double>(main)) {}
+  Ploidies(const SpectrumBins& bins, const std::vector<std::uint64_t>& peaks, std::uint64_t main,
+           unsigned threads)
+      : bins_(bins), peaks_(peaks), main_(static_cast<double>(main)), threads_(threads) {}
 
   /// Fits without a foreign peak and, if that is not well, with one that may be at one of `peaks`, or where
   /// fits of few haplotypes lack k-mers.
@@ -147,13 +150,14 @@ class Ploidies {
 
   /// The other ploidies as good as they can be where the best one is.
   void compare_with_best() {
-    const PeakMixture first = best();
+    const PeakMixture& first = best();
+    std::vector<MixtureStart> starts;
     for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
       const double unit = first.coverage() / ploidy;
-      if (ploidy != first.ploidy)
-        add_fits({refine_mixture(bins_, {ploidy, unit, first.dispersion, first.foreign})});
-      if (first.foreign) add_fits({refine_mixture(bins_, {ploidy, unit, first.dispersion, std::nullopt})});
+      if (ploidy != first.ploidy) starts.push_back({ploidy, unit, first.dispersion, first.foreign});
+      if (first.foreign) starts.push_back({ploidy, unit, first.dispersion, std::nullopt});
     }
+    add_fits(refine_all(starts));
   }
 
   /// Adds fits, and what they are if their haplotypes are places of less coverage.
@@ -260,18 +264,19 @@ class Ploidies {
             fit.log_likelihood < first.log_likelihood + kEqual * scale());
   }
 
+  /// Returns, for each ploidy, the fits of the two best starts.
   [[nodiscard]] std::vector<PeakMixture> fit_all(const std::optional<ForeignPeak>& foreign) const {
     const double low = std::max(1.2, main_ / (kMostPloidy + 0.5));
-    std::vector<MixtureStart> starts = find_starts(bins_, low, 1.15 * main_ + 3, foreign);
-    std::vector<PeakMixture> fits;
-    for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
-      std::vector<MixtureStart> own;
-      for (const MixtureStart& start : starts) {
-        if (start.ploidy == ploidy) own.push_back(start);
-      }
-      if (!fits.empty()) add_like(fits.front(), ploidy, own);
-      refine_best(own, fits);
+    std::array<std::vector<MixtureStart>, kMostPloidy + 1> starts;
+    for (const MixtureStart& start : find_starts(bins_, low, 1.15 * main_ + 3, foreign, threads_))
+      starts[start.ploidy].push_back(start);
+    std::vector<PeakMixture> fits = refine_all(best_starts(starts[1]));
+    std::vector<MixtureStart> best;
+    for (unsigned ploidy = 2; ploidy <= kMostPloidy; ++ploidy) {
+      if (!fits.empty()) add_like(fits.front(), ploidy, starts[ploidy]);
+      for (const MixtureStart& start : best_starts(starts[ploidy])) best.push_back(start);
     }
+    for (PeakMixture& fit : refine_all(best)) fits.push_back(std::move(fit));
     return fits;
   }
 
@@ -282,27 +287,35 @@ class Ploidies {
       if (ploidy * unit <= last) starts.push_back({ploidy, unit, one.dispersion, one.foreign});
     }
   }
-  /// Adds the fits of the two best starts.
-  void refine_best(const std::vector<MixtureStart>& starts, std::vector<PeakMixture>& fits) const {
+  /// Returns the two best starts.
+  [[nodiscard]] std::vector<MixtureStart> best_starts(const std::vector<MixtureStart>& starts) const {
+    const std::vector<double> worth = make_all(threads_, starts.size(), [&](std::size_t i) {
+      return weigh_mixture(bins_, starts[i]).log_likelihood;
+    });
     std::vector<std::pair<double, const MixtureStart*>> rated;
     rated.reserve(starts.size());
-    for (const MixtureStart& start : starts)
-      rated.emplace_back(-weigh_mixture(bins_, start).log_likelihood, &start);
+    for (std::size_t i = 0; i < starts.size(); ++i) rated.emplace_back(-worth[i], &starts[i]);
     std::sort(rated.begin(), rated.end());
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, rated.size()); ++i)
-      fits.push_back(refine_mixture(bins_, *rated[i].second));
+    std::vector<MixtureStart> best;
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, rated.size()); ++i) best.push_back(*rated[i].second);
+    return best;
+  }
+  [[nodiscard]] std::vector<PeakMixture> refine_all(const std::vector<MixtureStart>& starts) const {
+    return make_all(threads_, starts.size(), [&](std::size_t i) { return refine_mixture(bins_, starts[i]); });
   }
 
   const SpectrumBins& bins_;
   const std::vector<std::uint64_t>& peaks_;
   double main_;
+  unsigned threads_;
   std::vector<PeakMixture> fits_;
 };
 
 class Modeller {
  public:
-  Modeller(const index::IndexParams& params, const index::Totals& totals, const index::Histogram& histogram)
-      : params_(params), totals_(totals), spectrum_(totals, histogram) {}
+  Modeller(const index::IndexParams& params, const index::Totals& totals, const index::Histogram& histogram,
+           unsigned threads)
+      : params_(params), totals_(totals), spectrum_(totals, histogram), threads_(threads) {}
 
   SpectrumModel run() {
     if (totals_.stored_distinct == 0) {
@@ -357,7 +370,7 @@ class Modeller {
     std::sort(others.begin(), others.end(),
               [&](auto a, auto b) { return area(spectrum_, a) > area(spectrum_, b); });
     others.resize(std::min(others.size(), kMostForeignTried));
-    Ploidies ploidies(bins, turns.peaks, main);
+    Ploidies ploidies(bins, turns.peaks, main, threads_);
     ploidies.run(others);
     const PeakMixture& fit = ploidies.best();
     if (!is_believed(fit, turns)) return;
@@ -462,6 +475,7 @@ class Modeller {
   const index::IndexParams& params_;
   const index::Totals& totals_;
   SmoothSpectrum spectrum_;
+  unsigned threads_;
   SpectrumModel model_;
   double error_kmers_ = 0, foreign_kmers_ = 0;
 };
@@ -477,14 +491,14 @@ std::uint64_t divisor_of(const index::Histogram& histogram) {
 
 /// Models the spectrum as if each k-mer had been counted once where it was `divisor` times.
 SpectrumModel model_divided(const index::IndexParams& params, index::Totals totals,
-                            const index::Histogram& histogram, std::uint64_t divisor) {
+                            const index::Histogram& histogram, std::uint64_t divisor, unsigned threads) {
   index::Histogram divided;
   for (const auto& [count, kmers] : histogram) divided[count / divisor] = kmers;
   totals.stored_kmers /= divisor;
   totals.largest_count /= divisor;
   totals.min_count = (totals.min_count + divisor - 1) / divisor;
   if (totals.max_count != UINT64_MAX) totals.max_count /= divisor;
-  SpectrumModel model = Modeller(params, totals, divided).run();
+  SpectrumModel model = Modeller(params, totals, divided, threads).run();
   const auto times = static_cast<double>(divisor);
   model.count_divisor = divisor;
   if (model.error_cutoff) *model.error_cutoff *= divisor;
@@ -513,10 +527,10 @@ double SpectrumModel::expected(std::uint64_t count) const {
 }
 
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
-                             const index::Histogram& histogram) {
+                             const index::Histogram& histogram, unsigned threads) {
   const std::uint64_t divisor = divisor_of(histogram);
-  if (divisor > 1) return model_divided(params, totals, histogram, divisor);
-  return Modeller(params, totals, histogram).run();
+  if (divisor > 1) return model_divided(params, totals, histogram, divisor, threads);
+  return Modeller(params, totals, histogram, threads).run();
 }
 
 }  // namespace warpmer::stats

@@ -86,8 +86,8 @@ struct SpectrumModel {
 };
 
 /// Models what an index holds (its parameters, totals and histogram). Takes up to some seconds: hundreds of
-/// fits are tried.
+/// fits are tried, by several threads, of which what is returned does not depend.
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
-                             const index::Histogram& histogram);
+                             const index::Histogram& histogram, unsigned threads);
 
 }  // namespace warpmer::stats

@@ -41,8 +41,8 @@ struct Spectrum {
   index::IndexParams params;
   index::Totals totals;
   index::Histogram histogram;
-  [[nodiscard]] stats::SpectrumModel model() const {
-    return stats::model_spectrum(params, totals, histogram);
+  [[nodiscard]] stats::SpectrumModel model(unsigned threads = 1) const {
+    return stats::model_spectrum(params, totals, histogram, threads);
   }
 };
 
