@@ -162,12 +162,16 @@ bool any_found(std::span<const std::uint32_t> counts) {
 
 /// Appends a piece's intervals, or what is known of them. False where there are none.
 bool answer_track(const Query& query, std::string_view name, const io::Piece& piece,
-                  std::span<const std::uint64_t> counts, BatchText& result) {
-  TrackPart part = make_track_part(query.track, name, counts, piece.first_base, piece.last);
+                  std::span<const std::uint64_t> counts, std::size_t& likely_bytes, BatchText& result) {
+  const bool is_whole = piece.first_base == 0 && piece.last;
+  TrackPart part =
+      make_track_part(query.track, name, counts, piece.first_base, piece.last, is_whole ? 0 : likely_bytes);
   const bool has_intervals = part.first.has_value();
-  if (piece.first_base == 0 && piece.last) {
-    TrackJoiner(query.track.format).add(part, text_of(result));
+  if (is_whole) {
+    std::string& text = text_of(result);
+    TrackJoiner(query.track.format).add(part, [&](std::string_view lines) { text += lines; });
   } else {
+    likely_bytes = part.between.size() / 8 * 9;
     result.emplace_back(std::move(part));
   }
   return has_intervals;
@@ -184,6 +188,7 @@ struct AnswerMemory {
   backend::Profile profile;
   backend::BatchSummary summary;
   backend::RawAnswer raw;
+  std::size_t track_bytes = 0;  ///< bytes that the lines of a piece's track take, about
 };
 
 /// True for a batch of whole reads of which lines of numbers are asked.
@@ -206,7 +211,8 @@ void sum_up(Query& query, const io::Batch& batch, backend::BatchSummary& summary
   query.reads.add(batch, has_kmers);
 }
 
-void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile, BatchAnswer& answer) {
+void tell_counts(Query& query, const io::Batch& batch, AnswerMemory& memory, BatchAnswer& answer) {
+  backend::Profile& profile = memory.profile;
   query.lookup.profile(batch, profile);
   query.reads.add(batch, profile);
   BatchText& result = answer.text;
@@ -217,7 +223,7 @@ void tell_counts(Query& query, const io::Batch& batch, backend::Profile& profile
     if (query.options.exit_status && !is_bed) answer.found = answer.found || any_found(profile.narrow(i));
     if (query.is_track()) {
       const bool has_intervals =
-          answer_track(query, batch.name(piece), piece, profile.exact(i, counts), result);
+          answer_track(query, batch.name(piece), piece, profile.exact(i, counts), memory.track_bytes, result);
       answer.found = answer.found || (is_bed && has_intervals);
     } else if (query.options.profile) {
       append_profile(text_of(result), batch.name(piece), profile.exact(i, counts), piece.first_base == 0,
@@ -246,13 +252,17 @@ BatchAnswer answer_batch(Query& query, const io::Batch& batch, AnswerMemory& mem
   } else if (is_summed_up(query, batch)) {
     sum_up(query, batch, memory.summary, answer);
   } else {
-    tell_counts(query, batch, memory.profile, answer);
+    tell_counts(query, batch, memory, answer);
   }
   return answer;
 }
 
 io::InputOptions input_options_of(const Query& query) {
-  return input_in_order(query.options.reading, query.lookup.kmers().k, query.threads);
+  io::InputOptions options = input_in_order(query.options.reading, query.lookup.kmers().k, query.threads);
+  // Each base may become a line of twenty bytes, and lines of many batches wait for their turn.
+  constexpr std::size_t kBedgraphBatchBytes = std::size_t{256} << 10;
+  if (query.options.format == "bedgraph") options.batch_bytes = kBedgraphBatchBytes;
+  return options;
 }
 
 /// With `may_take_text`, the text of files goes to a device that can do with it.

@@ -65,28 +65,30 @@ TrackPart take_track_part(MessageReader& in) {
 }  // namespace
 
 void BatchJoiner::write(BatchText&& batch, const Progress& so_far) {
-  std::string text;
-  for (auto& item : batch)
-    std::visit([&](auto&& part) { append(std::forward<decltype(part)>(part), text); }, std::move(item));
+  const auto write = [&](std::string_view text) { put(text, so_far); };
+  for (auto& item : batch) {
+    if (auto* const read = std::get_if<ReadPart>(&item)) {
+      write(reads_.add(std::move(*read)));
+    } else if (auto* const track = std::get_if<TrackPart>(&item)) {
+      tracks_.add(*track, write);
+    } else {
+      write(std::get<std::string>(item));
+    }
+  }
+}
+
+/// Writes what the output has not yet of a text.
+void BatchJoiner::put(std::string_view text, const Progress& so_far) {
   const std::uint64_t begin = written_;
   written_ += text.size();
   if (written_ <= known_) return;
-  const auto skipped = static_cast<std::size_t>(known_ - std::min(known_, begin));
-  output_.write(std::string_view(text).substr(skipped), so_far);
+  output_.write(text.substr(static_cast<std::size_t>(known_ - std::min(known_, begin))), so_far);
 }
 
 void BatchJoiner::begin_again() {
   reads_ = {};
   known_ = std::max(known_, written_);
   written_ = 0;
-}
-
-void BatchJoiner::append(std::string&& part, std::string& text) {
-  if (text.empty()) {
-    text = std::move(part);  // mostly all there is
-  } else {
-    text += part;
-  }
 }
 
 void put_batch_text(Message& message, const BatchText& batch) {

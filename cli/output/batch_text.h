@@ -29,9 +29,7 @@ class BatchJoiner {
   void begin_again();
 
  private:
-  static void append(std::string&& part, std::string& text);
-  void append(ReadPart&& part, std::string& text) { append(reads_.add(std::move(part)), text); }
-  void append(const TrackPart& part, std::string& text) { tracks_.add(part, text); }
+  void put(std::string_view text, const Progress& so_far);
 
   PartJoiner reads_;
   TrackJoiner tracks_;

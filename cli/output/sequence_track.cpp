@@ -1,7 +1,10 @@
 #include "cli/output/sequence_track.h"
 
+#include <fmt/compile.h>
+
+#include <array>
+
 #include "backend/lookup/lookup.h"
-#include "cli/arguments/quantity.h"
 
 namespace warpmer::cli {
 namespace {
@@ -23,22 +26,21 @@ bool goes_on(const TrackInterval& interval, const TrackInterval& next) {
 }
 
 void append_line(std::string& out, std::string_view name, const TrackInterval& interval, TrackFormat format) {
-  const auto append_column = [&out](std::uint64_t number) {
-    out += '\t';
-    append_number(out, number);
-  };
-  out.append(name);
-  append_column(interval.begin);
-  append_column(interval.end);
-  if (format == TrackFormat::bedgraph) append_column(interval.count);
-  out += '\n';
+  std::array<char, 3 * sizeof("\t18446744073709551615")> columns;
+  const char* const end =
+      format == TrackFormat::bedgraph
+          ? fmt::format_to(columns.data(), FMT_COMPILE("\t{}\t{}\t{}\n"), interval.begin, interval.end,
+                           interval.count)
+          : fmt::format_to(columns.data(), FMT_COMPILE("\t{}\t{}\n"), interval.begin, interval.end);
+  out.append(name).append(columns.data(), static_cast<std::size_t>(end - columns.data()));
 }
 
 }  // namespace
 
 TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::span<const std::uint64_t> counts,
-                          std::uint64_t first_base, bool last) {
+                          std::uint64_t first_base, bool last, std::size_t likely_bytes) {
   TrackPart part{std::string(name), {}, {}, {}, last};
+  part.between.reserve(likely_bytes);
   std::optional<TrackInterval> open;
   const auto close = [&] {
     if (!part.first) {
@@ -62,24 +64,27 @@ TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::spa
   return part;
 }
 
-void TrackJoiner::add(const TrackPart& part, std::string& out) {
+void TrackJoiner::add(const TrackPart& part, const Write& write) {
   if (part.first && open_ && goes_on(*open_, *part.first)) {
     open_->end = part.first->end;
   } else if (part.first) {
-    flush(part.name, out);
+    flush(part.name, write);
     open_ = part.first;
   }
   if (part.final) {
-    flush(part.name, out);
-    out += part.between;
+    flush(part.name, write);
+    write(part.between);
     open_ = part.final;
   }
-  if (part.last) flush(part.name, out);
+  if (part.last) flush(part.name, write);
 }
 
-void TrackJoiner::flush(std::string_view name, std::string& out) {
-  if (open_) append_line(out, name, *open_, format_);
+void TrackJoiner::flush(std::string_view name, const Write& write) {
+  if (!open_) return;
+  std::string line;
+  append_line(line, name, *open_, format_);
   open_.reset();
+  write(line);
 }
 
 }  // namespace warpmer::cli

@@ -2,7 +2,9 @@
 /// Writes counts along sequences as intervals: bedGraph of all counts, or BED of the bases that found k-mers
 /// cover.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,20 +42,23 @@ struct TrackPart {
 };
 
 /// Makes the part of a piece from the counts of its k-mers (backend::Profile), the first of which begins at
-/// `first_base` of the sequence.
+/// `first_base` of the sequence. `likely_bytes`: that its lines may take.
 TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::span<const std::uint64_t> counts,
-                          std::uint64_t first_base, bool last);
+                          std::uint64_t first_base, bool last, std::size_t likely_bytes = 0);
 
 /// Joins the parts of sequences, handed over in order.
 class TrackJoiner {
  public:
+  /// Takes whole lines, which go on from those before.
+  using Write = std::function<void(std::string_view lines)>;
+
   explicit TrackJoiner(TrackRule::TrackFormat format) : format_(format) {}
-  /// Appends the lines that are complete with this part: `NAME<TAB>BEGIN<TAB>END` and, in bedGraph,
+  /// Writes the lines that are complete with this part: `NAME<TAB>BEGIN<TAB>END` and, in bedGraph,
   /// `<TAB>COUNT`.
-  void add(const TrackPart& part, std::string& out);
+  void add(const TrackPart& part, const Write& write);
 
  private:
-  void flush(std::string_view name, std::string& out);
+  void flush(std::string_view name, const Write& write);
 
   TrackRule::TrackFormat format_;
   std::optional<TrackInterval> open_;

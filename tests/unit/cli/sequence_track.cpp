@@ -25,10 +25,11 @@ TrackRule bed(std::uint64_t min = 1, std::uint64_t max = UINT64_MAX) {
 std::string text_of(const TrackRule& rule, const Counts& counts, const std::vector<std::size_t>& cuts = {0}) {
   TrackJoiner joiner(rule.format);
   std::string out;
+  const auto write = [&](std::string_view lines) { out += lines; };
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     const bool last = i + 1 == cuts.size();
     const std::size_t end = last ? counts.size() : cuts[i + 1];
-    joiner.add(make_track_part(rule, "s", {counts.data() + cuts[i], end - cuts[i]}, cuts[i], last), out);
+    joiner.add(make_track_part(rule, "s", {counts.data() + cuts[i], end - cuts[i]}, cuts[i], last), write);
   }
   return out;
 }
@@ -102,9 +103,10 @@ TEST_CASE("a sequence in pieces has the intervals of the whole") {
 TEST_CASE("sequences that follow each other stay apart") {
   TrackJoiner joiner(TrackRule::TrackFormat::bed);
   std::string out;
-  joiner.add(make_track_part(bed(), "a", Counts{1, 1}, 0, true), out);
-  joiner.add(make_track_part(bed(), "a", Counts{1}, 0, true), out);
-  joiner.add(make_track_part(bed(), "none", Counts{}, 0, true), out);
-  joiner.add(make_track_part(bed(), "b", Counts{0, 1}, 0, true), out);
+  const auto write = [&](std::string_view lines) { out += lines; };
+  joiner.add(make_track_part(bed(), "a", Counts{1, 1}, 0, true), write);
+  joiner.add(make_track_part(bed(), "a", Counts{1}, 0, true), write);
+  joiner.add(make_track_part(bed(), "none", Counts{}, 0, true), write);
+  joiner.add(make_track_part(bed(), "b", Counts{0, 1}, 0, true), write);
   CHECK(out == "a\t0\t6\na\t0\t5\nb\t1\t6\n");
 }
