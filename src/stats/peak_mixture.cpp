@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "base/thread_team.h"
 #include "stats/peak_weights.h"
@@ -101,11 +102,11 @@ struct TriedStart {
   double log_likelihood;
 };
 
-/// Returns, for each ploidy, fits with a unit and some dispersions.
-std::vector<std::vector<TriedStart>> try_unit(const SpectrumBins& bins, double unit,
-                                              const std::optional<ForeignPeak>& foreign) {
+/// Returns fits of all ploidies with a unit and some dispersions.
+std::vector<TriedStart> try_unit(const SpectrumBins& bins, double unit,
+                                 const std::optional<ForeignPeak>& foreign) {
   constexpr std::array<double, 3> kDispersions{0.1, 0.6, 2.5};
-  std::vector<std::vector<TriedStart>> tried(kMostPloidy);
+  std::vector<TriedStart> tried;
   for (const double dispersion : kDispersions) {
     const Curves curves = make_curves(bins, unit, dispersion, foreign);
     const Products products(bins, curves, bins.spread);
@@ -113,7 +114,7 @@ std::vector<std::vector<TriedStart>> try_unit(const SpectrumBins& bins, double u
       if (ploidy * unit > static_cast<double>(bins.last)) break;  // nothing would speak for the last peak
       WeightFit fit(bins, curves, ploidy, foreign, unit);
       fit.run(products, 1, 30);
-      tried[ploidy - 1].push_back({{ploidy, unit, dispersion, foreign}, fit.log_likelihood()});
+      tried.push_back({{ploidy, unit, dispersion, foreign}, fit.log_likelihood()});
     }
   }
   return tried;
@@ -217,29 +218,31 @@ PeakMixture refine_mixture(const SpectrumBins& bins, const MixtureStart& start) 
   return fit_at(bins, at, 6);
 }
 
-std::vector<MixtureStart> find_starts(const SpectrumBins& bins, double low, double high,
-                                      const std::optional<ForeignPeak>& foreign, unsigned threads) {
+std::vector<std::vector<MixtureStart>> find_starts(const SpectrumBins& bins, double low, double high,
+                                                   const std::optional<ForeignPeak>& foreign,
+                                                   unsigned threads) {
   constexpr double kStep = 1.05;
   constexpr std::size_t kBest = 3;
   std::vector<double> units;
   for (double unit = low; unit <= high * 1.0001; unit *= kStep) units.push_back(unit);
   const auto tried_units =
       make_all(threads, units.size(), [&](std::size_t i) { return try_unit(bins, units[i], foreign); });
-  std::vector<MixtureStart> starts;
+  std::vector<std::vector<MixtureStart>> starts;
   for (unsigned ploidy = 1; ploidy <= kMostPloidy; ++ploidy) {
     std::vector<TriedStart> all;
-    for (const auto& tried : tried_units)
-      all.insert(all.end(), tried[ploidy - 1].begin(), tried[ploidy - 1].end());
+    for (const std::vector<TriedStart>& tried : tried_units) {
+      std::copy_if(tried.begin(), tried.end(), std::back_inserter(all),
+                   [&](const TriedStart& one) { return one.start.ploidy == ploidy; });
+    }
     std::sort(all.begin(), all.end(),
               [](const TriedStart& a, const TriedStart& b) { return a.log_likelihood > b.log_likelihood; });
-    std::vector<MixtureStart> best;
+    std::vector<MixtureStart>& best = starts.emplace_back();
     for (const TriedStart& one : all) {
       const bool is_near = std::any_of(best.begin(), best.end(), [&](const MixtureStart& other) {
         return std::abs(std::log(other.unit / one.start.unit)) < 2.5 * std::log(kStep);
       });
       if (!is_near && best.size() < kBest) best.push_back(one.start);
     }
-    starts.insert(starts.end(), best.begin(), best.end());
   }
   return starts;
 }

@@ -66,9 +66,10 @@ PeakMixture weigh_mixture(const SpectrumBins& bins, const MixtureStart& start);
 /// Looks for the best fit of a ploidy near `start`.
 PeakMixture refine_mixture(const SpectrumBins& bins, const MixtureStart& start);
 
-/// Returns, for each ploidy, where to begin: the best few of a grid of units in [low, high], which several
-/// threads try.
-std::vector<MixtureStart> find_starts(const SpectrumBins& bins, double low, double high,
-                                      const std::optional<ForeignPeak>& foreign, unsigned threads);
+/// Returns, for each ploidy from 1 on, where to begin: the best few of a grid of units in [low, high], which
+/// several threads try.
+std::vector<std::vector<MixtureStart>> find_starts(const SpectrumBins& bins, double low, double high,
+                                                   const std::optional<ForeignPeak>& foreign,
+                                                   unsigned threads);
 
 }  // namespace warpmer::stats

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <tuple>
@@ -267,14 +266,13 @@ class Ploidies {
   /// Returns, for each ploidy, the fits of the two best starts.
   [[nodiscard]] std::vector<PeakMixture> fit_all(const std::optional<ForeignPeak>& foreign) const {
     const double low = std::max(1.2, main_ / (kMostPloidy + 0.5));
-    std::array<std::vector<MixtureStart>, kMostPloidy + 1> starts;
-    for (const MixtureStart& start : find_starts(bins_, low, 1.15 * main_ + 3, foreign, threads_))
-      starts[start.ploidy].push_back(start);
-    std::vector<PeakMixture> fits = refine_all(best_starts(starts[1]));
+    auto starts = find_starts(bins_, low, 1.15 * main_ + 3, foreign, threads_);
+    std::vector<PeakMixture> fits = refine_all(best_starts(starts[0]));
     std::vector<MixtureStart> best;
     for (unsigned ploidy = 2; ploidy <= kMostPloidy; ++ploidy) {
-      if (!fits.empty()) add_like(fits.front(), ploidy, starts[ploidy]);
-      for (const MixtureStart& start : best_starts(starts[ploidy])) best.push_back(start);
+      std::vector<MixtureStart>& own = starts[ploidy - 1];
+      if (!fits.empty()) add_like(fits.front(), ploidy, own);
+      for (const MixtureStart& start : best_starts(own)) best.push_back(start);
     }
     for (PeakMixture& fit : refine_all(best)) fits.push_back(std::move(fit));
     return fits;
@@ -289,15 +287,14 @@ class Ploidies {
   }
   /// Returns the two best starts.
   [[nodiscard]] std::vector<MixtureStart> best_starts(const std::vector<MixtureStart>& starts) const {
-    const std::vector<double> worth = make_all(threads_, starts.size(), [&](std::size_t i) {
-      return weigh_mixture(bins_, starts[i]).log_likelihood;
+    auto rated = make_all(threads_, starts.size(), [&](std::size_t i) {
+      return std::pair{-weigh_mixture(bins_, starts[i]).log_likelihood, i};
     });
-    std::vector<std::pair<double, const MixtureStart*>> rated;
-    rated.reserve(starts.size());
-    for (std::size_t i = 0; i < starts.size(); ++i) rated.emplace_back(-worth[i], &starts[i]);
     std::sort(rated.begin(), rated.end());
+    rated.resize(std::min<std::size_t>(2, rated.size()));
     std::vector<MixtureStart> best;
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, rated.size()); ++i) best.push_back(*rated[i].second);
+    best.reserve(rated.size());
+    for (const auto& [misfit, i] : rated) best.push_back(starts[i]);
     return best;
   }
   [[nodiscard]] std::vector<PeakMixture> refine_all(const std::vector<MixtureStart>& starts) const {
