@@ -29,7 +29,7 @@
 #include "io/input_set.h"
 #include "io/text/input_list.h"
 #include "stats/assembly_quality.h"
-#include "stats/index_spectrum.h"
+#include "stats/spectrum_model.h"
 
 namespace warpmer::cli {
 namespace {
@@ -275,9 +275,8 @@ int run_qv(QvOptions options) {
   std::optional<TextOutput> sequences;
   if (!options.sequences.empty()) sequences.emplace(options.sequences, threads);
   MultiqcFile multiqc(options.multiqc);
-  const std::optional<SolidKmers> solid =
-      solid_kmers_of(index, options.solid_count ? options.solid_count
-                                                : stats::IndexSpectrum(index, threads).model().solid_count());
+  const std::optional<SolidKmers> solid = solid_kmers_of(
+      index, options.solid_count ? options.solid_count : stats::model_spectrum(index, threads).solid_count());
   const auto [rows, seconds] =
       run_with_meter(progress_style(options.progress),
                      [&, to = sequences ? &*sequences : nullptr](backend::JobProgress& progress) {

@@ -359,8 +359,7 @@ std::vector<ReportedSample> open_samples(const ReportOptions& options) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     index::IndexFile index(options.indexes[i]);
     if (!options.assemblies.empty()) check_reads_of_assembly(index);
-    stats::SpectrumModel model = stats::model_spectrum(index.params(), index.totals(), index.histogram(),
-                                                       threads_or_default(options.resources.threads));
+    stats::SpectrumModel model = stats::model_spectrum(index, threads_or_default(options.resources.threads));
     samples.push_back({names[i], std::move(index), std::move(model), std::nullopt, {}});
   }
   return samples;

@@ -37,8 +37,7 @@ struct Counted {
 };
 
 Counted counted_in(const index::IndexFile& index, unsigned threads) {
-  return {index.params(), index.totals(),
-          stats::model_spectrum(index.params(), index.totals(), index.histogram(), threads)};
+  return {index.params(), index.totals(), stats::model_spectrum(index, threads)};
 }
 
 /// Returns the begin, before what is said of where k-mers are kept.

@@ -17,7 +17,7 @@ class IndexSpectrum {
   [[nodiscard]] const index::IndexFile& index() const { return index_; }
   /// Returns the model, which is fitted when it is wanted first: that may take some seconds.
   [[nodiscard]] const SpectrumModel& model() {
-    if (!model_) model_ = model_spectrum(index_.params(), index_.totals(), index_.histogram(), threads_);
+    if (!model_) model_ = model_spectrum(index_, threads_);
     return *model_;
   }
 

@@ -530,4 +530,8 @@ SpectrumModel model_spectrum(const index::IndexParams& params, const index::Tota
   return Modeller(params, totals, histogram, threads).run();
 }
 
+SpectrumModel model_spectrum(const index::IndexFile& index, unsigned threads) {
+  return model_spectrum(index.params(), index.totals(), index.histogram(), threads);
+}
+
 }  // namespace warpmer::stats

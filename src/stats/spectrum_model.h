@@ -85,9 +85,11 @@ struct SpectrumModel {
   [[nodiscard]] double expected(std::uint64_t count) const;
 };
 
-/// Models what an index holds (its parameters, totals and histogram). Takes up to some seconds: hundreds of
-/// fits are tried, by several threads, of which what is returned does not depend.
+/// Models what was counted. Takes up to some seconds: hundreds of fits are tried, by several threads,
+/// whose number makes no difference to the model.
 SpectrumModel model_spectrum(const index::IndexParams& params, const index::Totals& totals,
                              const index::Histogram& histogram, unsigned threads);
+/// Models what an index holds.
+SpectrumModel model_spectrum(const index::IndexFile& index, unsigned threads);
 
 }  // namespace warpmer::stats

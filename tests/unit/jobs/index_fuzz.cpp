@@ -197,7 +197,7 @@ class Readers {
       case 5:
         attempt("spectrum", [&] {
           const index::IndexFile file(bad_);
-          (void)stats::model_spectrum(file.params(), file.totals(), file.histogram(), 1);
+          (void)stats::model_spectrum(file, 1);
         });
         break;
       case 6:
