@@ -91,25 +91,29 @@ def repeats(chance):
     return f">repeats\n{''.join(parts)}\n>A\n{'A' * 12_000_000}\n>AC\n{'AC' * 2_000_000}\n>once\n{'N'.join(once)}\n"
 
 
-class MemoryCap(CliTest):
+class CapTest(CliTest):
+    """What the tests of caps share."""
+
+    def setUp(self):
+        super().setUp()
+        self.tmp = self.folder / "tmp"
+        self.tmp.mkdir()
+
+    def smallest_cap(self, *arguments, **options):
+        """The megabytes that the refusal of too small a cap asks for."""
+        process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments, **options)
+        error = process.stderr.decode()
+        self.assertEqual(process.returncode, RESOURCE, error)
+        self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for [^\n]*: \d+ MiB would do[^\n]*\n\Z")
+        return int(re.search(r"(\d+) MiB would do", error)[1])
+
+
+class MemoryCap(CapTest):
     @classmethod
     def setUpClass(cls):
         chance = random.Random(7)
         cls.inputs = {"reads": reads(chance), "repeats": repeats(chance)}
         cls.inputs = {name: text.encode() for name, text in cls.inputs.items()}
-
-    def setUp(self):
-        super().setUp()
-        (self.folder / "tmp").mkdir()
-        self.tmp = self.folder / "tmp"
-
-    def smallest_cap(self, *arguments):
-        """The megabytes that the refusal of too small a cap asks for."""
-        process = self.run_process("count", "-m", "2M", "-o", "none.wmi", *arguments)
-        error = process.stderr.decode()
-        self.assertEqual(process.returncode, RESOURCE, error)
-        self.assertRegex(error, r"\Awarpmer: error: -m 2 MiB is too little for [^\n]*: \d+ MiB would do[^\n]*\n\Z")
-        return int(re.search(r"(\d+) MiB would do", error)[1])
 
     def count_within(self, cap, *arguments):
         """Counts with a cap, in megabytes; the resident set must be within it. Returns --stats."""
@@ -222,7 +226,7 @@ class MemoryCap(CliTest):
         self.assertEqual(self.content("out.wmi"), self.content("ample.wmi"))
 
 
-class SpillFailures(LackingTest, CliTest):
+class SpillFailures(LackingTest, CapTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -231,15 +235,10 @@ class SpillFailures(LackingTest, CliTest):
 
     def setUp(self):
         super().setUp()
-        self.tmp = self.folder / "tmp"
-        self.tmp.mkdir()
         self.input = self.file("in.fa", self.text)
-        self.caps = {name: self.smallest_cap(name) for name in (self.input, "-")}  # a pipe may be compressed
+        # A pipe may be compressed.
+        self.caps = {name: self.smallest_cap("-t", 1, name, stdin="") for name in (self.input, "-")}
         self.before = self.files()
-
-    def smallest_cap(self, name):
-        refusal = self.run_process("count", "-t", 1, "-m", "2M", "-o", "out.wmi", name, stdin="").stderr.decode()
-        return re.search(r"(\d+) MiB would do", refusal)[1]
 
     def command(self, *arguments, tmp="tmp"):
         """The command that counts the last of the arguments in as little memory as that takes."""
