@@ -42,7 +42,7 @@ struct TrackPart {
 };
 
 /// Makes the part of a piece from the counts of its k-mers (backend::Profile), the first of which begins at
-/// `first_base` of the sequence. `likely_bytes`: that its lines may take.
+/// `first_base` of the sequence. `likely_bytes`: room for its lines, which grows if it does not suffice.
 TrackPart make_track_part(const TrackRule& rule, std::string_view name, std::span<const std::uint64_t> counts,
                           std::uint64_t first_base, bool last, std::size_t likely_bytes = 0);
 
